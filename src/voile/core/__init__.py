@@ -1,0 +1,1 @@
+"""The ideas everything else is built from: space, metric, guarantee, channel, certificate."""

@@ -1,0 +1,188 @@
+"""What a release promises: an odds bound, for which unit of data, and on what ground."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from voile.core.arrays import Floats
+from voile.core.metric import Metric
+from voile.errors import InvalidInput, require
+
+
+class Basis(StrEnum):
+    """The ground a guarantee stands on, strongest first."""
+
+    CERTIFIED = "certified"  # computed from the very numbers that are sampled
+    PROVED = "proved"  # a theorem, up to what docs/known-limits.md leaves to trust
+    CLAIMED = "claimed"  # taken on somebody's word
+
+
+_STRENGTH = list(Basis)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """|ln K(y|x) − ln K(y|x')| ≤ epsilon · d(x, x') for all secrets x, x' and releases y.
+
+    With delta > 0 the bound may fail with probability delta: K(Y|x) ≤ e^(ε·d) K(Y|x') + δ.
+    `granularity` is what one secret is ("one word"); `outside` lists what the bound leaves out.
+
+    >>> import voile
+    >>> street = Guarantee(0.8, voile.metrics.euclidean(unit="km"), "one location")
+    >>> round(street.odds_factor(1.0), 2)
+    2.23
+    >>> street.repeated(3).epsilon == 3 * street.epsilon
+    True
+    """
+
+    epsilon: float
+    metric: Metric
+    granularity: str
+    basis: Basis = Basis.CLAIMED
+    delta: float = 0.0
+    outside: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        require(self.epsilon >= 0, "epsilon", ">= 0", self.epsilon)  # NaN fails too
+        require(0 <= self.delta <= 1, "delta", "between 0 and 1", self.delta)
+        object.__setattr__(self, "basis", Basis(self.basis))
+        self.metric.require_metric()
+
+    # ── composition ────────────────────────────────────────────────────────────────────────
+
+    def repeated(self, times: int) -> Guarantee:
+        """The same secret released `times` times with fresh noise: epsilon and delta add up."""
+        require(times >= 1 and int(times) == times, "times", "an integer >= 1", times)
+        return replace(self, epsilon=self.epsilon * times, delta=min(1.0, self.delta * times))
+
+    def then(self, other: Guarantee) -> Guarantee:
+        """The same secret released by two mechanisms: epsilons and deltas add up.
+
+        Both must speak of the same metric and granularity; the weaker basis is kept.
+        """
+        if self.metric != other.metric or self.granularity != other.granularity:
+            raise InvalidInput(
+                f"guarantees compose only over one metric and granularity, got {self.metric} for "
+                f"{self.granularity} and {other.metric} for {other.granularity}; restate one first"
+            )
+        return Guarantee(
+            epsilon=self.epsilon + other.epsilon,
+            metric=self.metric,
+            granularity=self.granularity,
+            basis=max(self.basis, other.basis, key=_STRENGTH.index),
+            delta=min(1.0, self.delta + other.delta),
+            outside=tuple(dict.fromkeys(self.outside + other.outside)),
+        )
+
+    # ── what it means ──────────────────────────────────────────────────────────────────────
+
+    def odds_factor(self, distance: float) -> float:
+        """By how much a release can move the odds between two secrets this far apart."""
+        require(distance >= 0, "distance", ">= 0", distance)
+        return _exp(self.epsilon * min(distance, self.metric.largest))
+
+    def best_guess(
+        self, *, candidates: int | None = None, prior: Sequence[float] | None = None,
+        within: float = 1.0,
+    ) -> float:
+        """The success that no attacker exceeds who names one secret out of several.
+
+        The candidates lie within `within` of each other; equally likely, or with the given
+        prior. Let o be the odds against the likeliest of n candidates and E = e^(ε·within).
+        Averaging the pairwise bound over the prior gives o·S ≤ E·(1 − S) + δ·(n − 1) for the
+        success S, so S ≤ (E + δ·(n − 1)) / (E + o).
+
+        >>> import voile
+        >>> label = Guarantee(1.0, voile.metrics.discrete(), "one label")
+        >>> round(label.best_guess(candidates=2), 4)    # e / (e + 1)
+        0.7311
+        """
+        top, count = _likeliest(candidates, prior)
+        require(within >= 0, "within", ">= 0", within)
+        shrink = math.exp(-self.epsilon * min(within, self.metric.largest))
+        failing = self.delta * (count - 1) * shrink
+        return min(1.0, (1 + failing) / (1 + (1 - top) / top * shrink))
+
+    def explain(
+        self, *, distances: Sequence[float] = (), candidates: int = 100,
+        within: float | None = None,
+    ) -> str:
+        """The guarantee in sentences that need no background.
+
+        >>> import voile
+        >>> print(Guarantee(0.8, voile.metrics.euclidean(unit="km"), "one location").explain())
+        ε = 0.8 per km for one location (claimed).
+        Two locations 1 km apart: whatever is released, the odds between them change by at most e^0.8 = 2.2×.
+        An attacker who knows that the location is one of 100 equally likely ones within 1 km of each other names the right one at most 2.2 % of the time, instead of 1 %.
+        """  # noqa: E501
+        unit, noun = self.metric.unit, self.granularity.removeprefix("one ")
+        bounded = math.isfinite(self.metric.largest)
+        chosen = tuple(distances) or (self.metric.largest if bounded else 1.0,)
+        lines = [self.headline()]
+        lines += [f"{self._pair(d, noun)}: {self._odds(d)}." for d in chosen]
+        reach = max(chosen) if within is None else within
+        guess = self.best_guess(candidates=candidates, within=reach)
+        far = "" if bounded else f" within {reach:g} {unit} of each other"
+        lines.append(
+            f"An attacker who knows that the {noun} is one of {candidates} equally likely "
+            f"ones{far} names the right one at most {_percent(guess)} of the time, instead of "
+            f"{_percent(1 / candidates)}."
+        )
+        lines += [f"Not covered: {item}." for item in self.outside]
+        return "\n".join(lines)
+
+    def headline(self) -> str:
+        """One line: epsilon, unit, granularity, basis."""
+        delta = f", δ = {self.delta:g}" if self.delta else ""
+        return (
+            f"ε = {self.epsilon:.6g} per {self.metric.unit}{delta} for {self.granularity} "
+            f"({self.basis})."
+        )
+
+    def _pair(self, distance: float, noun: str) -> str:
+        if math.isfinite(self.metric.largest) and distance >= self.metric.largest:
+            return f"Any two {noun}s"
+        return f"Two {noun}s {distance:g} {self.metric.unit} apart"
+
+    def _odds(self, distance: float) -> str:
+        factor = self.odds_factor(distance)
+        exponent = self.epsilon * min(distance, self.metric.largest)
+        shown = f"{factor:.2g}" if factor < 100 else f"{factor:.3g}"
+        text = (
+            "whatever is released, the odds between them change by at most "
+            f"e^{exponent:.3g} = {shown}×"
+        )
+        return text + (f", except with probability {self.delta:g}" if self.delta else "")
+
+
+def odds_curve(guarantee: Guarantee, distances: Floats) -> Floats:
+    """The odds factor at many distances."""
+    return np.array([guarantee.odds_factor(float(d)) for d in distances])
+
+
+def _likeliest(candidates: int | None, prior: Sequence[float] | None) -> tuple[float, int]:
+    """The largest prior probability and the number of possible candidates."""
+    if (candidates is None) == (prior is None):
+        raise InvalidInput("give either candidates or prior, and not both")
+    if candidates is not None:
+        require(candidates >= 1 and int(candidates) == candidates, "candidates",
+                "an integer >= 1", candidates)
+        return 1 / candidates, candidates
+    values = np.asarray(prior, dtype=float)
+    ok = values.ndim == 1 and len(values) > 0 and bool((values >= 0).all())
+    require(ok and abs(float(values.sum()) - 1) < 1e-9, "prior", "probabilities that sum to 1",
+            f"{values.size} numbers summing to {float(values.sum()):.6g}")
+    return float(values.max()), int((values > 0).sum())
+
+
+def _exp(exponent: float) -> float:
+    return math.exp(exponent) if exponent < 709 else math.inf
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.4g} %"

@@ -1,0 +1,33 @@
+"""The two things a mechanism can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from voile.core.arrays import Floats, Items
+from voile.core.guarantee import Guarantee
+from voile.core.randomness import Generator
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """Anything that blurs secrets under a guarantee."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What one release promises."""
+        ...
+
+    def release(self, secrets: Sequence[Any] | Items, rng: Generator) -> Items:
+        """One release for each secret."""
+        ...
+
+
+@runtime_checkable
+class ExactMechanism(Mechanism, Protocol):
+    """A mechanism that knows its own law."""
+
+    def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
+        """ln K(release | secret), shape (len(secrets), len(releases))."""
+        ...

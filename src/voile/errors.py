@@ -1,0 +1,90 @@
+"""Every error that voile raises on purpose, in one tree.
+
+::
+
+    VoileError
+    ├── InvalidInput (ValueError)   an argument, a row or a column is not what it must be
+    │   ├── NotAMetric              a distance without the triangle inequality, where one is needed
+    │   └── OutsideSpace            a value is not among the items of its space
+    ├── GuaranteeBroken             a certificate exceeds the claim: the mechanism is not built
+    ├── DoesNotExist                the construction has no solution for this space and epsilon
+    ├── BadFile                     a saved file is damaged, foreign or from a newer version
+    ├── CannotWrite                 the output exists, is not writable, or the disk is full
+    ├── ForkedGenerator             a secure generator was copied into another process
+    └── MissingExtra (ImportError)  an optional dependency is not installed
+
+A message says what must hold, what was given and what to do. It never repeats a secret: counts,
+positions and shapes are given instead of values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from voile.core.certificate import Certificate
+
+
+class VoileError(Exception):
+    """The root: catch this to catch everything that voile raises on purpose."""
+
+
+class InvalidInput(VoileError, ValueError):
+    """An argument, a row or a column is not what it must be."""
+
+
+class NotAMetric(InvalidInput):
+    """A distance fails the triangle inequality where a guarantee needs it."""
+
+
+class OutsideSpace(InvalidInput):
+    """A value is not among the items of its space."""
+
+
+class GuaranteeBroken(VoileError):
+    """A certificate exceeds the claim, so the mechanism is not built."""
+
+    def __init__(self, message: str, *, certificate: Certificate | None = None) -> None:
+        super().__init__(message)
+        self.certificate = certificate
+
+
+class DoesNotExist(VoileError):
+    """A construction has no solution for this space and epsilon."""
+
+
+class BadFile(VoileError):
+    """A saved file is damaged, foreign, or written by a newer version."""
+
+
+class CannotWrite(VoileError):
+    """An output exists already, cannot be written, or the disk is full."""
+
+
+class ForkedGenerator(VoileError):
+    """A secure generator was copied into another process, where it would repeat itself."""
+
+
+class MissingExtra(VoileError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, *, extra: str) -> None:
+        super().__init__(f"{package} is not installed: pip install 'voile[{extra}]'")
+
+
+def require(condition: bool, name: str, must: str, got: Any, do: str = "") -> None:
+    """Raise `InvalidInput` unless the condition holds: «name must be …, got …; do …».
+
+    >>> require(-1.0 > 0, "epsilon", "> 0", -1.0)
+    Traceback (most recent call last):
+    ...
+    voile.errors.InvalidInput: epsilon must be > 0, got -1.0
+    """
+    if not condition:
+        raise InvalidInput(f"{name} must be {must}, got {got}" + (f"; {do}" if do else ""))
+
+
+def require_epsilon(epsilon: float, name: str = "epsilon") -> None:
+    """A privacy parameter that a mechanism is built for: finite and above zero."""
+    ok = isinstance(epsilon, int | float) and 0 < epsilon < float("inf")
+    require(ok, name, "a finite number > 0", epsilon)

@@ -1,0 +1,1 @@
+"""What an attacker learns: pure functions of prior, log-probabilities and distances."""

@@ -1,0 +1,66 @@
+"""The planar Laplace density integrated over rectangles, to machine precision.
+
+Around the secret the density is ε²/(2π)·e^(−ε·r), and the mass beyond radius r is
+G(r) = (1 + ε·r)·e^(−ε·r). In polar coordinates the mass of a region is its winding number
+around the secret minus (1/2π)·∮ G dθ along its border, so a rectangle needs four integrals, one
+an edge. On an edge at distance h, with t = h·sinh(u) along it, dθ = du / cosh(u) and
+r = h·cosh(u): a smooth integrand, for which 64 Gauss–Legendre nodes are exact to rounding.
+No tail is lost to cancellation: a far cell is a difference of G's of its own size.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from voile.core.arrays import Floats
+
+_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
+_FAR = 60.0
+"""Beyond ε·t = 60 along an edge, G is below 1e-24 of its value at the edge's middle."""
+
+
+def cell_log_masses(
+    left: Floats, right: Floats, bottom: Floats, top: Floats, *, epsilon: float
+) -> Floats:
+    """ln of the mass of each rectangle, its borders given relative to the secret.
+
+    Borders may be infinite. The four arrays have one shape.
+    """
+    left, right, bottom, top = (np.asarray(a, dtype=float) * epsilon for a in (left, right, bottom, top))
+    swept = (
+        _edge(right, bottom, top)
+        - _edge(left, bottom, top)
+        + _edge(top, left, right)
+        - _edge(bottom, left, right)
+    ) / (2 * np.pi)
+    mass = _winding(left, right, bottom, top) - swept
+    with np.errstate(divide="ignore"):
+        return np.log(np.maximum(mass, 0.0))
+
+
+def _edge(offset: Floats, start: Floats, end: Floats) -> Floats:
+    """∫ G dθ along the edge {offset} × [start, end], in units of 1/ε, anticlockwise for offset > 0."""
+    height = np.abs(offset)
+    usable = np.isfinite(height) & (height > 0)
+    safe = np.where(usable, height, 1.0)
+    low = np.arcsinh(np.clip(start, -_FAR - safe, _FAR + safe) / safe)
+    high = np.arcsinh(np.clip(end, -_FAR - safe, _FAR + safe) / safe)
+    total = np.zeros(np.broadcast(low, high).shape)
+    # Split at u = 0, where the integrand peaks.
+    for a, b in ((np.minimum(low, 0), np.minimum(high, 0)), (np.maximum(low, 0), np.maximum(high, 0))):
+        u = (a[..., None] + b[..., None]) / 2 + (b - a)[..., None] / 2 * _NODES
+        radius = safe[..., None] * np.cosh(u)
+        values = (1 + radius) * np.exp(-radius) / np.cosh(u)
+        total += (b - a) / 2 * (values @ _NODE_WEIGHTS)
+    return np.where(usable, np.sign(offset) * total, 0.0)
+
+
+def _winding(left: Floats, right: Floats, bottom: Floats, top: Floats) -> Floats:
+    """1 inside, 0 outside, ½ on an edge, ¼ on a corner."""
+
+    def within(low: Floats, high: Floats) -> Floats:
+        strictly = (low < 0) & (high > 0)
+        border = (low == 0) | (high == 0)
+        return np.where(strictly, 1.0, np.where(border, 0.5, 0.0))
+
+    return within(left, right) * within(bottom, top)

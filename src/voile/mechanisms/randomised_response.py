@@ -1,0 +1,49 @@
+"""Randomised response: tell the truth, or any other answer alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from voile.core.arrays import Floats, Items
+from voile.core.channel import Channel
+from voile.core.space import Space
+from voile.errors import require, require_epsilon
+
+
+def randomised_response(
+    labels: Sequence[Any] | Items, *, epsilon: float, granularity: str = "one label"
+) -> Channel:
+    """Keep the label with probability e^ε/(e^ε + k − 1), else any of the k − 1 others.
+
+    Warner (1965) for two labels; k-ary by Kairouz, Oh and Viswanath (2014), where it is optimal
+    for large ε. Two rows differ in two columns, each by a factor e^ε exactly: ε-local DP.
+
+    >>> channel = randomised_response(["yes", "no"], epsilon=1.0)
+    >>> channel.probabilities().round(4)
+    array([[0.7311, 0.2689],
+           [0.2689, 0.7311]])
+    """
+    from voile.metrics.discrete import discrete
+
+    require_epsilon(epsilon)
+    space = Space(labels, metric=discrete())
+    distinct = len(set(space.items.tolist())) if space.items.ndim == 1 else 0
+    require(space.items.ndim == 1, "labels", "a list of labels", f"{space.items.ndim} dimensions")
+    require(distinct == len(space), "labels", "distinct", f"{len(space) - distinct} repeated")
+    same = np.eye(len(space))
+
+    def log_weights(strength: float) -> Floats:
+        return strength * same
+
+    return Channel.build(space, log_weights, epsilon=epsilon, granularity=granularity)
+
+
+def examples() -> list[Channel]:
+    """Warner's two answers, and ten labels."""
+    return [
+        randomised_response(["yes", "no"], epsilon=1.0),
+        randomised_response(list(range(10)), epsilon=3.0),
+    ]
