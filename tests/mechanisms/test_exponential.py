@@ -1,15 +1,7 @@
 import numpy as np
-import pytest
 from scipy.special import softmax
 
 import voile
-
-
-def test_golden_row():
-    """Points 0, 1, 2 and ε = 1."""
-    line = voile.Space([[0.0], [1.0], [2.0]], metric=voile.metrics.euclidean())
-    law = voile.mechanisms.exponential(line, epsilon=1.0).probabilities()
-    assert law[0] == pytest.approx([0.50648, 0.30720, 0.18632], abs=5e-6)
 
 
 def test_closed_form_with_outputs_of_its_own():

@@ -10,14 +10,6 @@ def grid(side, step=1.0):
     return voile.Space(points, metric=voile.metrics.euclidean())
 
 
-def test_golden_loss():
-    """10×10 unit grid, Euclidean, ε = 1, uniform prior: expected distance 1.5623."""
-    space = grid(10)
-    channel = voile.mechanisms.tight_constraints(space, epsilon=1.0)
-    assert channel.expected_loss(space.distances()) == pytest.approx(1.5623, abs=5e-5)
-    assert channel.certificate().epsilon == pytest.approx(1.0, rel=1e-5)
-
-
 def test_every_constraint_is_tight():
     space = grid(4)
     law = np.log(voile.mechanisms.tight_constraints(space, epsilon=1.5).probabilities())

@@ -49,13 +49,6 @@ def test_the_wrong_score_for_the_others_is_caught():
     assert finding.verdict == "violated"
 
 
-def test_golden_gamma():
-    """400,000 words, ε = 2, β = 0.001."""
-    assert truncation_distance(400_000, epsilon=2.0, beta=0.001) == pytest.approx(
-        19.80597, abs=5e-6
-    )
-
-
 def test_beta_bounds_what_goes_beyond():
     beta = 0.05
     channel = voile.mechanisms.truncated_exponential(WORDS, epsilon=4.0, beta=beta)
