@@ -53,9 +53,7 @@ def quantise(log_weights: Floats, *, floor: int) -> Weights:
     scaled = shares * _SCALE
     weights = scaled.astype(np.uint64)
     scaled -= weights  # the fractions, from here on
-    for row, (row_weights, share, fraction) in enumerate(
-        zip(weights, shares, scaled, strict=True)
-    ):
+    for row, (row_weights, share, fraction) in enumerate(zip(weights, shares, scaled, strict=True)):
         weights[row] = _completed(row_weights, share, fraction)
     return weights
 

@@ -22,11 +22,13 @@ _FAR = 60.0
 def cell_log_masses(
     left: Floats, right: Floats, bottom: Floats, top: Floats, *, epsilon: float
 ) -> Floats:
-    """ln of the mass of each rectangle, its borders given relative to the secret.
+    """Ln of the mass of each rectangle, its borders given relative to the secret.
 
     Borders may be infinite. The four arrays have one shape.
     """
-    left, right, bottom, top = (np.asarray(a, dtype=float) * epsilon for a in (left, right, bottom, top))
+    left, right, bottom, top = (
+        np.asarray(a, dtype=float) * epsilon for a in (left, right, bottom, top)
+    )
     swept = (
         _edge(right, bottom, top)
         - _edge(left, bottom, top)
@@ -39,7 +41,10 @@ def cell_log_masses(
 
 
 def _edge(offset: Floats, start: Floats, end: Floats) -> Floats:
-    """∫ G dθ along the edge {offset} × [start, end], in units of 1/ε, anticlockwise for offset > 0."""
+    """∫ G dθ along the edge {offset} × [start, end], lengths in units of 1/ε.
+
+    Counted anticlockwise for offset > 0.
+    """
     height = np.abs(offset)
     usable = np.isfinite(height) & (height > 0)
     safe = np.where(usable, height, 1.0)
@@ -47,7 +52,10 @@ def _edge(offset: Floats, start: Floats, end: Floats) -> Floats:
     high = np.arcsinh(np.clip(end, -_FAR - safe, _FAR + safe) / safe)
     total = np.zeros(np.broadcast(low, high).shape)
     # Split at u = 0, where the integrand peaks.
-    for a, b in ((np.minimum(low, 0), np.minimum(high, 0)), (np.maximum(low, 0), np.maximum(high, 0))):
+    for a, b in (
+        (np.minimum(low, 0), np.minimum(high, 0)),
+        (np.maximum(low, 0), np.maximum(high, 0)),
+    ):
         u = (a[..., None] + b[..., None]) / 2 + (b - a)[..., None] / 2 * _NODES
         radius = safe[..., None] * np.cosh(u)
         values = (1 + radius) * np.exp(-radius) / np.cosh(u)
