@@ -30,7 +30,7 @@ def word_exponential(
     >>> words = Embedding.of([[0.0], [1.0], [9.0]])
     >>> law = word_exponential(words, epsilon=1.0)
     >>> [round(float(p), 4) for p in law.exact_row(0)]
-    [0.6181, 0.3749, 0.0069]
+    [0.6182, 0.3749, 0.0069]
     """
     return word_law(
         words,
