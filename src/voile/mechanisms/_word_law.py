@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,8 @@ class WordLaw:
         while done < len(rows):
             bits = uniform_bits(rng, 2**16 + 4 * min(len(rows) - done, 2**18), bits=64)
             done = kernels.draw(
-                words, starts, self.embedding.coordinates, self._output_points, near.index, near.squared, near.checks,
+                words, starts, self.embedding.coordinates, self._output_points,
+                near.index, near.squared, near.checks,
                 self.rate, self.cap, bits, drawn, done,
             )  # fmt: skip
             if done < 0:
@@ -128,7 +129,7 @@ def word_law(
     *,
     epsilon: float,
     gamma: float,
-    neighbours: int,
+    neighbours: int | Neighbours,
     cache: str | Path | None,
     granularity: str,
     outputs: Indices | None = None,
@@ -143,10 +144,15 @@ def word_law(
         raise InvalidInput(
             f"epsilon must be at least {1000 * rounding:.2g} for these vectors, got {epsilon:g}"
         )
+    near = (
+        neighbours
+        if isinstance(neighbours, Neighbours)
+        else neighbours_of(words, kept=neighbours, outputs=outputs, cache=cache)
+    )
     return WordLaw(
         words,
         Guarantee(epsilon, words.metric, granularity, Basis.PROVED),
-        neighbours_of(words, kept=neighbours, outputs=outputs, cache=cache),
+        near,
         rate=0.5 * strength * words.step,
         cap=min(0.5 * strength * gamma, LARGEST_EXPONENT),
     )
