@@ -7,8 +7,8 @@ pytest.importorskip("torch", reason="the neural extra is not installed")
 
 import torch
 
-from voile.attackers.attack import SequenceAttack, hidden
-from voile.attackers.learned import Observed, fit_learned
+from voile.attackers.attack import Observed, SequenceAttack, hidden
+from voile.attackers.learned import fit_learned
 from voile.attackers.markov import MarkovPrior, markov_attack
 from voile.attackers.networks import CandidateHead, EmbeddingHead, lstm, rnn, transformer
 from voile.attackers.reliability import reliability

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -11,6 +12,15 @@ from voile.core.arrays import Floats, Indices
 
 HIDDEN = -1
 """Marks a position whose release the attacker does not see."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One sequence: releases and secrets by position, and which positions are sensitive."""
+
+    releases: Indices
+    secrets: Indices
+    sensitive: Indices
 
 
 @runtime_checkable

@@ -11,20 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from voile.attackers.attack import HIDDEN, hidden
+from voile.attackers.attack import HIDDEN, Observed, hidden
 from voile.attackers.networks import Body, Reader
 from voile.attackers.reliability import best_temperature
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
-
-
-@dataclass(frozen=True)
-class Observed:
-    """One sequence: releases and secrets by position, and which positions are sensitive."""
-
-    releases: Indices
-    secrets: Indices
-    sensitive: Indices
 
 
 class Head(Protocol):

@@ -1,0 +1,208 @@
+"""Choosing the strengths of tiers against a learned attacker (AmPL)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from voile.adapt.levels import Evaluate, Levels, Round, State, adapt, frontier, meets
+from voile.attackers.attack import Observed
+from voile.core.arrays import Floats
+from voile.domains.text import glove
+from voile.domains.text.sequences import Corpus, corpus, read_words
+from voile.errors import require, require_epsilon
+from voile.tasks.text_posterior import (
+    Progress,
+    fit_attacker,
+    measured,
+    read_texts,
+    sensitive_tiers,
+    split,
+)
+
+CAVEATS = {
+    "public": "",
+    "held-out": "",
+    "private": (
+        "The strengths were chosen on the private text itself: the choice leaks something about "
+        "it that no epsilon here accounts for. Adapt on public or held-out text if you can."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class TunedText:
+    """Where the search ended: all rounds, the chosen one, and what to hand to protect."""
+
+    state: State
+    chosen: Round
+    meets_target: bool
+    frontier: tuple[Round, ...]
+    epsilon: float
+    caveat: str
+
+    def protect_options(self) -> str:
+        """The options that make `voile text protect` use these strengths."""
+        pii, poii = self.chosen.strengths
+        return (
+            f"--mechanism exponential --epsilon {self.epsilon:g} "
+            f"--tiers pii,poii --alpha {pii:g},{poii:g},keep"
+        )
+
+
+def level_laws(texts: Corpus, *, epsilon: float, strengths: Sequence[float]) -> Floats:
+    """The adjusted exponential mechanism over the candidates: exp(−½·α_level·ε·d), by rows."""
+    scale = np.array(strengths)[texts.levels]
+    logs = -0.5 * epsilon * scale[:, None] * texts.distances()
+    logs -= logs.max(axis=1, keepdims=True)
+    law = np.exp(logs)
+    return law / law.sum(axis=1, keepdims=True)
+
+
+def similarity_loss(texts: Corpus) -> Floats:
+    """c(x, y) = 1 − (cos(x, y) + 1)/2 between candidates (mPL paper, appendix E.2)."""
+    vectors = texts.candidate_vectors()
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    directions = vectors / np.where(lengths > 0, lengths, 1)
+    return (1 - directions @ directions.T) / 2
+
+
+def expected_loss(law: Floats, loss: Floats, prior: Floats, *, remapped: bool) -> float:
+    """Σ π(x) K(y|x) c(x, y); with `remapped`, each y is first replaced by the best y'."""
+    if not remapped:
+        return float((prior[:, None] * law * loss).sum())
+    joint = prior[:, None] * law
+    return float((joint.T @ loss).min(axis=1).sum())
+
+
+def perturbed(
+    texts: Corpus, law: Floats, uniforms: Sequence[Floats], chosen: Sequence[Observed]
+) -> list[Observed]:
+    """Sensitive words redrawn by the law, all else in clear, on given random numbers.
+
+    The same numbers serve every round, so that rounds differ by their strengths alone.
+    """
+    running = np.cumsum(law, axis=1)
+    running /= running[:, -1:]
+    order = np.searchsorted(texts.seen, texts.candidates)
+    released = []
+    for item, numbers in zip(chosen, uniforms, strict=True):
+        copy = item.releases.copy()
+        secrets = item.secrets[item.sensitive]
+        drawn = [
+            np.searchsorted(running[s], u, side="right")
+            for s, u in zip(secrets, numbers, strict=True)
+        ]
+        copy[item.sensitive] = order[np.minimum(np.array(drawn, dtype=np.intp), len(law) - 1)]
+        released.append(Observed(copy, item.secrets, item.sensitive))
+    return released
+
+
+def evaluator(
+    texts: Corpus,
+    *,
+    epsilon: float,
+    attacker: str = "lstm",
+    head: str = "candidates",
+    remapped: bool = True,
+    epochs: int = 12,
+    seed: int = 0,
+    progress: Progress = lambda line: None,
+) -> Evaluate:
+    """Strengths → (violation share at epsilon, utility loss): perturb, attack, measure."""
+    loss = similarity_loss(texts)
+    counts = np.bincount(
+        np.concatenate([item.secrets[item.sensitive] for item in texts.sequences]),
+        minlength=len(texts.candidates),
+    )
+    prior = (counts + 1) / (counts + 1).sum()
+    rng = np.random.default_rng(seed)
+    uniforms = [rng.random(len(item.sensitive)) for item in texts.sequences]
+
+    def evaluate(strengths: tuple[float, ...]) -> tuple[float, float]:
+        law = level_laws(texts, epsilon=epsilon, strengths=strengths)
+        items = perturbed(texts, law, uniforms, texts.sequences)
+        training, validation, test = split(items, seed=seed)
+        shown = ", ".join(f"{value:.3g}" for value in strengths)
+        attack = fit_attacker(
+            attacker, texts, training, validation, head=head, epochs=epochs, seed=seed,
+            progress=lambda line: progress(f"strengths {shown}: {line}"),
+        )  # fmt: skip
+        audit = measured(attack, test, texts, epsilons=[epsilon], delta=0.5)
+        return (
+            float(audit.leakage.shares[:, 0].mean()),
+            expected_loss(law, loss, prior, remapped=remapped),
+        )
+
+    return evaluate
+
+
+def tune_text(
+    file: str | Path,
+    *,
+    column: str = "text",
+    epsilon: float,
+    target_delta: float,
+    data: str,
+    attacker: str = "lstm",
+    pipeline: str | None = None,
+    top: int = 50_000,
+    longest: int = 40,
+    most_candidates: int = 1000,
+    most_documents: int = 2000,
+    epochs: int = 12,
+    most_rounds: int = 12,
+    privacy_weight: float = 1.0,
+    utility_weight: float = 1.0,
+    trace: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    progress: Progress = lambda line: None,
+    on_round: Callable[[State], None] = lambda state: None,
+) -> TunedText:
+    """Find strengths for names and words close to names that keep a learned attacker down.
+
+    `data` says what the text is: "public", "held-out" or "private"; adapting on private text
+    spends privacy, and the answer says so.
+    """
+    require(data in CAVEATS, "data", "public, held-out or private", data,
+            "adapting on private text itself spends privacy")  # fmt: skip
+    require_epsilon(epsilon)
+    require(0 < target_delta < 1, "target-delta", "in (0, 1)", target_delta)
+    progress("reading words and finding names")
+    texts = _own_corpus(
+        read_texts(file, column)[:most_documents], sensitive_of=pipeline, top=top,
+        longest=longest, most_candidates=most_candidates,
+    )  # fmt: skip
+    levels = Levels(
+        start=(1.0, 1.0),
+        free=(True, True),
+        privacy_weight=privacy_weight,
+        utility_weight=utility_weight,
+    )
+    evaluate = evaluator(
+        texts, epsilon=epsilon, attacker=attacker, epochs=epochs, seed=seed, progress=progress
+    )
+    state = adapt(levels, evaluate, most_rounds=most_rounds, trace=trace, progress=on_round)
+    good = meets(state, delta=target_delta)
+    return TunedText(
+        state=state,
+        chosen=good or state.best,
+        meets_target=good is not None,
+        frontier=frontier(state.rounds),
+        epsilon=epsilon,
+        caveat=CAVEATS[data],
+    )
+
+
+def _own_corpus(
+    texts: Sequence[str], *, sensitive_of: str | None, top: int, longest: int, most_candidates: int
+) -> Corpus:
+    """A corpus whose releases are its own words, to be perturbed; all candidates can be seen."""
+    words = glove(top=top)
+    chosen = sensitive_tiers(words, sensitive="pii,poii", pipeline=sensitive_of)
+    sequences = read_words(texts, words, tiers=chosen)
+    return corpus(sequences, sequences, words, longest=longest, most_candidates=most_candidates)
