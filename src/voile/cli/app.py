@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from voile.cli.show import bars, table
+from voile.cli.show import AsJson, bars, table
 
 app = typer.Typer(
     help="Blur text, places and labels under a guarantee you can state, and measure what shows.",
@@ -18,8 +18,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
 
 
 def _version(asked: bool) -> None:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -26,13 +32,24 @@ def bars(
     *, title: str, rows: Sequence[tuple[str, float, str]], baseline: float, width: int = 40
 ) -> None:
     """Horizontal bars for shares between 0 and 1, with the share known beforehand."""
-    import typer
-
     typer.echo(title)
     label = max(len("(before)"), *(len(name) for name, _, _ in rows))
     for name, share, note in rows:
         typer.echo(f"  {name:>{label}} {bar(share, width)} {100 * share:6.2f} %   {note}")
     typer.echo(f"  {'(before)':>{label}} {bar(baseline, width)} {100 * baseline:6.2f} %")
+
+
+@contextmanager
+def spinner(shown: bool) -> Iterator[Callable[[str], None]]:
+    """A line on standard error that says what is going on; nothing if it is not a terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not (shown and console.is_terminal):
+        yield lambda line: None
+        return
+    with console.status("…") as status:
+        yield lambda line: status.update(line)
 
 
 def bar(share: float, width: int) -> str:
