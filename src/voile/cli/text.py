@@ -280,3 +280,8 @@ def _counted_lines(facts: dict[str, Any]) -> list[str]:
     if facts["resumed_parts"]:
         lines.append(f"Continued an interrupted job: {facts['resumed_parts']} parts were there.")
     return lines
+
+
+@app.command()
+def utility() -> None:
+    """Placeholder."""
