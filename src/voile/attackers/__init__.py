@@ -1,1 +1,1 @@
-"""Attackers: what can be learnt from releases, fitted on data that the audit split."""
+"""Attackers: what somebody believes after reading the releases."""
