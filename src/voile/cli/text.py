@@ -280,3 +280,43 @@ def _counted_lines(facts: dict[str, Any]) -> list[str]:
     if facts["resumed_parts"]:
         lines.append(f"Continued an interrupted job: {facts['resumed_parts']} parts were there.")
     return lines
+
+
+@app.command()
+def utility(
+    original: Annotated[Path, typer.Argument(help="The file before its release.")],
+    released: Annotated[Path, typer.Argument(help="The file that was released.")],
+    column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
+    label: Annotated[
+        str | None, typer.Option(help="A column to predict: how well does the release train?")
+    ] = None,
+    encoder: Annotated[bool, typer.Option(help="Compare meanings with a sentence encoder.")] = True,
+    sample: Annotated[int, typer.Option(help="Rows to compare by meaning.")] = 500,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what a release is still good for.
+
+    Example: `voile text utility reviews.csv reviews.protected.csv --label label`
+    """
+    from dataclasses import asdict
+
+    from voile.tasks.text_utility import text_utility
+
+    found = text_utility(
+        original, released, column=column, label=label, encoder=encoder, sample=sample
+    )
+    if as_json:
+        typer.echo(json.dumps(asdict(found), indent=2))
+        return
+    lines = [f"Words gone: {100 * found.words_gone:.1f} % ({found.rows:,} rows)."]
+    if found.similarity is not None:
+        lines.append(
+            f"Similarity of meaning: {found.similarity} over {found.similarity_rows} rows."
+        )
+    if found.accuracy is not None:
+        lines.append(
+            f"Trained on the release, tested on {found.test_rows:,} other originals: accuracy "
+            f"{found.accuracy}."
+        )
+        lines.append(f"Trained on the originals: {found.baseline}.")
+    typer.echo("\n".join(lines))
