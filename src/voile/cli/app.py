@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from voile.cli import text, text_leakage
 from voile.cli.show import AsJson, bars, table
 
 app = typer.Typer(
@@ -18,6 +19,11 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+text.app.command()(text_leakage.audit)
+text.app.command()(text_leakage.tune)
+app.add_typer(text.app, name="text")
 
 
 def _version(asked: bool) -> None:

@@ -1,4 +1,4 @@
-"""`voile text audit` and `voile text tune`: what readers of whole documents learn, and less of it."""
+"""`voile text audit` and `voile text tune`: what readers of whole documents learn."""
 
 from __future__ import annotations
 

