@@ -1,10 +1,11 @@
 """Draws a second: voile's TEM against mldp-text's and against plain NumPy, same text and vectors.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/words_speed.py --peer /path/to/venv/bin/python [--tokens 300000]
+    export OPENBLAS_NUM_THREADS=1
+    python benchmarks/words_speed.py --peer /path/to/venv/bin/python [--tokens 300000]
 
 The peer is an interpreter with `mldp-text` installed, in an environment of its own; without it
 that column is left out. Words are those of IMDB reviews (../shared/data/imdb, or --data), vectors
-GloVe 6B 50d for all three. One process; for one thread set OPENBLAS_NUM_THREADS=1. Writes benchmarks/results/words_speed.md.
+GloVe 6B 50d for all three. One process, one thread. Writes benchmarks/results/words_speed.md.
 """
 
 from __future__ import annotations
@@ -99,8 +100,9 @@ def main() -> None:
     lines = [
         "# Words a second, one core",
         "",
-        f"`OPENBLAS_NUM_THREADS=1 python benchmarks/words_speed.py --peer … --tokens {chosen.tokens}`. TEM over GloVe 6B "
-        "50d, words of IMDB reviews, secure generator, neighbours cached (1,024 a word).",
+        f"`python benchmarks/words_speed.py --peer … --tokens {chosen.tokens}` with "
+        "OPENBLAS_NUM_THREADS=1. TEM over GloVe 6B 50d, words of IMDB reviews, secure generator, "
+        "1,024 neighbours a word, cached.",
     ]
     for top in (50_000, None):
         words = glove(top=top)

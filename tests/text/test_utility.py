@@ -87,6 +87,24 @@ def test_the_packaged_encoder_finds_a_paraphrase_closer_than_noise() -> None:
     assert near > far
 
 
+def test_membership_catches_a_release_in_clear_and_spares_noise(tmp_path: Path) -> None:
+    """Each record has a word of its own: a model trained on it in clear remembers its members."""
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 2, 2000)
+    clear = "".join(f"{y},word{i} name{i} thing{i}\n" for i, y in enumerate(labels))
+    noise = "".join(f"{y},some words that say nothing\n" for y in labels)
+    (tmp_path / "clear.csv").write_text("label,text\n" + clear)
+    (tmp_path / "noise.csv").write_text("label,text\n" + noise)
+    arguments = ["membership", str(tmp_path / "clear.csv")]
+    options = ["--label", "label", "--claim", "1", "--json"]
+    caught = CliRunner().invoke(app, [*arguments, str(tmp_path / "clear.csv"), *options])
+    assert caught.exit_code == 1
+    assert json.loads(caught.stdout)["auc"] > 0.95
+    spared = CliRunner().invoke(app, [*arguments, str(tmp_path / "noise.csv"), *options])
+    assert spared.exit_code == 0
+    assert json.loads(spared.stdout)["verdict"] == "open"
+
+
 # ── membership ──────────────────────────────────────────────────────────────────────────────
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from voile.tasks.text_recipe import TextRecipe
+from voile.cli.text_show import progress_bar, show_facts, show_preview
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -20,7 +17,6 @@ app = typer.Typer(
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
-LEVEL_COLOURS = ("bold red", "bold yellow", "bold cyan")
 
 
 @app.command()
@@ -128,14 +124,14 @@ def protect(
         recipe = replace(recipe, epsilon=text_protect.epsilon_keeping(recipe, keep))
     policy = OnError(_one_of(on_error, ("fail", "skip", "mask"), "--on-error"))
     if preview:
-        _show_preview(recipe, preview)
+        show_preview(recipe, preview)
     if dry_run:
         from voile.tasks.text_recipe import build_protector
 
         facts = text_protect.describe(recipe, build_protector(recipe))
-        _print(facts, as_json, "Nothing was written.")
+        show_facts(facts, as_json, "Nothing was written.")
         return
-    with _progress(quiet=as_json) as progress:
+    with progress_bar(quiet=as_json) as progress:
         facts = text_protect.protect_file(
             recipe,
             out=out or _default_output(file),
@@ -146,7 +142,7 @@ def protect(
             overwrite=overwrite,
             progress=progress,
         )
-    _print(facts, as_json, "")
+    show_facts(facts, as_json, "")
 
 
 def _one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
@@ -180,106 +176,6 @@ def _alphas(tiers: str | None, alpha: str) -> tuple[float | None, ...]:
 def _default_output(file: Path) -> Path:
     stem, dot, endings = file.name.partition(".")
     return file.with_name(f"{stem}.protected{dot}{endings}")
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Callable[[int], None]]:
-    from rich.console import Console
-    from rich.progress import Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.text import Text
-
-    class Speed(ProgressColumn):
-        def render(self, task: Any) -> Text:
-            return Text(f"{task.completed:,.0f} rows  {task.speed or 0:,.0f} rows/s")
-
-    console = Console(stderr=True, quiet=quiet)
-    columns = (SpinnerColumn(), TextColumn("releasing"), Speed(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("rows", total=None)
-        yield lambda rows: bar.advance(task, rows)
-
-
-def _show_preview(recipe: TextRecipe, count: int) -> None:
-    """Rows before and after, coloured by tier; drawn apart from the release."""
-    from rich.console import Console
-    from rich.text import Text
-
-    from voile.core.randomness import secure_rng
-    from voile.jobs import RowProblem, open_source
-    from voile.tasks.text_recipe import build_protector
-
-    protector = build_protector(recipe)
-    console = Console(stderr=True)
-    console.print("Preview, drawn apart from the release; do not hand it on.", style="dim")
-    shown = 0
-    for line, row in open_source(recipe.source).rows():
-        text = None if isinstance(row, RowProblem) else row.get(recipe.column)
-        if not isinstance(text, str) or shown == count:
-            if shown == count:
-                break
-            continue
-        shown += 1
-        before, after = Text(), Text()
-        for old, new, level in protector.preview(text[:400], secure_rng()):
-            style = LEVEL_COLOURS[level] if level >= 0 and len(protector.laws) > 1 else ""
-            before.append(old, style=style)
-            after.append(new, style=style if new == old else f"{style} underline".strip())
-        console.print(Text(f"{line:>6} ", style="dim") + before)
-        console.print(Text("     → ", style="dim") + after)
-
-
-def _print(facts: dict[str, Any], as_json: bool, note: str) -> None:
-    if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
-        return
-    from voile.tasks.text_protect import sentence
-
-    words = facts["vocabulary"]
-    lines = [sentence(facts)]
-    if facts["seed"] is not None:
-        lines.append("SEEDED: NOT FOR RELEASE.")
-    lines.append(
-        f"{facts['mechanism']} over {words['words']:,} words of {words['name']}, ε counted per "
-        f"{facts['granularity']}."
-    )
-    if facts.get("tiers"):
-        each = (f"{k} {'in clear' if v is None else f'ε {v:g}'}" for k, v in facts["tiers"].items())
-        lines.append("Tiers: " + ", ".join(each) + ".")
-    lines += _expected_lines(facts["expected"])
-    if "rows" in facts:
-        lines += _counted_lines(facts)
-    lines += [f"Not covered: {item}." for item in facts["outside"]]
-    typer.echo("\n".join(line for line in (*lines, note) if line))
-
-
-def _expected_lines(expected: dict[str, Any]) -> list[str]:
-    if not expected:
-        return []
-    lines = [f"Expected share of words kept: {100 * expected['kept']:.3g} % (public frequencies)."]
-    if "attacker" in expected:
-        lines.append(
-            f"The best attacker who knows mechanism and frequencies names the word, among the "
-            f"{expected['candidates']:,} most frequent, {100 * expected['attacker']:.3g} % of the "
-            f"time; without the release {100 * expected['attacker_without']:.3g} %."
-        )
-    return lines
-
-
-def _counted_lines(facts: dict[str, Any]) -> list[str]:
-    changed = 100 * facts["changed"] / max(1, facts["words"])
-    budget, lengths = facts["epsilon_per_document"], facts["words_per_document"]
-    lines = [
-        f"Wrote {facts['output']}: {facts['rows']:,} rows, {facts['words']:,} words, "
-        f"{changed:.3g} % changed, {facts['seconds']:.1f} s.",
-        f"A document's words together: ε = {budget['median']:,.4g} for half of them, "
-        f"{budget['nine_in_ten']:,.4g} for nine in ten, {budget['largest']:,.4g} at most "
-        f"({lengths['median']:,}, {lengths['nine_in_ten']:,} and {lengths['largest']:,} words).",
-    ]
-    if facts["skipped"] or facts["masked"]:
-        lines.append(f"{facts['skipped']} rows were skipped, {facts['masked']} masked.")
-    if facts["resumed_parts"]:
-        lines.append(f"Continued an interrupted job: {facts['resumed_parts']} parts were there.")
-    return lines
 
 
 @app.command()
@@ -320,3 +216,39 @@ def utility(
         )
         lines.append(f"Trained on the originals: {found.baseline}.")
     typer.echo("\n".join(lines))
+
+
+@app.command()
+def membership(
+    original: Annotated[Path, typer.Argument(help="The file before its release.")],
+    released: Annotated[Path, typer.Argument(help="The file that was released.")],
+    label: Annotated[str, typer.Option(help="The column that the attacked model predicts.")],
+    column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
+    claim: Annotated[
+        float, typer.Option(help="The epsilon claimed for one record; infinity if none.")
+    ] = float("inf"),
+    seed: Annotated[int, typer.Option(help="Split and training.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Attack a model trained on the release: find out which records it was trained on.
+
+    Example: `voile text membership reviews.csv reviews.protected.csv --label label`
+    """
+    from voile.tasks.text_membership import text_membership
+
+    found = text_membership(original, released, column=column, label=label, claim=claim, seed=seed)
+    if as_json:
+        facts = {
+            "epsilon_lower": found.finding.lower,
+            "verdict": str(found.finding.verdict),
+            "failure_probability": found.finding.failure_probability,
+            "records": found.finding.samples,
+            "auc": found.auc,
+            "auc_interval": found.auc_interval,
+            "accuracy": found.accuracy,
+        }
+        typer.echo(json.dumps(facts, indent=2))
+    else:
+        typer.echo(str(found.finding))
+    if found.finding.verdict == "violated":
+        raise typer.Exit(1)

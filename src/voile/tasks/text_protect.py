@@ -10,7 +10,8 @@ from typing import Any
 
 from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
-from voile.domains.text.protector import Refused, TextProtector
+from voile.domains.text.protector import TextProtector
+from voile.domains.text.released import Refused
 from voile.errors import InvalidInput
 from voile.jobs import Batch, JobReport, OnError, Released, RowProblem, Source, open_source, run_job
 from voile.jobs.workspace import write_json, writing

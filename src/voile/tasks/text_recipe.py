@@ -164,6 +164,8 @@ def check_budget(recipe: TextRecipe) -> TextRecipe:
             "decided without looking at the text) or over a length stated as public "
             "(--public-length), one of the two"
         )
+    if recipe.public_length and recipe.alphas:
+        raise InvalidInput("tiers must go with --longest, and not with --public-length")
     if recipe.longest is not None:
         require(recipe.longest >= 1, "longest", ">= 1", recipe.longest)
         return replace(recipe, epsilon=recipe.document_epsilon / recipe.longest)

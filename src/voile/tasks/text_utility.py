@@ -49,8 +49,8 @@ def text_utility(
     classifier in their released form and the *other* 30 % test it in their original form; the
     baseline is trained on the originals of the same 70 %.
     """
-    before, labels = _read(Path(original), column, label)
-    after, _ = _read(Path(released), column, None)
+    before, labels = read_texts(Path(original), column, label)
+    after, _ = read_texts(Path(released), column, None)
     same = len(before) == len(after)
     do = "were rows skipped? compare files with the same rows"
     require(same, "the release", f"of {len(before)} rows", len(after), do)
@@ -86,7 +86,8 @@ def text_utility(
     )
 
 
-def _read(path: Path, column: str, label: str | None) -> tuple[list[str], list[str]]:
+def read_texts(path: Path, column: str, label: str | None) -> tuple[list[str], list[str]]:
+    """A file's texts and labels, empty where a text is missing."""
     source = open_source(path)
     for name in (column, *([label] if label else [])):
         if name not in source.columns:

@@ -8,7 +8,8 @@
 ['Unk dog, unk cat!']
 """
 
-from voile.domains.text.protector import TextProtector, Unknown, protector
+from voile.domains.text.protector import TextProtector, protector
+from voile.domains.text.released import Unknown
 from voile.domains.text.vocabulary import Vocabulary, vocabulary
 from voile.domains.text.vocabulary_files import glove, minilm, read_vocabulary
 

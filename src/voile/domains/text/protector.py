@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,9 @@ import numpy as np
 from voile.core.guarantee import Guarantee
 from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
+from voile.domains.text.containers import like, values_of
 from voile.domains.text.identifiers import find_identifiers
+from voile.domains.text.released import Refused, ReleasedText, Unknown
 from voile.domains.text.stopwords import STOPWORDS
 from voile.domains.text.tiers import Tiers
 from voile.domains.text.tokens import Case, Token, Tokenizer, join
@@ -23,33 +24,6 @@ from voile.errors import InvalidInput
 
 KEPT = -1
 """The level of a word that is left as it is."""
-
-
-class Unknown(StrEnum):
-    """What happens to a word outside the vocabulary."""
-
-    PERTURB = "perturb"  # it is the unknown word, a secret like any other
-    DROP = "drop"
-    FAIL = "fail"
-    KEEP = "keep"  # in clear: outside the guarantee
-
-
-@dataclass(frozen=True)
-class ReleasedText:
-    """A released text: its words, how many were drawn for, how many came out changed."""
-
-    text: str
-    words: int
-    changed: int
-    epsilon: float
-    """What the text's words spent together, per unit of the metric for each word."""
-
-
-@dataclass(frozen=True)
-class Refused:
-    """Why a text was not released; never with its content."""
-
-    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +58,7 @@ class TextProtector:
         return replace(strongest, outside=(*self._outside(), *strongest.outside))
 
     def _outside(self) -> tuple[str, ...]:
-        notes = ["the number of words, spacing, punctuation and casing"]
+        notes = ["the number of words, spacing, punctuation, casing and bare lay-out tags (<br />)"]
         if self.identifiers:
             notes.append("that an identifier of some type stood where a placeholder stands")
         if self.unknown is Unknown.KEEP:
@@ -108,7 +82,7 @@ class TextProtector:
 
         A list, a tuple, a pandas or Polars column, an Arrow array. Missing values stay missing.
         """
-        values = _values(texts)
+        values = values_of(texts)
         chosen = [i for i, value in enumerate(values) if value is not None]
         released: list[str | None] = [None] * len(values)
         answers = self.release_texts([values[i] for i in chosen], rng)
@@ -116,7 +90,7 @@ class TextProtector:
             if isinstance(answer, Refused):
                 raise InvalidInput(f"text {i}: {answer.reason}")
             released[i] = answer.text
-        return _like(texts, released)
+        return like(texts, released)
 
     def release_texts(self, texts: Sequence[Any], rng: Generator) -> list[ReleasedText | Refused]:
         """One answer a text. All words are drawn together, so many texts at once are faster."""
@@ -279,26 +253,3 @@ def protector(
         keep_stopwords=keep_stopwords,
         identifiers=identifiers,
     )
-
-
-def _values(texts: Any) -> list[Any]:
-    for method in ("to_pylist", "to_list", "tolist"):
-        if hasattr(texts, method):
-            return [None if value != value else value for value in getattr(texts, method)()]
-    if isinstance(texts, str):
-        raise InvalidInput("texts must be a list or a column of strings, got one string; wrap it")
-    return list(texts)
-
-
-def _like(texts: Any, released: list[str | None]) -> Any:
-    """The releases in the container of the texts, without importing what is not there."""
-    home = type(texts).__module__.partition(".")[0]
-    if home == "pandas":
-        return type(texts)(released, index=texts.index, name=texts.name, dtype=object)
-    if home == "polars":
-        return type(texts)(texts.name, released)
-    if home == "pyarrow":
-        import pyarrow
-
-        return pyarrow.array(released, type=texts.type)
-    return tuple(released) if isinstance(texts, tuple) else released
