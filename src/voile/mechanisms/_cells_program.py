@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from voile.core.arrays import Floats
@@ -42,7 +44,7 @@ def _extreme(table: Floats, lower: Floats, upper: Floats, *, largest: bool) -> F
 def least_changed_cells(
     lower: Floats, upper: Floats, *, weights: Floats, log_room: Floats
 ) -> Floats:
-    """F maximising Σ_c weights(c)·F(c|c) with T_y ≤ e^log_room[y, y']·T_y' for all P in the bracket.
+    """F with the largest Σ_c weights(c)·F(c|c) and T_y ≤ e^log_room[y, y']·T_y' for all P.
 
     The largest T_y(c') over the bracket is, by duality, the least of
     λ + Σ_c [upper·(f_c − λ)₊ − lower·(λ − f_c)₊] with f_c = F(c'|c); so one free λ and one
@@ -101,9 +103,10 @@ def least_changed_cells(
             entries.append((rows, first, -sign))
             entries.append((rows, first + 1 + c, -1.0))
             rows += 1
-    at, where, value = zip(*entries, strict=True)
-    inequalities = csr_array((value, (at, where)), shape=(rows, columns))
-    sums = csr_array(
+    at, where = (np.array([entry[i] for entry in entries]) for i in (0, 1))
+    values = np.array([entry[2] for entry in entries])
+    inequalities: Any = csr_array((values, (at, where)), shape=(rows, columns))
+    sums: Any = csr_array(
         (np.ones(cells * cells), (np.repeat(np.arange(cells), cells), np.arange(cells * cells))),
         shape=(cells, columns),
     )

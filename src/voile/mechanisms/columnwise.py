@@ -33,7 +33,7 @@ class Columnwise:
         return np.stack(drawn, axis=1)
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
-        """ln K(release | secret): the sum of the columns' own."""
+        """The law ln K(release | secret): the sum of the columns' own."""
         rows = self._codes(secrets, sizes=[len(channel.space) for channel in self.channels])
         given = self._codes(releases, sizes=[len(channel.outputs) for channel in self.channels])
         total = np.zeros((len(rows), len(given)))

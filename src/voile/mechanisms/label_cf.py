@@ -42,7 +42,7 @@ class LabelCF:
         return np.stack([cell, label], axis=1)
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
-        """ln K(release | secret)."""
+        """The law ln K(release | secret)."""
         rows = self._rows(secrets, columns=len(self.labels.space))
         given = self._rows(releases, columns=len(self.labels.outputs))
         cell = self.cells.log_probabilities()[np.ix_(rows[:, 0], given[:, 0])]

@@ -1,0 +1,1 @@
+"""Raw data and secrets: text, places and labels."""
