@@ -103,7 +103,13 @@ def fit_classifier(
 
 
 def cross_fit(
-    features: Floats, labels: Indices, *, classes: int, rng: Generator, folds: int = 5
+    features: Floats,
+    labels: Indices,
+    *,
+    classes: int,
+    rng: Generator,
+    folds: int = 5,
+    only: str | None = None,
 ) -> LabelBeliefs:
     """Beliefs about each record from a classifier fitted, calibrated and chosen without it.
 
@@ -117,7 +123,7 @@ def cross_fit(
     models = []
     for fold in range(folds):
         test = parts == fold
-        model = fit_classifier(features[~test], labels[~test], classes=classes, rng=rng)
+        model = fit_classifier(features[~test], labels[~test], classes=classes, rng=rng, only=only)
         posteriors[test] = model.posteriors(features[test])
         models.append(model)
     return LabelBeliefs(posteriors, parts, tuple(models))
@@ -131,13 +137,13 @@ def halves(labels: Indices, *, rng: Generator) -> tuple[Indices, Indices]:
 
 def _candidates(seed: int) -> dict[str, Callable[[], Any]]:
     try:
-        from sklearn.ensemble import (  # type: ignore[import-untyped]
+        from sklearn.ensemble import (
             ExtraTreesClassifier,
             HistGradientBoostingClassifier,
         )
-        from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
-        from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
-        from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
     except ImportError as problem:
         raise MissingExtra("scikit-learn", extra="labels") from problem
     return {
@@ -156,16 +162,19 @@ def _candidates(seed: int) -> dict[str, Callable[[], Any]]:
 def _fitted(
     model: Any, features: Floats, labels: Indices, classes: int
 ) -> Callable[[Floats], Floats]:
-    from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
 
-    with warnings.catch_warnings():
+    # One thread: at these sizes OpenMP's waiting costs more than it brings on a shared machine.
+    with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)  # judged by its loss, like the others
         model.fit(features, labels)
     known = np.asarray(model.classes_, dtype=np.intp)
 
     def raw(rows: Floats) -> Floats:
         table = np.zeros((len(rows), classes))
-        table[:, known] = model.predict_proba(rows)
+        with threadpool_limits(1):
+            table[:, known] = model.predict_proba(rows)
         return table
 
     return raw

@@ -106,7 +106,7 @@ def audit_labels(
     beliefs = cross_fit(features, labels, classes=classes, rng=rng, folds=folds)
     posteriors = beliefs.posteriors
     alone = posteriors.argmax(axis=1) == labels
-    success = np.stack([_success(posteriors, labels, e) for e in epsilons], axis=1)
+    success = np.stack([attack_success(posteriors, labels, epsilon=e) for e in epsilons], axis=1)
     samples = _bootstrap(np.column_stack([success, alone, np.eye(classes)[labels]]), rng, resamples)
     revealed = support_log_ratio(
         features, labels, classes=classes, rng=rng, failure_probability=failure_probability
@@ -196,8 +196,11 @@ def support_log_ratio(
     return best
 
 
-def _success(posteriors: Floats, labels: Indices, epsilon: float) -> Floats:
-    """The chance that the attacker names the record's label, over the answers it may give."""
+def attack_success(posteriors: Floats, labels: Indices, *, epsilon: float) -> Floats:
+    """Per record, the chance that an attacker with these beliefs names its label.
+
+    Over the answers of randomised response: Σ_ỹ R(ỹ|y)·1[argmax posteriors·R(ỹ|·) = y].
+    """
     classes = posteriors.shape[1]
     response = response_law(classes, epsilon=epsilon)
     right = np.zeros(len(labels))

@@ -1,4 +1,4 @@
-"""The linear program behind `label_cf`: change cells as seldom as a ratio bound allows."""
+"""The linear program behind `label_cf`: change cells as little as a ratio bound allows."""
 
 from __future__ import annotations
 
@@ -41,10 +41,8 @@ def _extreme(table: Floats, lower: Floats, upper: Floats, *, largest: bool) -> F
     return np.maximum(values, 0.0)
 
 
-def least_changed_cells(
-    lower: Floats, upper: Floats, *, weights: Floats, log_room: Floats
-) -> Floats:
-    """F with the largest Σ_c weights(c)·F(c|c) and T_y ≤ e^log_room[y, y']·T_y' for all P.
+def least_costly_cells(lower: Floats, upper: Floats, *, cost: Floats, log_room: Floats) -> Floats:
+    """F with the least Σ cost[c, c']·F(c'|c) and T_y ≤ e^log_room[y, y']·T_y' for all P.
 
     The largest T_y(c') over the bracket is, by duality, the least of
     λ + Σ_c [upper·(f_c − λ)₊ − lower·(λ − f_c)₊] with f_c = F(c'|c); so one free λ and one
@@ -111,8 +109,7 @@ def least_changed_cells(
         shape=(cells, columns),
     )
     objective = np.zeros(columns)
-    for c in range(cells):
-        objective[variable(c, c)] = -float(weights[c])
+    objective[: cells * cells] = cost.ravel()
     limits: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * (cells * cells)
     limits += [(0.0, None)] * (columns - cells * cells)
     for first in start.values():

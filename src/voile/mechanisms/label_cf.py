@@ -15,7 +15,7 @@ from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator
 from voile.core.space import Space
 from voile.errors import DoesNotExist, InvalidInput, require, require_epsilon
-from voile.mechanisms._cells_program import least_changed_cells, ratio_bounds
+from voile.mechanisms._cells_program import least_costly_cells, ratio_bounds
 from voile.mechanisms._spread import outwards, pair_spreads, spread
 
 
@@ -64,16 +64,23 @@ class LabelCF:
 
 
 def label_cf(
-    response: Channel, *, lower: Floats, upper: Floats, weights: Floats, epsilon: float
+    response: Channel,
+    *,
+    lower: Floats,
+    upper: Floats,
+    weights: Floats,
+    epsilon: float,
+    loss: Floats | None = None,
 ) -> LabelCF:
     """Randomise the label by `response` and the cell only as far as CF-ε = epsilon demands.
 
     Release (c', ỹ) with ỹ ~ response(y) and c' ~ F(·|c), F without a look at the label. Given the
     label, Pr[c', ỹ|y] = R(ỹ|y)·T_y(c') with T_y = Σ_c P(c|y) F(c'|c): the ratio between two labels
-    is at most e^(ε_R(y, y')) · T_y/T_y'. F is the linear-program solution that changes a record's
-    cell least often (each cell counted with its `weights`) among those with
-    T_y(c') ≤ e^(ε − ε_R(y, y'))·T_y'(c') for all y, y', c'. It is the identity if the cells reveal
-    no more than that. At fixed features only ỹ depends on the label, so `response`'s own bound
+    is at most e^(ε_R(y, y')) · T_y/T_y'. F is the linear-program solution with the least
+    Σ_c weights(c) Σ_c' F(c'|c)·loss[c, c'] among those with
+    T_y(c') ≤ e^(ε − ε_R(y, y'))·T_y'(c') for all y, y', c'. The loss is 1 for a changed cell unless
+    one is given; it is 0 on the diagonal, so F is the identity if the cells reveal no more than
+    the room there is. At fixed features only ỹ depends on the label, so `response`'s own bound
     holds there as label DP, which CF alone would not give.
 
     `lower` and `upper` bracket P(cell|label), a row a cell, a column a label; equal if P is known.
@@ -98,8 +105,15 @@ def label_cf(
             f"the label's own epsilon must leave room within {epsilon:g}, got {for_label:.4g}; "
             "use a stronger response for the label"
         )
-    proposal = least_changed_cells(
-        lower, upper, weights=weights, log_room=epsilon * (1 - 1e-9) - between
+    changed = 1.0 - np.eye(len(lower)) if loss is None else np.asarray(loss, dtype=float)
+    good = changed.shape == (len(lower), len(lower)) and not np.diagonal(changed).any()
+    require(good and bool((changed >= 0).all()), "loss",
+            f"{len(lower)}×{len(lower)}, non-negative and 0 on the diagonal", "others")  # fmt: skip
+    proposal = least_costly_cells(
+        lower,
+        upper,
+        cost=weights[:, None] / weights.sum() * changed,
+        log_room=epsilon * (1 - 1e-9) - between,
     )
     cells, reached = _inside(proposal, lower, upper, between, epsilon)
     from voile.metrics.discrete import discrete

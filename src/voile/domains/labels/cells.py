@@ -46,6 +46,17 @@ class Cells:
         codes = np.array(self.typical, dtype=np.intp)[cells]
         return tuple(column.decode(codes[:, j]) for j, column in enumerate(columns))
 
+    def loss(self) -> Floats:
+        """How much a change of cell misleads: the belief about the label it moves, and a little.
+
+        TV(P(·|c), P(·|c')) at the middle of the bounds, plus 0.05 for any change, so that cells
+        with the same belief are not exchanged for nothing.
+        """
+        middle = (self.lower + self.upper) / 2
+        belief = middle / middle.sum(axis=1, keepdims=True)
+        moved = 0.5 * np.abs(belief[:, None, :] - belief[None, :, :]).sum(axis=2)
+        return np.asarray(moved + 0.05 * (1 - np.eye(len(belief))))
+
     def _walk(self, table: Floats) -> Indices:
         """Down the tree, with numbers in single precision as the tree was grown on them."""
         single = np.clip(table, -3e38, 3e38).astype(np.float32)
@@ -67,19 +78,22 @@ def learn_cells(
     *,
     classes: int,
     rng: Generator,
-    cells: int = 16,
+    cells: int | None = None,
     failure_probability: float = 1e-3,
 ) -> Cells:
     """Grow a tree on one half of the records, bound P(leaf|label) from the other.
 
     The halves are separate so that the counts are binomial given the tree, and Clopper–Pearson
-    intervals at failure_probability/(2·cells·labels) hold for all of them at once. A leaf's
+    intervals at failure_probability/(2·cells·labels) hold for all of them at once. Unless their
+    number is given, there is a cell for every hundred records, at least 3 and at most 16: more
+    cells are finer but known less well, and what is not known must be blurred. A leaf's
     typical record is its median level and its commonest category in the first half.
     """
     try:
-        from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]
+        from sklearn.tree import DecisionTreeClassifier
     except ImportError as problem:
         raise MissingExtra("scikit-learn", extra="labels") from problem
+    cells = max(3, min(16, len(labels) // 100)) if cells is None else cells
     require(2 <= cells <= 64, "cells", "between 2 and 64", cells)
     table, _ = matrix_of(columns, values)
     order = rng.permutation(len(labels))

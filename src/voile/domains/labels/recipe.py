@@ -15,7 +15,7 @@ from voile.core.arrays import Indices
 from voile.domains.labels.cells import Cells
 from voile.domains.labels.columns import CategoryColumn, Column, NumberColumn, columns_of
 from voile.domains.labels.table import Table
-from voile.errors import BadFile, InvalidInput
+from voile.errors import BadFile, InvalidInput, require
 
 FORMAT = "voile label recipe"
 VERSION = 1
@@ -81,19 +81,33 @@ class Recipe:
         return json.dumps(body, indent=1)
 
 
-def draft_recipe(table: Table, *, levels: int, shares: Sequence[float] | None = None) -> Recipe:
-    """A recipe learned from a table; the budget is divided evenly over features and label."""
+def draft_recipe(table: Table, *, levels: int, label_share: float = 0.5) -> Recipe:
+    """A recipe learned from a table: half of the budget to the label, the rest to the features.
+
+    A learner's signal is about ε_label·ε_feature for each feature, a product that is largest when
+    both halves are equal.
+    """
+    require(0 < label_share < 1, "label_share", "between 0 and 1", label_share)
     columns = columns_of(table, levels=levels)
-    even = tuple(1 / (len(columns) + 1) for _ in range(len(columns) + 1))
-    return Recipe(table.label, table.classes, columns, tuple(shares or even), learned=True)
+    shares = [(1 - label_share) / len(columns)] * len(columns)
+    return Recipe(table.label, table.classes, columns, (*shares, label_share), learned=True)
 
 
 def load_recipe(path: str | Path) -> Recipe:
     """A recipe from its file; one line that says what is wrong with it otherwise."""
     try:
-        body = json.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
     except OSError as problem:
         raise InvalidInput(f"cannot read {path}: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadFile(f"{path} is not a recipe: it is not UTF-8 text") from None
+    return recipe_from(text, path=str(path))
+
+
+def recipe_from(text: str, *, path: str = "the recipe") -> Recipe:
+    """A recipe from its JSON text; `path` is what messages call it."""
+    try:
+        body = json.loads(text)
     except ValueError:
         raise BadFile(f"{path} is not a recipe: it is not JSON") from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
@@ -112,7 +126,7 @@ def load_recipe(path: str | Path) -> Recipe:
         )
     except (KeyError, TypeError, ValueError, IndexError) as problem:
         raise BadFile(f"{path} is damaged: {type(problem).__name__} at {problem}") from None
-    _check(recipe, str(path))
+    _check(recipe, path)
     return recipe
 
 
