@@ -128,8 +128,6 @@ def protect(
     """
     from voile.tasks.labels_protect import labels_protect
 
-    if mechanism not in ("rr", "prior", "cf", "ldp"):
-        raise InvalidInput(f"--mechanism must be rr, prior, cf or ldp, got {mechanism!r}")
     done = labels_protect(
         data,
         out or data.with_name(f"{data.stem}.released.csv"),
@@ -235,12 +233,13 @@ def _show_audit(report: LabelReport, worst: int) -> None:
         typer.echo(f"  ε {p.epsilon:>4g} {'█' * known}{'░' * max(0, whole - known)}")
     typer.echo("         █ announced by ε   ░ unexpected, from the features")
     first = found.at[0]
+    surest, proved = first.effective - first.epsilon, first.finding.lower - first.epsilon
     typer.echo(
-        f"\nOdds between labels: the features alone move them by a factor e^{first.effective - first.epsilon:.2f} "
-        f"for the surest record (estimate), by e^{first.finding.lower - first.epsilon:.2f} at least "
-        f"(wrong with probability ≤ {first.finding.failure_probability:g}).\n"
-        f"So ε = {first.epsilon:g} on the label is an effective CF-ε of at least "
-        f"{first.finding.lower:.2f}: {first.finding.verdict}."
+        f"\nOdds between labels: the features alone move them e^{surest:.2f}-fold for the surest "
+        f"record (estimate)\nand at least e^{proved:.2f}-fold for some (wrong with probability "
+        f"≤ {first.finding.failure_probability:g}).\nSo ε = {first.epsilon:g} on the label is an "
+        f"effective ε (CF) of at least {first.finding.lower:.2f}: as a bound on the whole release, "
+        f"{first.epsilon:g} is {first.finding.verdict}."
     )
     typer.echo("\nWhich features carry it (accuracy lost, or gained alone over guessing):")
     table(
@@ -283,6 +282,7 @@ def _show_protected(done: ProtectedLabels) -> None:
 
 def _protected_dict(done: ProtectedLabels) -> dict[str, Any]:
     p = done.protection
+    main = p.conditional or p.label
     bounds = {"label": p.label, "conditional": p.conditional, "local": p.local}
     return {
         "output": str(done.report.output),
@@ -292,7 +292,7 @@ def _protected_dict(done: ProtectedLabels) -> dict[str, Any]:
         "masked": done.report.masked,
         "mechanism": p.name,
         "epsilon": {name: bound.epsilon if bound else None for name, bound in bounds.items()},
-        "not_covered": list((p.conditional or p.label).outside) if p.label else [],  # type: ignore[union-attr]
+        "not_covered": list(main.outside) if main else [],
         "kept_cells": p.kept,
         "stamp": "seeded: not for release" if done.seeded else "",
     }

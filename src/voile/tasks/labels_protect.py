@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -29,8 +29,6 @@ from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import Batch, JobReport, Released, RowProblem, Transform, open_source, run_job
 from voile.jobs import OnError as RowPolicy
 
-Mechanism = Literal["rr", "prior", "cf", "ldp"]
-
 
 @dataclass(frozen=True, eq=False)
 class ProtectedLabels:
@@ -49,7 +47,7 @@ def labels_protect(
     *,
     label: str,
     epsilon: float,
-    mechanism: Mechanism,
+    mechanism: str,
     prior: Sequence[float] = (),
     label_share: float = 0.5,
     recipe: str | Path | None = None,
@@ -114,7 +112,7 @@ def labels_protect(
 
 def _protection(
     text: str,
-    mechanism: Mechanism,
+    mechanism: str,
     epsilon: float,
     prior: tuple[float, ...],
     label_share: float,
