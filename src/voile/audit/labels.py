@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -105,39 +105,25 @@ def audit_labels(
     prior = np.bincount(labels, minlength=classes) / len(labels)
     beliefs = cross_fit(features, labels, classes=classes, rng=rng, folds=folds)
     posteriors = beliefs.posteriors
-    alone = posteriors.argmax(axis=1) == labels
-    success = np.stack([attack_success(posteriors, labels, epsilon=e) for e in epsilons], axis=1)
-    samples = _bootstrap(np.column_stack([success, alone, np.eye(classes)[labels]]), rng, resamples)
     revealed = support_log_ratio(
         features, labels, classes=classes, rng=rng, failure_probability=failure_probability
     )
     surest = max(0.0, float(log_ratios(posteriors, prior).max()))
-    tail = (1 - confidence) / 2
-    at = []
-    count = len(epsilons)
-    for column, epsilon in enumerate(epsilons):
-        response = response_law(classes, epsilon=epsilon)
-        expected = label_only_utility(prior, epsilon=epsilon)
-        total, free = float(success[:, column].mean()), float(alone.mean())
-        priors = samples[:, count + 1 :]
-        drawn_expected = np.array(
-            [label_only_utility(p / p.sum(), epsilon=epsilon) for p in priors]
+    at = [
+        replace(
+            point,
+            effective=point.epsilon + surest,
+            finding=_finding(point.epsilon, revealed, len(labels), failure_probability),
         )
-        drawn = samples[:, column]
-        at.append(
-            LeakageAt(
-                epsilon=float(epsilon),
-                expected=expected,
-                total=_interval(total, drawn, tail),
-                unexpected=_interval(total - expected, drawn - drawn_expected, tail),
-                without_release=free,
-                advantage=_interval(total - free, drawn - samples[:, count], tail),
-                advantage_bound=advantage_bound(float(epsilon)),
-                believed=_believed(posteriors, response),
-                effective=float(epsilon) + surest,
-                finding=_finding(float(epsilon), revealed, len(labels), failure_probability),
-            )
+        for point in counted_leakage(
+            posteriors,
+            labels,
+            epsilons=epsilons,
+            rng=rng,
+            resamples=resamples,
+            confidence=confidence,
         )
+    ]
     gains = mean_belief_gain(posteriors, prior, labels, response_law(classes, epsilon=epsilons[0]))
     return LabelAudit(
         records=len(labels),
@@ -149,6 +135,51 @@ def audit_labels(
         losses=_mean_losses(beliefs),
         warnings=tuple(_warnings(at, labels, classes, surest, revealed)),
     )
+
+
+def counted_leakage(
+    posteriors: Floats,
+    labels: Indices,
+    *,
+    epsilons: Sequence[float],
+    rng: Generator,
+    resamples: int = 500,
+    confidence: float = 0.95,
+) -> tuple[LeakageAt, ...]:
+    """The success of an attacker with these beliefs, counted on the records, with intervals.
+
+    The beliefs must not have seen the labels they are judged by. `effective` and `finding` speak
+    of the beliefs' surest record and of nothing yet: `audit_labels` fills them in.
+    """
+    classes = posteriors.shape[1]
+    prior = np.bincount(labels, minlength=classes) / len(labels)
+    alone = posteriors.argmax(axis=1) == labels
+    success = np.stack([attack_success(posteriors, labels, epsilon=e) for e in epsilons], axis=1)
+    samples = _bootstrap(np.column_stack([success, alone, np.eye(classes)[labels]]), rng, resamples)
+    count, tail, free = len(epsilons), (1 - confidence) / 2, float(alone.mean())
+    points = []
+    for column, epsilon in enumerate(epsilons):
+        expected = label_only_utility(prior, epsilon=epsilon)
+        drawn = samples[:, column]
+        drawn_expected = np.array(
+            [label_only_utility(p / p.sum(), epsilon=epsilon) for p in samples[:, count + 1 :]]
+        )
+        total = float(success[:, column].mean())
+        points.append(
+            LeakageAt(
+                epsilon=float(epsilon),
+                expected=expected,
+                total=_interval(total, drawn, tail),
+                unexpected=_interval(total - expected, drawn - drawn_expected, tail),
+                without_release=free,
+                advantage=_interval(total - free, drawn - samples[:, count], tail),
+                advantage_bound=advantage_bound(float(epsilon)),
+                believed=_believed(posteriors, response_law(classes, epsilon=epsilon)),
+                effective=float(epsilon),
+                finding=_finding(float(epsilon), 0.0, len(labels), 0.0),
+            )
+        )
+    return tuple(points)
 
 
 def support_log_ratio(

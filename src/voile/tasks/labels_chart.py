@@ -42,7 +42,9 @@ def chart_audit(report: LabelReport, path: str | Path) -> Path:
                label="lost when shuffled")  # fmt: skip
     right.set_yticks(places, [s.name for s in shown], fontsize=8)
     right.set(xlabel="accuracy")
-    right.legend(frameon=False, fontsize=8, loc="lower right")
+    right.legend(
+        frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.4, -0.14), ncols=2
+    )
     right.set_title("Which features carry it", fontsize=10, loc="left")
     return _saved(figure, path, plot)
 
