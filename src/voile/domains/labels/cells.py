@@ -87,7 +87,8 @@ def learn_cells(
     intervals at failure_probability/(2·cells·labels) hold for all of them at once. Unless their
     number is given, there is a cell for every hundred records, at least 3 and at most 16: more
     cells are finer but known less well, and what is not known must be blurred. A leaf's
-    typical record is its median level and its commonest category in the first half.
+    typical record has its median levels and commonest categories in the first half; features that
+    no cut uses have those of all records, so that a cell shows nothing but what defines it.
     """
     try:
         from sklearn.tree import DecisionTreeClassifier
@@ -95,7 +96,7 @@ def learn_cells(
         raise MissingExtra("scikit-learn", extra="labels") from problem
     cells = max(3, min(16, len(labels) // 100)) if cells is None else cells
     require(2 <= cells <= 64, "cells", "between 2 and 64", cells)
-    table, _ = matrix_of(columns, values)
+    table, groups = matrix_of(columns, values)
     order = rng.permutation(len(labels))
     growing, counting = order[: len(order) // 2], order[len(order) // 2 :]
     fewest = max(5, len(growing) // (8 * cells))
@@ -125,25 +126,32 @@ def learn_cells(
     lower, upper = _bracket(
         at[counting], labels[counting], len(leaves), classes, failure_probability
     )
+    cut = set(shape.feature[shape.feature >= 0].tolist())
+    shaping = np.array([bool(cut & set(group.tolist())) for group in groups])
+    everywhere = _typical(codes[growing], columns)
+    typical = np.array(
+        [
+            np.where(shaping, _typical(codes[growing[at[growing] == leaf]], columns), everywhere)
+            for leaf in range(len(leaves))
+        ]
+    )
     counts = np.bincount(at[counting], minlength=len(leaves)).astype(np.float64)
     return replace(
         bare,
-        typical=tuple(
-            _typical(codes[growing[at[growing] == leaf]], columns) for leaf in range(len(leaves))
-        ),
+        typical=tuple(tuple(row) for row in typical.tolist()),
         lower=lower,
         upper=upper,
         weights=counts + 1.0,
     )
 
 
-def _typical(codes: Indices, columns: Sequence[Column]) -> tuple[int, ...]:
-    return tuple(
+def _typical(codes: Indices, columns: Sequence[Column]) -> list[int]:
+    return [
         int(np.quantile(codes[:, j], 0.5, method="nearest"))
         if isinstance(column, NumberColumn)
         else int(np.bincount(codes[:, j]).argmax())
         for j, column in enumerate(columns)
-    )
+    ]
 
 
 def _bracket(
