@@ -1,1 +1,1 @@
-"""Attackers: fitted on what they are given, they return beliefs about secrets."""
+"""Attackers: what somebody believes after reading the releases."""

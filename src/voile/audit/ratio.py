@@ -21,20 +21,19 @@ def nearest_pairs(items: Items, metric: Metric, *, count: int) -> tuple[Indices,
     Costs one pass over all distances, in blocks.
     """
     require(count >= 1, "count", ">= 1", count)
-    keep: tuple[Indices, Indices, Floats] = (
-        np.empty(0, np.intp),
-        np.empty(0, np.intp),
-        np.empty(0),
-    )
+    first, second = np.empty(0, np.intp), np.empty(0, np.intp)
+    distances = np.empty(0)
     for rows, block in metric.blocks(items, items):
-        i, j = np.nonzero(block > 0)
+        furthest = distances[-1] if len(distances) == count else np.inf
+        i, j = np.nonzero((block > 0) & (block < furthest))
         above = i + rows.start < j
         i, j = i[above], j[above]
-        first, second = np.append(keep[0], i + rows.start), np.append(keep[1], j)
-        distances = np.append(keep[2], block[i, j])
+        distances = np.append(distances, block[i, j])
         chosen = np.argsort(distances, kind="stable")[:count]
-        keep = first[chosen], second[chosen], distances[chosen]
-    return keep
+        first = np.append(first, i + rows.start)[chosen]
+        second = np.append(second, j)[chosen]
+        distances = distances[chosen]
+    return first, second, distances
 
 
 def ratio(

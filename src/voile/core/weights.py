@@ -94,6 +94,10 @@ def check_rows(weights: Weights) -> None:
 def draw(cumulative: Weights, rows: Indices, rng: Generator) -> Indices:
     """One column for each entry of `rows`: exact draws from rows of running sums."""
     targets = uniform_bits(rng, len(rows), bits=TOTAL_BITS)
+    if len(rows) <= 16:  # sorting them out would cost more than drawing
+        each = zip(rows, targets, strict=True)
+        found = [cumulative[row].searchsorted(target, side="right") for row, target in each]
+        return np.array(found, dtype=np.intp)
     used, inverse, counts = np.unique(rows, return_inverse=True, return_counts=True)
     if len(rows) < 16 * len(used):
         return _bisect(cumulative, rows, targets)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from voile.core.space import Space
 from voile.errors import require
 from voile.mechanisms._spread import outwards, spread
 
+MOST_LISTED = 100_000
+
 
 @dataclass(frozen=True, eq=False)
 class Columnwise:
@@ -25,6 +28,16 @@ class Columnwise:
     channels: tuple[Channel, ...]
     budgets: tuple[float, ...]
     guarantee: Guarantee
+
+    @cached_property
+    def space(self) -> Space:
+        """All records there are, where they are few enough to be listed."""
+        from voile.metrics.discrete import discrete
+
+        sizes = [len(channel.space) for channel in self.channels]
+        count = math.prod(sizes)
+        require(count <= MOST_LISTED, "records", f"at most {MOST_LISTED:,} to be listed", count)
+        return Space(np.indices(sizes).reshape(len(sizes), -1).T, metric=discrete())
 
     def release(self, secrets: Sequence[Any] | Items, rng: Generator) -> Items:
         """A row of output codes for each row of codes, all columns drawn independently."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,12 @@ class LabelCF:
     label: Guarantee
     conditional: Guarantee
     kept: float
+
+    @cached_property
+    def space(self) -> Space:
+        """All records there are: every cell with every label."""
+        rows = np.indices((len(self.cells.space), len(self.labels.space)))
+        return Space(rows.reshape(2, -1).T, metric=self.guarantee.metric)
 
     def release(self, secrets: Sequence[Any] | Items, rng: Generator) -> Items:
         """A row (cell, label) for each row, both drawn, and independently."""

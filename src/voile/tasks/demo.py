@@ -98,7 +98,7 @@ def _candidates(town: Space, distances: Floats, prior: Floats) -> dict[str, Chan
     tight = mechanisms.tight_constraints(town, epsilon=EPSILON, granularity=place)
     plain = {
         "exponential": exponential(EPSILON),
-        "exponential, calibrated": full,
+        "exponential (full ε)": full,
         "planar Laplace": laplace,
         "tight constraints": tight,
     }

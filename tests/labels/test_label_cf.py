@@ -1,8 +1,7 @@
-"""RR with prior, columns, and Label DP-CF: bounds from the sampled integers, and optimality."""
+"""Label DP-CF: the bound from the sampled integers, for every P in the bracket, and optimality."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -15,77 +14,16 @@ from scipy.stats import chi2
 
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput
-from voile.leakage.labels import label_only_utility, unexpected_advantage
+from voile.leakage.labels import unexpected_advantage
 from voile.leakage.labels_privacy import conditional_epsilon, label_epsilon, local_epsilon
-from voile.mechanisms import columnwise, label_cf, randomised_response, rr_with_prior
+from voile.mechanisms import label_cf, randomised_response
 from voile.mechanisms._cells_program import ratio_bounds
-from voile.mechanisms._spread import spread
 
 seeds = st.integers(0, 2**32 - 1)
 
 
 def exact_log(value: Fraction) -> float:
     return math.log(value.numerator) - math.log(value.denominator)
-
-
-# ── RR with prior ──────────────────────────────────────────────────────────────────────────────
-
-
-@settings(max_examples=40)
-@given(seeds, st.integers(2, 6), st.floats(0.05, 5))
-def test_rr_with_prior_is_private_and_answers_truly_as_often_as_any_could(seed, classes, epsilon):
-    prior = np.random.default_rng(seed).dirichlet(np.full(classes, 0.5))
-    channel = rr_with_prior(list(range(classes)), prior=prior, epsilon=epsilon)
-    assert channel.certificate().epsilon <= epsilon
-    table = channel.probabilities()
-    truth = sum(prior[y] * table[y, z] for z, y in enumerate(channel.outputs.tolist()))
-    assert truth == pytest.approx(label_only_utility(prior, epsilon=epsilon), rel=1e-6)
-
-
-def test_rr_with_an_even_prior_is_randomised_response():
-    even = rr_with_prior(["a", "b", "c"], prior=[1 / 3] * 3, epsilon=2.0)
-    plain = randomised_response(["a", "b", "c"], epsilon=2.0)
-    assert np.array_equal(even.weights, plain.weights)
-
-
-def test_rr_with_prior_refuses_what_is_no_prior():
-    for prior in ([0.5, 0.6], [1.0], [1.5, -0.5]):
-        with pytest.raises(InvalidInput, match="prior must be"):
-            rr_with_prior(["a", "b"], prior=prior, epsilon=1.0)
-
-
-# ── columns ────────────────────────────────────────────────────────────────────────────────────
-
-
-def small_record():
-    return columnwise(
-        [
-            randomised_response(["x", "y", "z"], epsilon=0.4),
-            randomised_response(["u", "v"], epsilon=0.7),
-            rr_with_prior([0, 1, 2], prior=[0.5, 0.49, 0.01], epsilon=1.0),
-        ]
-    )
-
-
-def test_columns_add_up_to_the_tight_local_epsilon_of_the_record():
-    blur = small_record()
-    secrets = np.array(list(itertools.product(range(3), range(2), range(3))))
-    releases = np.array(list(itertools.product(range(3), range(2), range(2))))
-    law = np.exp(blur.log_prob(secrets, releases))
-    assert np.allclose(law.sum(axis=1), 1, atol=1e-12)
-    brute = local_epsilon(law[:, None, :])
-    assert brute <= blur.guarantee.epsilon <= brute + 1e-9
-    assert blur.guarantee.epsilon <= 0.4 + 0.7 + 1.0
-
-
-def test_columns_refuse_rows_that_do_not_fit():
-    blur = small_record()
-    for rows in ([[0, 0]], [[0, 0, 9]], [[0.5, 0.0, 1.0]], [[-1, 0, 0]]):
-        with pytest.raises(InvalidInput):
-            blur.release(rows, seeded_rng(1))
-
-
-# ── Label DP-CF ────────────────────────────────────────────────────────────────────────────────
 
 
 def bracketed(seed: int, cells: int, classes: int, width: float):
@@ -247,8 +185,3 @@ def test_label_cf_refuses_a_response_that_spends_too_much_and_brackets_that_are_
             randomised_response([0, 1], epsilon=0.5),
             lower=given_label, upper=given_label - 0.1, weights=np.ones(2), epsilon=1.0,
         )  # fmt: skip
-
-
-def test_spread_is_the_local_epsilon_of_a_channel():
-    channel = randomised_response(list(range(5)), epsilon=1.7)
-    assert 1.7 - 1e-6 < spread(channel) <= 1.7 + 1e-9
