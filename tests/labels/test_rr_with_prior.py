@@ -35,3 +35,9 @@ def test_rr_with_prior_refuses_what_is_no_prior():
     for prior in ([0.5, 0.6], [1.0], [1.5, -0.5]):
         with pytest.raises(InvalidInput, match="prior must be"):
             rr_with_prior(["a", "b"], prior=prior, epsilon=1.0)
+
+
+def test_a_label_that_is_almost_sure_is_always_answered_and_costs_nothing():
+    channel = rr_with_prior(["yes", "no"], prior=[0.95, 0.05], epsilon=0.5)
+    assert channel.outputs.tolist() == ["yes"]
+    assert channel.certificate().epsilon == 0.0
