@@ -10,6 +10,7 @@ pytest.importorskip("sklearn")
 
 from voile.attackers import label_classifier
 from voile.attackers.label_classifier import cross_fit, fit_classifier
+from voile.audit import label_counts as counts
 from voile.audit import labels as audit
 from voile.audit.finding import Verdict
 from voile.audit.label_features import feature_shares
@@ -58,7 +59,7 @@ def covered(shrink: float, *, quantity: str) -> int:
     for seed in range(REPLICATES):
         rng = seeded_rng(seed)
         cells, labels = draw(JOINT, 400, rng)
-        point = audit.counted_leakage(
+        point = counts.counted_leakage(
             POSTERIORS[cells], labels, epsilons=[epsilon], rng=rng, resamples=200
         )[0]
         found = getattr(point, quantity)
@@ -79,7 +80,7 @@ def test_an_interval_of_half_the_width_is_caught():
 
 def test_success_is_the_mean_over_answers_not_one_draw():
     cells, labels = draw(JOINT, 5000, seeded_rng(3))
-    exact = audit.attack_success(POSTERIORS[cells], labels, epsilon=0.7)
+    exact = counts.attack_success(POSTERIORS[cells], labels, epsilon=0.7)
     response = response_law(2, epsilon=0.7)
     rng = seeded_rng(4)
     answers = np.where(rng.random(5000) < response[labels, labels], labels, 1 - labels)
@@ -159,8 +160,8 @@ def test_audit_of_two_normals_meets_the_integral():
         truth = true_total(2.0, point.epsilon)
         assert point.total.value == pytest.approx(truth, abs=0.03)
         assert point.believed == pytest.approx(truth, abs=0.03)
-        assert point.finding.verdict is Verdict.VIOLATED
-        assert point.finding.lower > point.epsilon
+        assert found.finding(point.epsilon).verdict is Verdict.VIOLATED
+        assert found.finding(point.epsilon).lower > point.epsilon
         assert point.advantage.value <= point.advantage_bound
     assert found.at[0].unexpected.lower > 0.2
     assert len(found.ranked) == 3000
@@ -176,7 +177,7 @@ def test_audit_of_noise_finds_nothing():
     )  # fmt: skip
     point = found.at[0]
     assert point.unexpected.value < 0.02
-    assert point.finding.verdict is Verdict.OPEN
+    assert found.finding(1.0).verdict is Verdict.OPEN
 
 
 def test_audit_of_three_classes():

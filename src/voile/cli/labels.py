@@ -76,7 +76,8 @@ def audit(
         show_audit(report, worst)
         if chart is not None:
             typer.echo(f"chart: {chart}")
-    if strict and any(p.finding.verdict is Verdict.VIOLATED for p in report.audit.at):
+    found = [report.audit.finding(p.epsilon).verdict for p in report.audit.at]
+    if strict and Verdict.VIOLATED in found:
         raise typer.Exit(1)
 
 

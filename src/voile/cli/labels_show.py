@@ -46,13 +46,14 @@ def show_audit(report: LabelReport, worst: int) -> None:
         typer.echo(f"  ε {p.epsilon:>4g} {'█' * known}{'░' * max(0, whole - known)}")
     typer.echo("         █ announced by ε   ░ unexpected, from the features")
     first = found.at[0]
-    surest, proved = first.effective - first.epsilon, first.finding.lower - first.epsilon
+    claim = found.finding(first.epsilon)
     typer.echo(
-        f"\nOdds between labels: the features alone move them e^{surest:.2f}-fold for the surest "
-        f"record (estimate)\nand at least e^{proved:.2f}-fold for some (wrong with probability "
-        f"≤ {first.finding.failure_probability:g}).\nSo ε = {first.epsilon:g} on the label is an "
-        f"effective ε (CF) of at least {first.finding.lower:.2f}: as a bound on the whole release, "
-        f"{first.epsilon:g} is {first.finding.verdict}."
+        "\nOdds between labels: the features alone move them "
+        f"e^{found.surest:.2f}-fold for the surest record (estimate),\n"
+        f"and at least e^{found.proved:.2f}-fold for some record "
+        f"(wrong with probability ≤ {claim.failure_probability:g}).\n"
+        f"So ε = {first.epsilon:g} on the label is an effective ε (CF) of at least "
+        f"{claim.lower:.2f}: as a bound on the whole release, {first.epsilon:g} is {claim.verdict}."
     )
     typer.echo("\nWhich features carry it (accuracy lost, or gained alone over guessing):")
     table(

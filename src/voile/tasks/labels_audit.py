@@ -49,10 +49,10 @@ class LabelReport:
                     "advantage": vars(p.advantage),
                     "advantage_bound": p.advantage_bound,
                     "believed": p.believed,
-                    "effective_epsilon_estimate": p.effective,
-                    "effective_epsilon_at_least": p.finding.lower,
-                    "verdict": str(p.finding.verdict),
-                    "failure_probability": p.finding.failure_probability,
+                    "effective_epsilon_estimate": self.audit.effective(p.epsilon),
+                    "effective_epsilon_at_least": self.audit.finding(p.epsilon).lower,
+                    "verdict": str(self.audit.finding(p.epsilon).verdict),
+                    "failure_probability": self.audit.failure_probability,
                 }
                 for p in self.audit.at
             ],

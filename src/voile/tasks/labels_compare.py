@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from voile.attackers.label_classifier import cross_fit, fit_classifier
-from voile.audit.labels import attack_success
+from voile.audit.label_counts import attack_success
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
 from voile.domains.labels.cells import learn_cells
