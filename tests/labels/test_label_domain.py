@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from label_files import write_rows
 from scipy.stats import binom
 
+from label_files import write_rows
 from voile.core.randomness import seeded_rng
 from voile.domains.labels import (
     CategoryColumn,
@@ -244,3 +244,85 @@ def test_cells_protection_is_conditional_on_the_whole_population():
     assert conditional_epsilon(joint, blur.law()) <= 1.0
     clear = np.einsum("xc,yl->xycl", np.eye(len(cells)), blur.labels.probabilities())
     assert conditional_epsilon(joint, clear.reshape(len(cells), 2, -1)) > 2.0  # without F
+
+
+# ── what is drawn is what the bounds speak of ──────────────────────────────────────────────────
+
+DRAWS = 30_000
+
+
+def one_record_many_times(patients):
+    table = read_table(patients, label="state")
+    recipe = draft_recipe(table, levels=4)
+    labels = recipe.label_codes(table)
+    cells = learn_cells(
+        recipe.columns, table.columns, table.lines, labels, classes=2, rng=seeded_rng(1), cells=4
+    )
+    recipe = replace(recipe, cells=cells)
+    same = np.zeros(DRAWS, dtype=int)
+    return recipe, tuple(column[same] for column in table.columns), labels[same]
+
+
+def likely(seen: np.ndarray, law: np.ndarray) -> bool:
+    """Every count within its binomial limits, all together wrong once in 10⁹."""
+    share = 1e-9 / (2 * len(law))
+    low, high = binom.ppf(share, DRAWS, law), binom.isf(share, DRAWS, law)
+    return bool(((seen >= low) & (seen <= high)).all())
+
+
+def follows(draw, recipe, values, labels) -> tuple[bool, bool]:
+    """Whether label and first category of a local-DP draw follow randomised response."""
+    features, answers = draw(values, labels, seeded_rng(5))
+    label_law = np.full(2, 1 / (1 + np.exp(1.0)))  # half of ε = 2
+    label_law[labels[0]] = 1 - label_law.min()
+    smokes = recipe.columns[1]
+    code = smokes.encode(values[1][:1], np.zeros(1, dtype=int))[0]
+    law = np.full(2, 1 / (1 + np.exp(1 / 3)))  # a third of the other half
+    law[code] = 1 - law.min()
+    seen = np.bincount(smokes.encode(features[1], np.zeros(DRAWS, dtype=int)), minlength=2)
+    return likely(np.bincount(answers, minlength=2), label_law), likely(seen, law)
+
+
+def test_local_draws_follow_their_law_and_a_clear_label_is_caught(patients):
+    recipe, values, labels = one_record_many_times(patients)
+    noise = noise_protection(recipe, epsilon=2.0)
+    assert follows(noise.draw, recipe, values, labels) == (True, True)
+
+    def clear_label(v, y, rng):
+        return noise.draw(v, y, rng)[0], y
+
+    def clear_features(v, y, rng):
+        return v, noise.draw(v, y, rng)[1]
+
+    assert follows(clear_label, recipe, values, labels) == (False, True)
+    assert follows(clear_features, recipe, values, labels) == (True, False)
+
+
+def test_conditional_draws_follow_their_law(patients):
+    from voile.mechanisms import label_cf, randomised_response
+
+    recipe, values, labels = one_record_many_times(patients)
+    cells = recipe.cells
+    assert cells is not None
+    protection = cells_protection(recipe, epsilon=1.0)
+    features, answers = protection.draw(values, labels, seeded_rng(6))
+    blur = label_cf(
+        randomised_response([0, 1], epsilon=0.5), lower=cells.lower, upper=cells.upper,
+        weights=cells.weights, epsilon=1.0, loss=cells.loss(),
+    )  # fmt: skip
+    home = int(cells.of(recipe.columns, values)[0])
+    law = blur.cells.probabilities()[home]
+    assert law[home] < 0.95  # the test would be blind to an unblurred cell otherwise
+    shown = list(zip(*(part.tolist() for part in features), strict=True))
+    typical = cells.decode(np.arange(len(cells)), recipe.columns)
+    names = list(zip(*(part.tolist() for part in typical), strict=True))
+    different = sorted(set(names))  # two cells may look alike
+    assert len(different) > 2
+    together = np.array([law[[other == name for other in names]].sum() for name in different])
+    seen = np.array([shown.count(name) for name in different])
+    assert seen.sum() == DRAWS
+    assert likely(seen, together)
+    assert not likely(np.array([DRAWS * (name == names[home]) for name in different]), together)
+    kept = np.exp(0.5) / (1 + np.exp(0.5))
+    expected = np.where(np.arange(2) == labels[0], kept, 1 - kept)
+    assert likely(np.bincount(answers, minlength=2), expected)

@@ -7,8 +7,9 @@ import json
 
 import numpy as np
 import pytest
-from label_files import write_rows
 from typer.testing import CliRunner
+
+from label_files import write_rows
 
 pytest.importorskip("sklearn")
 
@@ -231,3 +232,13 @@ def test_comparison_holds_its_caps(patients):
     best = max(p.auc for p in found.points if p.mechanism == "label DP")
     assert best > 0.8
     assert found.features_alone > found.guess
+
+
+def test_seeded_parts_do_not_repeat_each_other(tmp_path, monkeypatch):
+    rows = [[i % 2, "ill" if i % 3 else "well"] for i in range(6)] * 100
+    path = write_rows(tmp_path / "t.csv", ["n", "y"], rows)
+    job = protecting.run_job
+    monkeypatch.setattr(protecting, "run_job", lambda *a, **k: job(*a, **{**k, "batch_rows": 300}))
+    labels_protect(path, tmp_path / "o.csv", label="y", epsilon=1.0, mechanism="rr", seed=1)
+    answers = [row["y"] for row in rows_of(tmp_path / "o.csv")]
+    assert answers[:300] != answers[300:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from voile.audit.label_counts import LeakageAt, counted_leakage
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
 from voile.errors import require, require_epsilon
+from voile.leakage.bounds import clopper_pearson
 from voile.leakage.labels import mean_belief_gain, response_law
 from voile.leakage.labels_privacy import log_ratios
 
@@ -125,33 +127,29 @@ def support_log_ratio(
     over all cuts, pairs and both ends. sup_x P(x|y)/P(x|y') ≥ P(G|y)/P(G|y') for every G. At least
     0; assumes that records are independent draws.
     """
-    from scipy.stats import beta
-
     fitting, counting = halves(labels, rng=rng)
     model = fit_classifier(features[fitting], labels[fitting], classes=classes, rng=rng)
     prior = np.bincount(labels[fitting], minlength=classes) / len(fitting)
     ratios = log_ratios(model.posteriors(features[counting]), prior)
     truth = labels[counting]
     sizes = np.bincount(truth, minlength=classes)
-    share = failure_probability / (2 * len(LOG_RATIO_STEPS) * classes * (classes - 1))
+    # Every cut and ordered pair of labels has two intervals of which one end each is used.
+    share = failure_probability / (len(LOG_RATIO_STEPS) * classes * (classes - 1))
     best = 0.0
     for y in range(classes):
         for other in range(classes):
-            if y == other:
-                continue
-            score = ratios[:, y, other][:, None] >= LOG_RATIO_STEPS
-            inside = score[truth == y].sum(axis=0)
-            outside = score[truth == other].sum(axis=0)
-            seen = inside > 0
-            low = beta.ppf(share, inside[seen], sizes[y] - inside[seen] + 1)
-            full = outside[seen] == sizes[other]
-            high = np.where(
-                full,
-                1.0,
-                beta.isf(share, outside[seen] + 1, np.maximum(sizes[other] - outside[seen], 1)),
-            )
-            if seen.any():
-                best = max(best, float((np.log(low) - np.log(high)).max()))
+            above = ratios[:, y, other][:, None] >= LOG_RATIO_STEPS
+            inside, outside = above[truth == y].sum(axis=0), above[truth == other].sum(axis=0)
+            for hits, strays in set(zip(inside.tolist(), outside.tolist(), strict=True)):
+                if y == other or not hits:
+                    continue
+                low, _ = clopper_pearson(
+                    successes=hits, samples=int(sizes[y]), failure_probability=share
+                )
+                _, high = clopper_pearson(
+                    successes=strays, samples=int(sizes[other]), failure_probability=share
+                )
+                best = max(best, math.log(low) - math.log(high))
     return best
 
 

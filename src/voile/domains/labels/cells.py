@@ -13,6 +13,7 @@ from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
 from voile.domains.labels.columns import Column, NumberColumn, matrix_of
 from voile.errors import MissingExtra, require
+from voile.leakage.bounds import clopper_pearson
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +85,7 @@ def learn_cells(
     """Grow a tree on one half of the records, bound P(leaf|label) from the other.
 
     The halves are separate so that the counts are binomial given the tree, and Clopper–Pearson
-    intervals at failure_probability/(2·cells·labels) hold for all of them at once. Unless their
+    intervals at failure_probability/(cells·labels) hold for all of them at once. Unless their
     number is given, there is a cell for every hundred records, at least 3 and at most 16: more
     cells are finer but known less well, and what is not known must be blurred. A leaf's
     typical record has its median levels and commonest categories in the first half; features that
@@ -157,14 +158,15 @@ def _typical(codes: Indices, columns: Sequence[Column]) -> list[int]:
 def _bracket(
     cells: Indices, labels: Indices, count: int, classes: int, failure: float
 ) -> tuple[Floats, Floats]:
-    """Clopper–Pearson for every P(cell|label) at once."""
-    from scipy.stats import beta
-
-    seen = np.zeros((count, classes))
+    """Clopper–Pearson for every P(cell|label) at once; a label that was not seen is unknown."""
+    seen = np.zeros((count, classes), dtype=np.intp)
     np.add.at(seen, (cells, labels), 1)
     total = seen.sum(axis=0)
-    share = failure / (2 * count * classes)
-    with np.errstate(invalid="ignore"):
-        lower = np.where(seen > 0, beta.ppf(share, seen, total - seen + 1), 0.0)
-        upper = np.where(seen < total, beta.isf(share, seen + 1, total - seen), 1.0)
+    lower, upper = np.zeros((count, classes)), np.ones((count, classes))
+    share = failure / (count * classes)
+    for c, y in np.ndindex(count, classes):
+        if total[y]:
+            lower[c, y], upper[c, y] = clopper_pearson(
+                successes=int(seen[c, y]), samples=int(total[y]), failure_probability=share
+            )
     return lower, upper
