@@ -98,6 +98,14 @@ def test_a_kept_recipe_serves_later_records_and_refuses_strangers(patients, tmp_
     )  # fmt: skip
     assert done.report.rows == 2
     assert done.protection.local is not None
+    assert "learned from records" in done.protection.local.outside[0]
+    public = json.loads(first.recipe_path.read_text()) | {"learned": False}
+    (tmp_path / "public.json").write_text(json.dumps(public))
+    done = labels_protect(
+        later, tmp_path / "p.csv", label="state", epsilon=1.0, mechanism="ldp",
+        recipe=tmp_path / "public.json",
+    )  # fmt: skip
+    assert done.protection.local is not None
     assert done.protection.local.outside == ()
     for bad, message in (
         ([70, "often", "north", "ill"], "category that is not in the recipe"),
@@ -146,7 +154,7 @@ def test_protect_speaks_of_its_bounds(patients, tmp_path):
     assert found["epsilon"]["conditional"] <= 2.0
     assert found["epsilon"]["label"] <= 1.0
     assert found["stamp"] == ""
-    assert any("learned from these very records" in note for note in found["not_covered"])
+    assert any("learned from records" in note for note in found["not_covered"])
 
 
 @pytest.mark.parametrize(

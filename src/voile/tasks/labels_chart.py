@@ -55,6 +55,8 @@ def chart_comparison(found: Comparison, path: str | Path, *, title: str = "") ->
     figure, axes = plot.subplots(figsize=(6.4, 4.6), layout="constrained")
     draw_comparison(found, axes)
     axes.set_title(title or "Usefulness against leakage", fontsize=10, loc="left")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=5,
+                  frameon=False, fontsize=8)  # fmt: skip
     return _saved(figure, path, plot)
 
 
@@ -75,7 +77,6 @@ def draw_comparison(found: Comparison, axes: Any) -> None:
     axes.axhline(found.clean_auc, color=INK, lw=0.8, ls=":", label="clean records")
     axes.axvline(found.features_alone, color=INK, lw=0.8, ls="--", label="features alone")
     axes.set(xlabel="total leakage (attacker's accuracy)", ylabel="test AUC")
-    axes.legend(frameon=False, fontsize=8, loc="lower right")
 
 
 def _pyplot() -> Any:

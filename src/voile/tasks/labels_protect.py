@@ -89,7 +89,7 @@ def labels_protect(
     if absent or made.label not in source.columns:
         raise InvalidInput(f"the file must have the recipe's columns, {len(absent) or 1} missing")
     text = made.to_json()
-    build = partial(_protection, text, mechanism, epsilon, tuple(prior), label_share, drafted)
+    build = partial(_protection, text, mechanism, epsilon, tuple(prior), label_share)
     protection = build()
     if recipe is None and drafted:
         _write(beside, text)
@@ -116,10 +116,9 @@ def _protection(
     epsilon: float,
     prior: tuple[float, ...],
     label_share: float,
-    learned: bool,
 ) -> Protection:
     """The protection from plain values, so that a worker process can build its own."""
-    recipe = replace(recipe_from(text), learned=learned)
+    recipe = recipe_from(text)
     if mechanism == "prior" and not prior:
         raise InvalidInput(
             f"randomised response with a prior must be given one: {len(recipe.classes)} public "

@@ -21,8 +21,8 @@ from voile.errors import InvalidInput, require, require_epsilon
 Columns = tuple[NDArray[Any], ...]
 Draw = Callable[[Columns, Indices, Generator], tuple[Columns, Indices]]
 LEARNED = (
-    "what the recipe shows: its ranges, names and cells were learned from these very records; "
-    "write it beforehand from public knowledge to avoid that"
+    "what the recipe shows: its ranges, names and cells were learned from records; write it "
+    "beforehand from public knowledge to avoid that"
 )
 
 
@@ -67,7 +67,9 @@ def cells_protection(recipe: Recipe, *, epsilon: float, label_share: float = 0.5
     require(0 < label_share < 1, "label_share", "between 0 and 1", label_share)
     cells = recipe.cells
     if cells is None:
-        raise InvalidInput("the recipe must hold cells for Label DP-CF; draft one with cells")
+        raise InvalidInput(
+            "the recipe must hold cells for Label DP-CF; move it away and let cf learn a new one"
+        )
     blur = label_cf(
         randomised_response(recipe.classes, epsilon=epsilon * label_share),
         lower=cells.lower,

@@ -25,7 +25,8 @@ VERSION = 1
 class Recipe:
     """Classes, a coding for each feature, the share of the budget each takes, perhaps cells.
 
-    `learned` says that ranges and names were taken from the records that the recipe is used on.
+    `learned` says that ranges, names and cells were taken from records and not from public
+    knowledge; it stays with the recipe.
     """
 
     label: str
@@ -68,6 +69,7 @@ class Recipe:
         body: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
+            "learned": self.learned,
             "label": self.label,
             "classes": self.classes,
             "columns": [asdict(column) for column in self.columns],
@@ -123,6 +125,7 @@ def recipe_from(text: str, *, path: str = "the recipe") -> Recipe:
             columns,
             tuple(float(share) for share in body["shares"]),
             cells,
+            learned=bool(body.get("learned", False)),
         )
     except (KeyError, TypeError, ValueError, IndexError) as problem:
         raise BadFile(f"{path} is damaged: {type(problem).__name__} at {problem}") from None
