@@ -127,11 +127,7 @@ def figure_2(tables: dict[str, Table], lines: list[str], repeats: int) -> None:
     figure, axes = plot.subplots(
         1, len(tables), figsize=(4.2 * len(tables), 4.0), layout="constrained"
     )
-    lines += [
-        f"## Figure 2: AUC against total leakage, means of {repeats} splits "
-        f"({4 * repeats} for two features)",
-        "",
-    ]
+    lines += [f"## Figure 2: AUC against total leakage, means of {repeats} splits", ""]
     lines += [
         "| data | mechanism | ε | leakage | cap | AUC |",
         "| --- | --- | --- | --- | --- | --- |",
