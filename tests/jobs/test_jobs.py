@@ -28,7 +28,9 @@ class Count:
     def __call__(self, batch: Batch) -> Released:
         time.sleep(self.slow)
         rows = [
-            RowProblem("the text is missing") if not row["text"] else {**row, "text": row["text"] * 2}
+            RowProblem("the text is missing")
+            if not row["text"]
+            else {**row, "text": row["text"] * 2}
             for row in batch.rows
         ]
         with self.ledger.open("a") as file:
@@ -59,8 +61,12 @@ def read_csv(path: Path) -> list[list[str]]:
 def test_every_row_once_and_in_order(tmp_path: Path, jobs: int) -> None:
     source = write_csv(tmp_path / "in.csv", 25)
     report = run_job(
-        open_source(source), tmp_path / "out.csv", MakeCount(tmp_path / "ledger"),
-        identity={"a": 1}, batch_rows=4, jobs=jobs,
+        open_source(source),
+        tmp_path / "out.csv",
+        MakeCount(tmp_path / "ledger"),
+        identity={"a": 1},
+        batch_rows=4,
+        jobs=jobs,
     )
     table = read_csv(tmp_path / "out.csv")
     assert table[0] == ["id", "text"]
@@ -79,23 +85,26 @@ def test_formats_keep_what_they_hold(tmp_path: Path) -> None:
     run_job(open_source(tmp_path / "a.jsonl"), tmp_path / "b.jsonl", make, identity={})
     lines = (tmp_path / "b.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == [
-        {"text": "éé", "deep": [1, {"k": None}]}, {"text": "bb"}
+        {"text": "éé", "deep": [1, {"k": None}]},
+        {"text": "bb"},
     ]
 
     table = pyarrow.table(
         {"text": ["x", "y", "z"], "day": pyarrow.array([1, 2, 3], pyarrow.date32())}
     )
     parquet.write_table(table, tmp_path / "a.parquet")
-    run_job(open_source(tmp_path / "a.parquet"), tmp_path / "b.parquet", make, identity={},
-            batch_rows=2)
+    run_job(
+        open_source(tmp_path / "a.parquet"), tmp_path / "b.parquet", make, identity={}, batch_rows=2
+    )
     released = parquet.read_table(tmp_path / "b.parquet")
     assert released.schema.equals(table.schema)
     assert released["text"].to_pylist() == ["xx", "yy", "zz"]
 
     with gzip.open(tmp_path / "a.txt.gz", "wt") as file:
         file.write("one\ntwo\n")
-    run_job(open_source(tmp_path / "a.txt.gz"), tmp_path / "b.txt.gz", make, identity={},
-            batch_rows=1)
+    run_job(
+        open_source(tmp_path / "a.txt.gz"), tmp_path / "b.txt.gz", make, identity={}, batch_rows=1
+    )
     with gzip.open(tmp_path / "b.txt.gz", "rt") as file:
         assert file.read() == "oneone\ntwotwo\n"
 
@@ -107,12 +116,14 @@ def test_a_bad_row_is_named_by_its_line_and_the_policy_decides(tmp_path: Path) -
     with pytest.raises(InvalidInput, match="line 4: the text is missing"):
         run_job(open_source(source), tmp_path / "out.csv", make, identity={})
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv", "ledger"]
-    kept = run_job(open_source(source), tmp_path / "skip.csv", make, identity={},
-                   on_error=OnError.SKIP)
+    kept = run_job(
+        open_source(source), tmp_path / "skip.csv", make, identity={}, on_error=OnError.SKIP
+    )
     assert (kept.rows, kept.skipped) == (2, 2)
     assert read_csv(tmp_path / "skip.csv")[1:] == [["1", "a\nba\nb"], ["4", "dd"]]
-    masked = run_job(open_source(source), tmp_path / "mask.csv", make, identity={},
-                     on_error=OnError.MASK)
+    masked = run_job(
+        open_source(source), tmp_path / "mask.csv", make, identity={}, on_error=OnError.MASK
+    )
     assert masked.masked == 2
     assert read_csv(tmp_path / "mask.csv")[2:4] == [["", ""], ["", ""]]
 
@@ -152,8 +163,11 @@ def test_kill_and_resume_draws_no_published_row_twice(
     before = {p.name: p.read_bytes() for p in work.glob("part-*") if p.suffix == ""}
     drawn_before = (tmp_path / "ledger").read_text().split()
     report = run_job(
-        open_source(tmp_path / "in.csv"), tmp_path / "out.csv", MakeCount(tmp_path / "ledger"),
-        identity={}, batch_rows=5,
+        open_source(tmp_path / "in.csv"),
+        tmp_path / "out.csv",
+        MakeCount(tmp_path / "ledger"),
+        identity={},
+        batch_rows=5,
     )
     drawn_after = (tmp_path / "ledger").read_text().split()[len(drawn_before) :]
     kept = {str(int(name.removeprefix("part-"))) for name in before}
@@ -185,7 +199,7 @@ def test_other_settings_do_not_continue_a_job(tmp_path: Path) -> None:
     source = open_source(write_csv(tmp_path / "in.csv", 6))
     space = workspace_module.Workspace(tmp_path / "out.csv")
     space.open({"epsilon": 1.0})
-    with pytest.raises(CannotWrite, match="differs in .*epsilon"):
+    with pytest.raises(CannotWrite, match=r"differs in .*epsilon"):
         run_job(source, tmp_path / "out.csv", MakeCount(tmp_path / "x"), identity={"epsilon": 2.0})
 
 
@@ -215,9 +229,13 @@ def test_bad_files_are_refused_in_one_line(
     tmp_path: Path, name: str, content: bytes, error: type[Exception], words: str
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(error, match=words) as caught:
+
+    def release() -> None:
         source = open_source(tmp_path / name)
         run_job(source, tmp_path / f"out-{name}", MakeCount(tmp_path / "x"), identity={})
+
+    with pytest.raises(error, match=words) as caught:
+        release()
     assert "\n" not in str(caught.value)
     assert {p.name for p in tmp_path.iterdir()} <= {name, "x", f"out-{name}.voile-job"}
     assert not (tmp_path / f"out-{name}").exists()
@@ -257,6 +275,10 @@ def test_a_full_disk_leaves_no_output(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_line_of_five_megabytes_is_a_row(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("text\n" + "word " * 2**20 + "\n")
-    run_job(open_source(tmp_path / "in.csv"), tmp_path / "out.csv",
-            MakeCount(tmp_path / "x"), identity={})
+    run_job(
+        open_source(tmp_path / "in.csv"),
+        tmp_path / "out.csv",
+        MakeCount(tmp_path / "x"),
+        identity={},
+    )
     assert (tmp_path / "out.csv").stat().st_size > 10**7

@@ -1,1 +1,1 @@
-"""Raw data and secrets: text, places and labels."""
+"""Raw data in, secrets out, and back: one folder for each kind of data."""

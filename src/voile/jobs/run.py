@@ -59,7 +59,7 @@ def run_job(
     overwrite: bool = False,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> JobReport:
-    """Release every row of a source once and write the target when all are done.
+    r"""Release every row of a source once and write the target when all are done.
 
     Rows are read in batches; each batch becomes one part, drawn by a transform, written under a
     temporary name, synced and renamed. A restart with the same source, `identity` (the settings,
@@ -72,14 +72,15 @@ def run_job(
     >>> import tempfile, pathlib
     >>> from voile.jobs import Released, open_source
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "in.csv").write_text("n\\n1\\n2\\n")
+    >>> _ = (folder / "in.csv").write_text("n\n1\n2\n")
     >>> def shout(batch):
-    ...     return Released([{"n": row["n"] + "!"} for row in batch.rows], {"seen": len(batch.rows)})
+    ...     rows = [{"n": row["n"] + "!"} for row in batch.rows]
+    ...     return Released(rows, {"seen": len(rows)})
     >>> report = run_job(
     ...     open_source(folder / "in.csv"), folder / "out.csv", lambda: shout, identity={}
     ... )
     >>> (folder / "out.csv").read_text(), report.totals
-    ('n\\n1!\\n2!\\n', {'seen': 2.0})
+    ('n\n1!\n2!\n', {'seen': 2})
     """
     target = Path(target)
     require(jobs >= 1, "jobs", ">= 1", jobs)

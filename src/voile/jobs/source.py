@@ -79,11 +79,11 @@ def format_of(path: Path) -> tuple[str, bool]:
 
 
 def open_source(path: str | Path) -> Source:
-    """A source from a file's name; its columns are read at once, its rows later.
+    r"""A source from a file's name; its columns are read at once, its rows later.
 
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "two.csv"
-    >>> _ = file.write_text("id,text\\n1,hello there\\n2,good bye\\n")
+    >>> _ = file.write_text("id,text\n1,hello there\n2,good bye\n")
     >>> source = open_source(file)
     >>> source.columns, len(list(source.rows()))
     (('id', 'text'), 2)
@@ -114,8 +114,7 @@ def _not_empty(source: Source) -> Source:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Decoded lines with their numbers and line ends; the first wrong byte is located."""
     _, zipped = format_of(path)
-    opened = gzip.open(path, "rb") if zipped else path.open("rb")
-    with cast(BinaryIO, opened) as file:
+    with cast(BinaryIO, gzip.open(path, "rb") if zipped else path.open("rb")) as file:
         try:
             for number, line in enumerate(file, 1):
                 try:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from voile.errors import CannotWrite
@@ -40,9 +41,12 @@ def workers(
             yield work(transform, task)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(
-        jobs, mp_context=context, initializer=_start, initargs=(make_transform, os.getpid())
-    ) as pool:
+    with (
+        _one_thread_each(),
+        ProcessPoolExecutor(
+            jobs, mp_context=context, initializer=_start, initargs=(make_transform, os.getpid())
+        ) as pool,
+    ):
         running: set[Future[Answer]] = set()
         try:
             for task in tasks:
@@ -61,6 +65,19 @@ def workers(
         finally:
             for future in running:
                 future.cancel()
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes started here do not each take all cores for their matrix products."""
+    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+    added = [name for name in names if name not in os.environ]
+    os.environ.update(dict.fromkeys(added, "1"))
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
 
 
 def _start(make_transform: Callable[[], Transform], parent: int) -> None:

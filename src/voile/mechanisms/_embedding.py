@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from voile.core.arrays import Floats, Indices, Items, frozen
 from voile.core.metric import Metric
 from voile.core.space import Space, as_items
-from voile.errors import InvalidInput, require
+from voile.errors import InvalidInput, OutsideSpace, require
 
 Coordinates = NDArray[np.int32]
 
@@ -111,19 +111,42 @@ class Embedding:
 
     @cached_property
     def points(self) -> Floats:
-        """The coordinates as doubles, for matrix products."""
+        """The coordinates as doubles, in steps."""
         return np.asarray(frozen(self.coordinates.astype(np.float64)))
 
     @cached_property
-    def _norms(self) -> Floats:
-        return np.asarray(frozen(np.einsum("ij,ij->i", self.points, self.points)))
+    def _columns(self) -> Floats:
+        """(−2b, 1, ‖b‖²) for each word b: with (a, ‖a‖², 1) one product gives ‖a − b‖²."""
+        norms = np.einsum("ij,ij->i", self.points, self.points)
+        table = np.column_stack([-2.0 * self.points, np.ones(len(self)), norms])
+        return np.asarray(frozen(table))
 
-    def squared(self, left: Indices | Items, right: Indices | Items | None = None) -> Floats:
+    def squared(
+        self,
+        left: Indices | Items,
+        right: Indices | Items | None = None,
+        *,
+        out: Floats | None = None,
+    ) -> Floats:
         """Squared distances in steps between positions: integers, held exactly in doubles."""
-        others = self.points if right is None else self.points[right]
-        norms = self._norms if right is None else self._norms[right]
-        product = self.points[left] @ others.T
-        product *= -2.0
-        product += norms
-        product += self._norms[left][:, None]
+        columns = self._columns if right is None else self._columns[right]
+        chosen = self._columns[left]
+        rows = np.column_stack([self.points[left], chosen[:, -1], np.ones(len(chosen))])
+        return np.matmul(rows, columns.T, out=out)
+
+    def squared_to(self, points: Floats) -> Floats:
+        """‖point − word‖² − ‖point‖² for any points in steps: enough to find the nearest word."""
+        product = points @ self._columns[:, :-2].T
+        product += self._columns[:, -1]
         return product
+
+
+def positions_in(words: Embedding, values: Sequence[Any] | Items) -> Indices:
+    """Values as positions in the vocabulary; `OutsideSpace` if one is not."""
+    rows = np.asarray(values)
+    whole = rows.ndim == 1 and (rows.dtype.kind in "iu" or rows.size == 0)
+    require(whole, "words", "positions in the vocabulary", f"{rows.ndim}-d {rows.dtype}")
+    strangers = int(((rows < 0) | (rows >= len(words))).sum())
+    if strangers:
+        raise OutsideSpace(f"words must be positions below {len(words)}, got {strangers} others")
+    return rows.astype(np.intp)

@@ -24,24 +24,24 @@ _TRY_WORDS = 3
 """A try takes at most this many random words: one to propose, two to accept."""
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def weight(squared: Any, rate: float, cap: float) -> float:
     """exp(−min(rate·√S, cap)): the one definition, for sampler and closed form alike."""
     return math.exp(-min(rate * math.sqrt(squared), cap))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def squared_distance(coordinates: Array, left: int, right: int) -> int:
+@njit(cache=True, nogil=True)
+def squared_distance(left: Array, right: Array) -> Any:
     """S as an exact integer."""
     total = np.int64(0)
-    for k in range(coordinates.shape[1]):
-        difference = np.int64(coordinates[left, k]) - np.int64(coordinates[right, k])
+    for k in range(len(left)):
+        difference = np.int64(left[k]) - np.int64(right[k])
         total += difference * difference
     return total
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def checksum(index: Array, squared: Array) -> int:
+@njit(cache=True, nogil=True)
+def checksum(index: Array, squared: Array) -> Any:
     """A number that a damaged row of neighbours does not have; never 0."""
     total = np.uint64(14695981039346656037)
     for i in range(len(index)):
@@ -50,7 +50,7 @@ def checksum(index: Array, squared: Array) -> int:
     return total | np.uint64(1)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def nearest(block: Array, index: Array, squared: Array) -> None:
     """The first K positions of each row of distances, by (S, position): exact, ties included.
 
@@ -85,10 +85,10 @@ def nearest(block: Array, index: Array, squared: Array) -> None:
             squared[row, i] = np.int64(values[order[i]])
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def near_row(
     squared: Array, size: int, rate: float, cap: float, running: Array, accept: Array
-) -> tuple[float, int]:
+) -> Any:
     """Proposal integers (as running sums) and acceptance probabilities of the near words.
 
     The scale is the power of two that brings the row's proposals below 2**62. A proposal is the
@@ -115,7 +115,7 @@ def near_row(
     return scale, proposal
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def bernoulli(chance: float, bits: Array, position: int) -> tuple[bool, int]:
     """True with probability exactly `chance`, a double in [2**-62, 1].
 
@@ -135,11 +135,12 @@ def bernoulli(chance: float, bits: Array, position: int) -> tuple[bool, int]:
     return False, position
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def draw(
     words: Array,
     starts: Array,
     coordinates: Array,
+    outputs: Array,
     index: Array,
     squared: Array,
     checks: Array,
@@ -148,19 +149,20 @@ def draw(
     bits: Array,
     drawn: Array,
     done: int,
-) -> int:
+) -> Any:
     """Draw for sorted tokens: starts[i] … starts[i+1] are the tokens of words[i].
 
+    `outputs` are the coordinates of what may be released; near lists and draws count in them.
     Begins at token `done` and stops when the tokens or the random bits are used up. Returns the
     next token to draw for, or −1 − i if the neighbours of words[i] are damaged.
 
     A try takes an integer u uniform below 2**b, b the bits of the row's total T, and starts over
-    if u ≥ T. Below the last running sum it names a near word; above it, position (u − N) div B
-    of the *whole* vocabulary, B the tail's proposal, and starts over if that word is near. So
+    if u ≥ T. Below the last running sum it names a near word; above it, number (u − N) div B
+    of *all* outputs, B the tail's proposal, and starts over if that word is near. So
     near word i has exactly proposal_i values of u, and any other word exactly B: then its
     acceptance decides. Every try proposes y with probability P(y)/2**b and accepts with r(y).
     """
-    size, kept = len(coordinates), index.shape[1]
+    size, kept = len(outputs), index.shape[1]
     running = np.empty(kept, dtype=np.uint64)
     accept = np.empty(kept, dtype=np.float64)
     position = 0
@@ -190,10 +192,8 @@ def draw(
                 released, chance = np.int64(index[word, i]), accept[i]
             else:
                 released = np.int64((u - near_total) // tail)
-                distance = squared_distance(coordinates, word, released)
-                if distance < last_squared or (
-                    distance == last_squared and released <= last_index
-                ):
+                distance = squared_distance(coordinates[word], outputs[released])
+                if distance < last_squared or (distance == last_squared and released <= last_index):
                     continue
                 exact = weight(distance, rate, cap) * scale
                 chance = min(1.0, exact / np.float64(tail))
@@ -205,10 +205,10 @@ def draw(
     return done
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def whole_row(
-    word: int,
-    coordinates: Array,
+    point: Array,
+    outputs: Array,
     index: Array,
     squared: Array,
     rate: float,
@@ -216,14 +216,14 @@ def whole_row(
     proposals: Array,
     accepts: Array,
 ) -> None:
-    """P(y) and r(y) of every word of the vocabulary: the law that `draw` follows."""
-    size, kept = len(coordinates), len(index)
+    """P(y) and r(y) of every output: the law that `draw` follows."""
+    size, kept = len(outputs), len(index)
     running = np.empty(kept, dtype=np.uint64)
     accept = np.empty(kept, dtype=np.float64)
     scale, tail = near_row(squared, size, rate, cap, running, accept)
     for y in range(size):
         proposals[y] = tail
-        exact = weight(squared_distance(coordinates, word, y), rate, cap) * scale
+        exact = weight(squared_distance(point, outputs[y]), rate, cap) * scale
         accepts[y] = min(1.0, exact / np.float64(tail))
     before = np.uint64(0)
     for i in range(kept):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from voile.core.arrays import Floats, Indices, Items, Weights
 from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator, uniform_bits
 from voile.core.space import Space
-from voile.errors import BadFile, InvalidInput, OutsideSpace, require, require_epsilon
-from voile.mechanisms._embedding import Embedding
+from voile.errors import BadFile, InvalidInput, require_epsilon
+from voile.mechanisms._embedding import Coordinates, Embedding, positions_in
 from voile.mechanisms._neighbours import Neighbours, neighbours_of
 
 LARGEST_EXPONENT = 41.0
@@ -53,7 +54,7 @@ class WordLaw:
         """One position for each position, drawn exactly."""
         from voile.mechanisms import _word_kernels as kernels
 
-        rows = self._positions(secrets)
+        rows = positions_in(self.embedding, secrets)
         if not len(rows):
             return rows
         order = np.argsort(rows, kind="stable")
@@ -66,39 +67,53 @@ class WordLaw:
         while done < len(rows):
             bits = uniform_bits(rng, 2**16 + 4 * min(len(rows) - done, 2**18), bits=64)
             done = kernels.draw(
-                words, starts, self.embedding.coordinates, near.index, near.squared, near.checks,
+                words, starts, self.embedding.coordinates, self._output_points,
+                near.index, near.squared, near.checks,
                 self.rate, self.cap, bits, drawn, done,
             )  # fmt: skip
             if done < 0:
                 raise BadFile("the cache of neighbours is damaged; delete its folder")
         released = np.empty_like(drawn)
-        released[order] = drawn
+        released[order] = near.outputs[drawn]
         return released
+
+    @cached_property
+    def _output_points(self) -> Coordinates:
+        everything = len(self.neighbours.outputs) == len(self.embedding)
+        points = self.embedding.coordinates
+        return points if everything else points[self.neighbours.outputs]
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
         """ln K(release | secret), from the integers and acceptances that are drawn from.
 
         Costs one pass over the vocabulary for each distinct secret.
         """  # noqa: D403
-        rows, columns = self._positions(secrets), self._positions(releases)
+        rows, columns = (
+            positions_in(self.embedding, secrets),
+            positions_in(self.embedding, releases),
+        )
         answer = np.empty((len(rows), len(columns)))
         for word in np.unique(rows):
             proposals, accepts = self.law(int(word))
             masses = proposals * accepts
-            answer[rows == word] = np.log(masses[columns]) - np.log(masses.sum())
+            with np.errstate(divide="ignore"):
+                answer[rows == word] = np.log(masses[columns]) - np.log(masses.sum())
         return answer
 
     def law(self, word: int) -> tuple[Weights, Floats]:
-        """P and r over the whole vocabulary for one secret."""
+        """P and r over the whole vocabulary for one secret; 0 for what is never released."""
         from voile.mechanisms import _word_kernels as kernels
 
         self.neighbours.ensure(np.array([word]))
-        proposals = np.empty(len(self.embedding), dtype=np.uint64)
-        accepts = np.empty(len(self.embedding))
+        near = self.neighbours
+        proposals = np.zeros(len(self.embedding), dtype=np.uint64)
+        accepts = np.zeros(len(self.embedding))
+        some, chances = np.empty(len(near.outputs), dtype=np.uint64), np.empty(len(near.outputs))
         kernels.whole_row(
-            word, self.embedding.coordinates, self.neighbours.index[word],
-            self.neighbours.squared[word], self.rate, self.cap, proposals, accepts,
+            self.embedding.coordinates[word], self._output_points, near.index[word],
+            near.squared[word], self.rate, self.cap, some, chances,
         )  # fmt: skip
+        proposals[near.outputs], accepts[near.outputs] = some, chances
         return proposals, accepts
 
     def exact_row(self, word: int) -> list[Fraction]:
@@ -108,26 +123,16 @@ class WordLaw:
         total = sum(masses)
         return [mass / total for mass in masses]
 
-    def _positions(self, values: Sequence[Any] | Items) -> Indices:
-        rows = np.asarray(values)
-        whole = rows.ndim == 1 and (rows.dtype.kind in "iu" or rows.size == 0)
-        require(whole, "words", "positions in the vocabulary", f"{rows.ndim}-d {rows.dtype}")
-        strangers = int(((rows < 0) | (rows >= len(self.embedding))).sum())
-        if strangers:
-            raise OutsideSpace(
-                f"words must be positions below {len(self.embedding)}, got {strangers} others"
-            )
-        return rows.astype(np.intp)
-
 
 def word_law(
     words: Embedding,
     *,
     epsilon: float,
     gamma: float,
-    neighbours: int,
+    neighbours: int | Neighbours,
     cache: str | Path | None,
     granularity: str,
+    outputs: Indices | None = None,
 ) -> WordLaw:
     """The law exp(−(s/2)·min(d, γ)), s a hair below epsilon: what rounding costs is inside ε."""
     require_epsilon(epsilon)
@@ -139,10 +144,15 @@ def word_law(
         raise InvalidInput(
             f"epsilon must be at least {1000 * rounding:.2g} for these vectors, got {epsilon:g}"
         )
+    near = (
+        neighbours
+        if isinstance(neighbours, Neighbours)
+        else neighbours_of(words, kept=neighbours, outputs=outputs, cache=cache)
+    )
     return WordLaw(
         words,
         Guarantee(epsilon, words.metric, granularity, Basis.PROVED),
-        neighbours_of(words, kept=neighbours, cache=cache),
+        near,
         rate=0.5 * strength * words.step,
         cap=min(0.5 * strength * gamma, LARGEST_EXPONENT),
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from voile.mechanisms._embedding import Embedding
+from voile.mechanisms._neighbours import Neighbours
 from voile.mechanisms._word_law import WordLaw, word_law
 
 
@@ -15,7 +16,7 @@ def word_exponential(
     words: Embedding,
     *,
     epsilon: float,
-    neighbours: int = 1024,
+    neighbours: int | Neighbours = 1024,
     cache: str | Path | None = None,
     granularity: str = "one word",
 ) -> WordLaw:
@@ -30,7 +31,7 @@ def word_exponential(
     >>> words = Embedding.of([[0.0], [1.0], [9.0]])
     >>> law = word_exponential(words, epsilon=1.0)
     >>> [round(float(p), 4) for p in law.exact_row(0)]
-    [0.6181, 0.3749, 0.0069]
+    [0.6182, 0.3749, 0.0069]
     """
     return word_law(
         words,

@@ -9,6 +9,7 @@ import numpy as np
 
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.mechanisms._embedding import Embedding
+from voile.mechanisms._neighbours import Neighbours
 from voile.mechanisms._word_law import WordLaw, word_law
 
 
@@ -18,7 +19,7 @@ def word_truncated_exponential(
     epsilon: float,
     beta: float | None = None,
     gamma: float | None = None,
-    neighbours: int = 1024,
+    neighbours: int | Neighbours = 1024,
     cache: str | Path | None = None,
     granularity: str = "one word",
 ) -> WordLaw:
