@@ -18,7 +18,7 @@ from voile.core.randomness import seeded_rng
 from voile.errors import CannotWrite, InvalidInput
 from voile.tasks import labels_protect as protecting
 from voile.tasks.labels_audit import labels_audit
-from voile.tasks.labels_compare import labels_compare
+from voile.tasks.labels_compare import TradePoint, crossings, labels_compare
 from voile.tasks.labels_protect import labels_protect
 
 run = CliRunner()
@@ -250,3 +250,16 @@ def test_seeded_parts_do_not_repeat_each_other(tmp_path, monkeypatch):
     labels_protect(path, tmp_path / "o.csv", label="y", epsilon=1.0, mechanism="rr", seed=1)
     answers = [row["y"] for row in rows_of(tmp_path / "o.csv")]
     assert answers[:300] != answers[300:]
+
+
+def test_a_crossing_needs_more_than_chance():
+    def point(mechanism, leakage, auc, error):
+        return TradePoint(mechanism, 1.0, leakage, 0.01, None, auc, error)
+
+    label = point("label DP", 0.95, 0.60, 0.05)
+    sure = point("label DP-CF", 0.80, 0.95, 0.02)
+    chance = point("local DP", 0.80, 0.75, 0.05)  # more than two standard errors, and not enough
+    leaky = point("local DP", 0.99, 0.99, 0.001)
+    found = crossings([label, sure, chance, leaky], repeats=5)
+    assert found == ((sure, label),)
+    assert crossings([label, chance], repeats=2) == ()  # two splits prove little

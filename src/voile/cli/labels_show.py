@@ -137,14 +137,14 @@ def show_comparison(found: Comparison) -> None:
         ],
     )
     if found.crossings:
-        typer.echo("Better than label DP, with no more leakage and a higher AUC (by 2 errors):")
+        typer.echo("Better than label DP, with no more leakage and a surely higher AUC:")
         for better, worse in found.crossings:
             typer.echo(
                 f"  {better.mechanism} at ε = {better.epsilon:g} beats label DP at "
                 f"ε = {worse.epsilon:g}"
             )
     else:
-        typer.echo("Nowhere does CF or local DP beat label DP at the same leakage.")
+        typer.echo("Nowhere does CF or local DP surely beat label DP at the same leakage.")
     for text in found.notes:
         typer.echo(f"note: {text}")
 

@@ -116,11 +116,10 @@ def compare_table(
 
     The analyst fits a logistic regression to what was released. The attacker reads the same
     release and has labelled examples of it: beliefs are cross-fitted on (release, true label), so
-    a leakage is a real attacker's, and for CF and local DP a theorem caps every attacker. A
-    crossing is a point of CF or local DP with no more leakage than a label-DP point and an AUC
-    above it by two standard errors.
+    a leakage is a real attacker's, and for CF and local DP a theorem caps every attacker. Where
+    CF or local DP beats label DP is decided by `crossings`.
     """
-    require(repeats >= 1, "repeats", ">= 1", repeats)
+    require(repeats >= 2, "repeats", ">= 2, so that there is an error to state", repeats)
     keep = tuple(i for i, values in enumerate(table.columns) if not constant(values))
     if not keep:
         raise InvalidInput("at least one feature must vary, all are constant")
@@ -161,7 +160,7 @@ def compare_table(
         clean_auc=float(np.mean(clean)),
         guess=float(counts.max() / counts.sum()),
         features_alone=float(np.mean(alone)),
-        crossings=_crossings(points),
+        crossings=crossings(points, repeats=repeats),
         notes=(),
     )
 
@@ -248,17 +247,29 @@ def _point(name: str, epsilon: float, rows: list[tuple[float, float, float | Non
 
 
 def _error(values: Floats) -> float:
-    """The standard error of a mean; infinite for a single value, which has none."""
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("inf")
+    """The standard error of a mean."""
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def _crossings(points: Sequence[TradePoint]) -> tuple[tuple[TradePoint, TradePoint], ...]:
+def crossings(
+    points: Sequence[TradePoint], *, repeats: int, level: float = 0.05
+) -> tuple[tuple[TradePoint, TradePoint], ...]:
+    """Pairs (better, label-DP point): no more leakage on average, and surely a higher AUC.
+
+    Surely: by Welch's t at `level` shared over all pairs that are compared, since with few
+    repeats and many pairs two standard errors are often exceeded by chance.
+    """
+    from scipy.stats import t
+
     base = [p for p in points if p.mechanism == "label DP"]
-    found = []
-    for point in points:
-        for other in base:
-            margin = 2 * float(np.hypot(point.auc_error, other.auc_error))
-            better = point.leakage <= other.leakage and point.auc > other.auc + margin
-            if point.mechanism != "label DP" and better:
-                found.append((point, other))
-    return tuple(found)
+    others = [p for p in points if p.mechanism != "label DP"]
+    if not base or not others:
+        return ()
+    limit = float(t.isf(level / (len(base) * len(others)), 2 * (repeats - 1)))
+    return tuple(
+        (point, other)
+        for point in others
+        for other in base
+        if point.leakage <= other.leakage
+        and point.auc - other.auc > limit * float(np.hypot(point.auc_error, other.auc_error))
+    )
