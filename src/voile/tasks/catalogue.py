@@ -30,8 +30,8 @@ def mechanism_names() -> list[str]:
 def catalogue() -> list[Entry]:
     """Every mechanism, described by its own docstring and its own first example.
 
-    >>> [entry.name for entry in catalogue()][:2]
-    ['calibrated', 'exponential']
+    >>> catalogue()[0].name
+    'calibrated'
     """
     entries = []
     for name in mechanism_names():

@@ -1,0 +1,20 @@
+"""Labelled tables: reading, encoding, cutting into cells, and the recipe that keeps it all."""
+
+from voile.domains.labels.cells import Cells, learn_cells
+from voile.domains.labels.columns import CategoryColumn, NumberColumn, columns_of, matrix_of
+from voile.domains.labels.recipe import Recipe, draft_recipe, load_recipe
+from voile.domains.labels.table import Table, read_table
+
+__all__ = [
+    "CategoryColumn",
+    "Cells",
+    "NumberColumn",
+    "Recipe",
+    "Table",
+    "columns_of",
+    "draft_recipe",
+    "learn_cells",
+    "load_recipe",
+    "matrix_of",
+    "read_table",
+]

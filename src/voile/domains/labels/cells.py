@@ -1,0 +1,172 @@
+"""Feature space cut into cells that speak about the label, with what is known of P(cell|label)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.core.arrays import Floats, Indices
+from voile.core.randomness import Generator
+from voile.domains.labels.columns import Column, NumberColumn, matrix_of
+from voile.errors import MissingExtra, require
+from voile.leakage.bounds import clopper_pearson
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A decision tree as plain arrays, a typical record for each leaf, and bounds on P(leaf|label).
+
+    `lower ≤ P(cell|label) ≤ upper` for all cells and labels together with probability at least
+    1 − failure_probability, if records are independent draws.
+    """
+
+    feature: tuple[int, ...]
+    threshold: tuple[float, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    leaf: tuple[int, ...]
+    typical: tuple[tuple[int, ...], ...]
+    lower: Floats
+    upper: Floats
+    weights: Floats
+    failure_probability: float
+
+    def __len__(self) -> int:
+        return len(self.typical)
+
+    def of(self, columns: Sequence[Column], values: Sequence[NDArray[Any]]) -> Indices:
+        """The cell of each record."""
+        return self._walk(matrix_of(columns, values)[0])
+
+    def decode(self, cells: Indices, columns: Sequence[Column]) -> tuple[NDArray[Any], ...]:
+        """The typical record of each cell, by column."""
+        codes = np.array(self.typical, dtype=np.intp)[cells]
+        return tuple(column.decode(codes[:, j]) for j, column in enumerate(columns))
+
+    def loss(self) -> Floats:
+        """How much a change of cell misleads: the belief about the label it moves, and a little.
+
+        TV(P(·|c), P(·|c')) at the middle of the bounds, plus 0.05 for any change, so that cells
+        with the same belief are not exchanged for nothing.
+        """
+        middle = (self.lower + self.upper) / 2
+        belief = middle / middle.sum(axis=1, keepdims=True)
+        moved = 0.5 * np.abs(belief[:, None, :] - belief[None, :, :]).sum(axis=2)
+        return np.asarray(moved + 0.05 * (1 - np.eye(len(belief))))
+
+    def _walk(self, table: Floats) -> Indices:
+        """Down the tree, with numbers in single precision as the tree was grown on them."""
+        single = np.clip(table, -3e38, 3e38).astype(np.float32)
+        node = np.zeros(len(table), dtype=np.intp)
+        feature, threshold = np.array(self.feature), np.array(self.threshold)
+        left, right = np.array(self.left), np.array(self.right)
+        rows = np.arange(len(table))
+        while (inner := left[node] >= 0).any():
+            below = single[rows, np.maximum(feature[node], 0)] <= threshold[node]
+            node = np.where(inner, np.where(below, left[node], right[node]), node)
+        return np.array(self.leaf, dtype=np.intp)[node]
+
+
+def learn_cells(
+    columns: Sequence[Column],
+    values: Sequence[NDArray[Any]],
+    lines: Indices,
+    labels: Indices,
+    *,
+    classes: int,
+    rng: Generator,
+    cells: int | None = None,
+    failure_probability: float = 1e-3,
+) -> Cells:
+    """Grow a tree on one half of the records, bound P(leaf|label) from the other.
+
+    The halves are separate so that the counts are binomial given the tree, and Clopper–Pearson
+    intervals at failure_probability/(cells·labels) hold for all of them at once. Unless their
+    number is given, there is a cell for every hundred records, at least 3 and at most 16: more
+    cells are finer but known less well, and what is not known must be blurred. A leaf's
+    typical record has its median levels and commonest categories in the first half; features that
+    no cut uses have those of all records, so that a cell shows nothing but what defines it.
+    """
+    try:
+        from sklearn.tree import DecisionTreeClassifier
+    except ImportError as problem:
+        raise MissingExtra("scikit-learn", extra="labels") from problem
+    cells = max(3, min(16, len(labels) // 100)) if cells is None else cells
+    require(2 <= cells <= 64, "cells", "between 2 and 64", cells)
+    table, groups = matrix_of(columns, values)
+    order = rng.permutation(len(labels))
+    growing, counting = order[: len(order) // 2], order[len(order) // 2 :]
+    fewest = max(5, len(growing) // (8 * cells))
+    tree = DecisionTreeClassifier(
+        max_leaf_nodes=cells, min_samples_leaf=fewest, random_state=int(rng.integers(2**31))
+    ).fit(table[growing], labels[growing])
+    shape = tree.tree_
+    leaves = np.flatnonzero(shape.children_left < 0)
+    number = np.full(shape.node_count, -1, dtype=np.intp)
+    number[leaves] = np.arange(len(leaves))
+    bare = Cells(
+        feature=tuple(shape.feature.tolist()),
+        threshold=tuple(shape.threshold.tolist()),
+        left=tuple(shape.children_left.tolist()),
+        right=tuple(shape.children_right.tolist()),
+        leaf=tuple(number.tolist()),
+        typical=(),
+        lower=np.empty(0),
+        upper=np.empty(0),
+        weights=np.empty(0),
+        failure_probability=failure_probability,
+    )
+    at = bare._walk(table)  # the very function that later places records
+    codes = np.stack(
+        [column.encode(part, lines) for column, part in zip(columns, values, strict=True)], axis=1
+    )
+    lower, upper = _bracket(
+        at[counting], labels[counting], len(leaves), classes, failure_probability
+    )
+    cut = set(shape.feature[shape.feature >= 0].tolist())
+    shaping = np.array([bool(cut & set(group.tolist())) for group in groups])
+    everywhere = _typical(codes[growing], columns)
+    typical = np.array(
+        [
+            np.where(shaping, _typical(codes[growing[at[growing] == leaf]], columns), everywhere)
+            for leaf in range(len(leaves))
+        ]
+    )
+    counts = np.bincount(at[counting], minlength=len(leaves)).astype(np.float64)
+    return replace(
+        bare,
+        typical=tuple(tuple(row) for row in typical.tolist()),
+        lower=lower,
+        upper=upper,
+        weights=counts + 1.0,
+    )
+
+
+def _typical(codes: Indices, columns: Sequence[Column]) -> list[int]:
+    return [
+        int(np.quantile(codes[:, j], 0.5, method="nearest"))
+        if isinstance(column, NumberColumn)
+        else int(np.bincount(codes[:, j]).argmax())
+        for j, column in enumerate(columns)
+    ]
+
+
+def _bracket(
+    cells: Indices, labels: Indices, count: int, classes: int, failure: float
+) -> tuple[Floats, Floats]:
+    """Clopper–Pearson for every P(cell|label) at once; a label that was not seen is unknown."""
+    seen = np.zeros((count, classes), dtype=np.intp)
+    np.add.at(seen, (cells, labels), 1)
+    total = seen.sum(axis=0)
+    lower, upper = np.zeros((count, classes)), np.ones((count, classes))
+    share = failure / (count * classes)
+    for c, y in np.ndindex(count, classes):
+        if total[y]:
+            lower[c, y], upper[c, y] = clopper_pearson(
+                successes=int(seen[c, y]), samples=int(total[y]), failure_probability=share
+            )
+    return lower, upper

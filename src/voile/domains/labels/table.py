@@ -1,0 +1,199 @@
+"""A labelled table from a CSV file, or one line that says what is wrong with it."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.core.arrays import Indices
+from voile.errors import InvalidInput
+
+OnError = Literal["fail", "skip", "mask"]
+ABSENT = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
+MISSING = "(missing)"
+MOST_CLASSES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Features by column and labels, record by record; `lines` says where each stood in the file.
+
+    A column is numeric (doubles) if every value present is a finite number, else text.
+    """
+
+    label: str
+    names: tuple[str, ...]
+    columns: tuple[NDArray[Any], ...]
+    labels: NDArray[Any]
+    lines: Indices
+    skipped: int = 0
+    masked: int = 0
+    header: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:  # never the values
+        return f"Table({len(self)} records, {len(self.names)} features, label {self.label!r})"
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels that occur, in order."""
+        return tuple(np.unique(self.labels).tolist())
+
+    def select(self, keep: Indices) -> Table:
+        """The records at these positions."""
+        columns = tuple(column[keep] for column in self.columns)
+        return Table(
+            self.label, self.names, columns, self.labels[keep], self.lines[keep], header=self.header
+        )
+
+
+def read_table(
+    path: str | Path,
+    *,
+    label: str,
+    header: bool = True,
+    on_error: OnError = "fail",
+    drop: tuple[str, ...] = (),
+) -> Table:
+    """Read a CSV file whose column `label` is the secret; the other columns are features.
+
+    Without a header the columns are called c1, c2, … . Missing values (empty, ?, NA, …) and rows
+    of the wrong length stop the reading (`fail`), are left out (`skip`), or — missing features
+    only — are replaced (`mask`) by a category of their own or by the column's median. Messages
+    give line numbers, never values.
+    """
+    if on_error not in ("fail", "skip", "mask"):
+        raise InvalidInput(f"on_error must be fail, skip or mask, got {on_error!r}")
+    names, rows, skipped = _rows(Path(path), header=header, on_error=on_error)
+    if label not in names:
+        raise InvalidInput(f"the label must be one of the columns {_listed(names)}, got {label!r}")
+    unknown = [name for name in drop if name not in names]
+    if unknown:
+        raise InvalidInput(f"columns to drop must be in the file, got {_listed(unknown)}")
+    position = names.index(label)
+    kept, masked = [], 0
+    chosen = [i for i, name in enumerate(names) if i != position and name not in drop]
+    for line, row in rows:
+        absent = [i for i in chosen if row[i].lower() in ABSENT]
+        no_label = row[position].lower() in ABSENT
+        if on_error == "fail" and (absent or no_label):
+            where = label if no_label else names[absent[0]]
+            raise InvalidInput(
+                f"line {line}: the value of {where!r} is missing; mend it, or use --on-error skip "
+                "(leave such records out) or mask (a value of its own)"
+            )
+        if no_label or (absent and on_error == "skip"):
+            skipped += 1
+            continue
+        masked += bool(absent)
+        kept.append((line, row))
+    if not kept:
+        raise InvalidInput("the file must hold at least one complete record, got none")
+    columns = tuple(_column([row[i] for _, row in kept]) for i in chosen)
+    table = Table(
+        label=label,
+        names=tuple(names[i] for i in chosen),
+        columns=columns,
+        labels=np.array([row[position] for _, row in kept]),
+        lines=np.array([line for line, _ in kept], dtype=np.intp),
+        skipped=skipped,
+        masked=masked,
+        header=tuple(names) if header else (),
+    )
+    _check(table)
+    return table
+
+
+def _rows(
+    path: Path, *, header: bool, on_error: OnError
+) -> tuple[list[str], list[tuple[int, list[str]]], int]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file, skipinitialspace=True)
+            return _parsed(reader, header=header, on_error=on_error)
+    except OSError as problem:
+        raise InvalidInput(f"cannot read {path}: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path} must be UTF-8 text; convert it first") from None
+    except csv.Error as problem:
+        raise InvalidInput(f"{path} is not a CSV file: {problem}") from None
+
+
+def _parsed(
+    reader: Any, *, header: bool, on_error: OnError
+) -> tuple[list[str], list[tuple[int, list[str]]], int]:
+    lines: Iterator[list[str]] = (row for row in reader if row)
+    first = next(lines, None)
+    if first is None:
+        raise InvalidInput("the file must hold a header and records, got an empty file")
+    names = [cell.strip() for cell in first] if header else [f"c{i + 1}" for i in range(len(first))]
+    if len(set(names)) != len(names):
+        raise InvalidInput("column names must differ, some are repeated")
+    rows = [] if header else [(reader.line_num, [cell.strip() for cell in first])]
+    skipped = 0
+    for row in lines:
+        if len(row) == len(names):
+            rows.append((reader.line_num, [cell.strip() for cell in row]))
+        elif on_error == "skip":
+            skipped += 1
+        else:
+            raise InvalidInput(
+                f"line {reader.line_num}: must have {len(names)} values, got {len(row)}; mend it "
+                "or use --on-error skip"
+            )
+    if not rows:
+        raise InvalidInput("the file must hold records below its header, got none")
+    return names, rows, skipped
+
+
+def _column(values: list[str]) -> NDArray[Any]:
+    """Doubles if all that is present are finite numbers, else text."""
+    present = [value for value in values if value.lower() not in ABSENT]
+    try:
+        numbers = [float(value) for value in present]
+    except ValueError:
+        numbers = []
+    if numbers and all(math.isfinite(number) for number in numbers):
+        middle = float(np.median(numbers))
+        return np.array([middle if v.lower() in ABSENT else float(v) for v in values])
+    return np.array([MISSING if value.lower() in ABSENT else value for value in values])
+
+
+def _check(table: Table) -> None:
+    distinct, counts = np.unique(table.labels, return_counts=True)
+    if not table.names:
+        raise InvalidInput("the file must have a feature beside the label, got none")
+    if len(distinct) < 2:
+        raise InvalidInput(
+            f"the label {table.label!r} must take at least two values, got one in all "
+            f"{len(table)} records: there is nothing to hide or to learn"
+        )
+    try:
+        fractional = bool((np.array(distinct, dtype=float) % 1 != 0).any())
+    except ValueError:
+        fractional = False
+    many = len(distinct) > max(20, len(table) // 20)
+    if (fractional and len(distinct) > 20) or len(distinct) > MOST_CLASSES or many:
+        raise InvalidInput(
+            f"the label {table.label!r} must be a class, got {len(distinct)} distinct values in "
+            f"{len(table)} records; cut it into classes first"
+        )
+    if counts.min() < 2:
+        raise InvalidInput(
+            f"each class must have at least 2 records, {int((counts < 2).sum())} of "
+            f"{len(distinct)} have one; merge rare classes"
+        )
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:12])
+    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")

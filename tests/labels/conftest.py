@@ -1,0 +1,25 @@
+"""Small labelled files whose truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from label_files import write_rows
+
+
+@pytest.fixture
+def patients(tmp_path: Path) -> Path:
+    """400 records: one number and one category that speak of the label, one that does not."""
+    rng = np.random.default_rng(12)
+    ill = rng.random(400) < 0.4
+    weight = np.round(rng.normal(70 + 12 * ill, 8), 1)
+    smokes = np.where(rng.random(400) < np.where(ill, 0.8, 0.3), "yes", "no")
+    town = rng.choice(["north", "south", "west"], size=400)
+    rows = [
+        [w, s, t, "ill" if y else "well"]
+        for w, s, t, y in zip(weight, smokes, town, ill, strict=True)
+    ]
+    return write_rows(tmp_path / "patients.csv", ["weight", "smokes", "town", "state"], rows)

@@ -1,0 +1,265 @@
+"""The three commands on small files, as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from label_files import write_rows
+
+pytest.importorskip("sklearn")
+
+from voile.cli.labels import app
+from voile.core.randomness import seeded_rng
+from voile.errors import CannotWrite, InvalidInput
+from voile.tasks import labels_protect as protecting
+from voile.tasks.labels_audit import labels_audit
+from voile.tasks.labels_compare import TradePoint, crossings, labels_compare
+from voile.tasks.labels_protect import labels_protect
+
+run = CliRunner()
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("mechanism", ["rr", "prior", "cf", "ldp"])
+def test_protect_writes_every_record_once(patients, tmp_path, mechanism):
+    out = tmp_path / "out.csv"
+    prior = (0.4, 0.6) if mechanism == "prior" else ()
+    done = labels_protect(
+        patients, out, label="state", epsilon=1.0, mechanism=mechanism, prior=prior
+    )
+    before, after = rows_of(patients), rows_of(out)
+    assert len(after) == len(before) == done.report.rows == 400
+    assert list(after[0]) == list(before[0])
+    assert {row["state"] for row in after} <= {"ill", "well"}
+    same = [
+        all(a[c] == b[c] for c in ("smokes", "town")) for a, b in zip(before, after, strict=True)
+    ]
+    assert all(same) == (mechanism in ("rr", "prior"))
+    assert done.recipe_path.exists()
+    assert not list(tmp_path.glob("*.voile-job"))
+
+
+def test_protect_refuses_to_draw_again_over_an_output(patients, tmp_path):
+    out = tmp_path / "out.csv"
+    labels_protect(patients, out, label="state", epsilon=1.0, mechanism="rr")
+    first = out.read_bytes()
+    with pytest.raises(CannotWrite, match="exists already"):
+        labels_protect(patients, out, label="state", epsilon=1.0, mechanism="rr")
+    assert out.read_bytes() == first
+
+
+def test_an_interrupted_job_keeps_its_recipe_and_its_draws(patients, tmp_path, monkeypatch):
+    out = tmp_path / "out.csv"
+    real, calls = protecting._released, []
+
+    def failing(batch, protection, recipe, rng):
+        calls.append(batch.part)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(batch, protection, recipe, rng)
+
+    job = protecting.run_job
+    monkeypatch.setattr(protecting, "run_job", lambda *a, **k: job(*a, **{**k, "batch_rows": 150}))
+    monkeypatch.setattr(protecting, "_released", failing)
+    with pytest.raises(KeyboardInterrupt):
+        labels_protect(patients, out, label="state", epsilon=1.0, mechanism="cf")
+    assert not out.exists()
+    recipe = (tmp_path / "out.csv.recipe.json").read_text()
+    part = next(tmp_path.glob("*.voile-job/part-00000000")).read_bytes()
+    monkeypatch.setattr(protecting, "_released", real)
+    done = labels_protect(patients, out, label="state", epsilon=1.0, mechanism="cf")
+    assert not done.drafted
+    assert done.report.resumed == 1
+    assert (tmp_path / "out.csv.recipe.json").read_text() == recipe
+    assert out.read_bytes().split(b"\n", 1)[1].startswith(part)
+
+
+def test_a_kept_recipe_serves_later_records_and_refuses_strangers(patients, tmp_path):
+    first = labels_protect(
+        patients, tmp_path / "a.csv", label="state", epsilon=1.0, mechanism="ldp"
+    )
+    later = write_rows(
+        tmp_path / "later.csv",
+        ["weight", "smokes", "town", "state"],
+        [[500, "yes", "north", "ill"], [70, "no", "south", "well"]],
+    )
+    done = labels_protect(
+        later, tmp_path / "b.csv", label="state", epsilon=1.0, mechanism="ldp",
+        recipe=first.recipe_path,
+    )  # fmt: skip
+    assert done.report.rows == 2
+    assert done.protection.local is not None
+    assert "learned from records" in done.protection.local.outside[0]
+    public = json.loads(first.recipe_path.read_text()) | {"learned": False}
+    (tmp_path / "public.json").write_text(json.dumps(public))
+    done = labels_protect(
+        later, tmp_path / "p.csv", label="state", epsilon=1.0, mechanism="ldp",
+        recipe=tmp_path / "public.json",
+    )  # fmt: skip
+    assert done.protection.local is not None
+    assert done.protection.local.outside == ()
+    for bad, message in (
+        ([70, "often", "north", "ill"], "category that is not in the recipe"),
+        ([70, "yes", "north", "dead"], "none of the recipe's classes"),
+        (["heavy", "yes", "north", "ill"], "'weight' is not a number"),
+        ([70, "yes", "", "ill"], "'town' is missing"),
+    ):
+        write_rows(later, ["weight", "smokes", "town", "state"], [[70, "no", "west", "ill"], bad])
+        with pytest.raises(InvalidInput, match=f"line 3: .*{message}") as caught:
+            labels_protect(
+                later, tmp_path / "c.csv", label="state", epsilon=1.0, mechanism="ldp",
+                recipe=first.recipe_path,
+            )  # fmt: skip
+        assert not any(str(cell) in str(caught.value) for cell in ("often", "dead", "heavy"))
+        assert not (tmp_path / "c.csv").exists()
+    done = labels_protect(
+        later, tmp_path / "c.csv", label="state", epsilon=1.0, mechanism="ldp",
+        recipe=first.recipe_path, on_error="skip",
+    )  # fmt: skip
+    assert (done.report.rows, done.report.skipped) == (1, 1)
+
+
+def test_seeds_repeat_and_are_stamped(patients, tmp_path):
+    files = []
+    for name in ("a.csv", "b.csv"):
+        result = run.invoke(
+            app,
+            ["protect", str(patients), "--label", "state", "--epsilon", "1", "--mechanism", "cf",
+             "--out", str(tmp_path / name), "--seed", "3"],
+        )  # fmt: skip
+        assert result.exit_code == 0, result.output
+        assert "seeded: not for release" in result.output
+        files.append((tmp_path / name).read_bytes())
+    assert files[0] == files[1]
+
+
+def test_protect_speaks_of_its_bounds(patients, tmp_path):
+    result = run.invoke(
+        app,
+        ["protect", str(patients), "--label", "state", "--epsilon", "2", "--json",
+         "--out", str(tmp_path / "o.csv")],
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert found["mechanism"] == "label DP-CF"
+    assert found["epsilon"]["conditional"] <= 2.0
+    assert found["epsilon"]["label"] <= 1.0
+    assert found["stamp"] == ""
+    assert any("learned from records" in note for note in found["not_covered"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--epsilon", "0"], "epsilon must be"),
+        (["--epsilon", "1", "--mechanism", "magic"], "mechanism must be one of"),
+        (["--epsilon", "1", "--mechanism", "prior"], "must be given one"),
+        (["--epsilon", "1", "--mechanism", "ldp", "--label-share", "1"], "label_share must be"),
+        (["--epsilon", "1", "--on-error", "ignore"], "--on-error must be"),
+    ],
+)
+def test_protect_refuses_bad_settings_and_writes_nothing(patients, tmp_path, options, message):
+    out = tmp_path / "no.csv"
+    result = run.invoke(
+        app, ["protect", str(patients), "--label", "state", "--out", str(out), *options]
+    )
+    assert isinstance(result.exception, InvalidInput)
+    assert message in str(result.exception)
+    assert not out.exists()
+    assert not (tmp_path / "no.csv.recipe.json").exists()
+
+
+def test_audit_of_a_file(patients, tmp_path):
+    chart = tmp_path / "chart.svg"
+    result = run.invoke(
+        app,
+        ["audit", str(patients), "--label", "state", "--epsilon", "0.5,2", "--chart", str(chart)],
+    )
+    assert result.exit_code == 0, result.output
+    assert "Which features carry it" in result.output
+    assert "weight" in result.output
+    assert chart.read_text().startswith("<?xml")
+
+
+def test_audit_as_json_lists_lines_and_no_values(patients):
+    result = run.invoke(
+        app, ["audit", str(patients), "--label", "state", "--epsilon", "1", "--json", "--strict"]
+    )
+    assert result.exit_code == 1  # the features leak, and --strict was asked
+    found = json.loads(result.output)
+    point = found["epsilons"][0]
+    assert point["verdict"] == "violated"
+    assert point["total"]["lower"] <= point["total"]["value"] <= point["total"]["upper"]
+    assert point["unexpected"]["value"] == pytest.approx(
+        point["total"]["value"] - point["expected"]
+    )
+    assert [share["name"] for share in found["features"]][-1] == "town"
+    assert all(2 <= entry["line"] <= 401 for entry in found["worst_lines"])
+
+
+def test_audit_says_what_is_odd_about_a_file(tmp_path):
+    rng = np.random.default_rng(3)
+    state = rng.choice(["ill", "well"], size=200)
+    rows = [[s.upper(), "same", i, rng.normal(), s] for i, s in enumerate(state)]
+    rows = [[a, b, f"id{c}", d, e] for a, b, c, d, e in rows]
+    path = write_rows(tmp_path / "odd.csv", ["copy", "flat", "id", "n", "state"], rows)
+    report = labels_audit(path, label="state", epsilons=[1.0], rng=seeded_rng(1))
+    text = " ".join(report.notes)
+    assert "'copy' determines the label" in text
+    assert "of no use to anybody: flat" in text
+    assert "'id' is nearly unique" in text
+    assert report.audit.at[0].total.value > 0.99
+    assert report.features[0].name == "copy"
+
+
+def test_a_file_of_constants_is_refused(tmp_path):
+    path = write_rows(tmp_path / "f.csv", ["c", "y"], [["k", "p"], ["k", "q"]] * 20)
+    with pytest.raises(InvalidInput, match="all are constant"):
+        labels_audit(path, label="y", epsilons=[1.0], rng=seeded_rng(1))
+
+
+def test_comparison_holds_its_caps(patients):
+    found = labels_compare(
+        patients, label="state", rng=seeded_rng(1), label_epsilons=[4.0, 0.1],
+        record_epsilons=[2.0], repeats=2,
+    )  # fmt: skip
+    assert {p.mechanism for p in found.points} == {"label DP", "label DP-CF", "local DP"}
+    for point in found.points:
+        assert 0 <= point.auc <= 1
+        if point.cap is not None:  # 280 records: 5 standard errors of a share
+            assert point.leakage <= point.cap + 5 * 0.5 / np.sqrt(280)
+    best = max(p.auc for p in found.points if p.mechanism == "label DP")
+    assert best > 0.8
+    assert found.features_alone > found.guess
+
+
+def test_seeded_parts_do_not_repeat_each_other(tmp_path, monkeypatch):
+    rows = [[i % 2, "ill" if i % 3 else "well"] for i in range(6)] * 100
+    path = write_rows(tmp_path / "t.csv", ["n", "y"], rows)
+    job = protecting.run_job
+    monkeypatch.setattr(protecting, "run_job", lambda *a, **k: job(*a, **{**k, "batch_rows": 300}))
+    labels_protect(path, tmp_path / "o.csv", label="y", epsilon=1.0, mechanism="rr", seed=1)
+    answers = [row["y"] for row in rows_of(tmp_path / "o.csv")]
+    assert answers[:300] != answers[300:]
+
+
+def test_a_crossing_needs_more_than_chance():
+    def point(mechanism, leakage, auc, error):
+        return TradePoint(mechanism, 1.0, leakage, 0.01, None, auc, error)
+
+    label = point("label DP", 0.95, 0.60, 0.05)
+    sure = point("label DP-CF", 0.80, 0.95, 0.02)
+    chance = point("local DP", 0.80, 0.75, 0.05)  # more than two standard errors, and not enough
+    leaky = point("local DP", 0.99, 0.99, 0.001)
+    found = crossings([label, sure, chance, leaky], repeats=5)
+    assert found == ((sure, label),)
+    assert crossings([label, chance], repeats=2) == ()  # two splits prove little
