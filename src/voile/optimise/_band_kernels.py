@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from voile.core.arrays import Floats, Indices
 from voile.optimise._compile import compiled_loosely
 
@@ -71,39 +73,66 @@ def factorise(bands: Floats, regularise: float) -> int:
 
 
 @compiled_loosely
+def subtract_rows(goal: Floats, work: Floats, factors: Floats, first: int, count: int,
+                  width: int) -> None:
+    """goal[:width] −= Σ_j factors[j]·work[first + j, :width], eight rows in a pass.
+
+    One row at a time would be bound by reading and writing `goal`, not by multiplying.
+    """
+    j = 0
+    while j + 8 <= count:
+        f0, f1, f2, f3 = factors[j], factors[j + 1], factors[j + 2], factors[j + 3]
+        f4, f5, f6, f7 = factors[j + 4], factors[j + 5], factors[j + 6], factors[j + 7]
+        at = first + j
+        r0, r1, r2, r3 = work[at], work[at + 1], work[at + 2], work[at + 3]
+        r4, r5, r6, r7 = work[at + 4], work[at + 5], work[at + 6], work[at + 7]
+        for c in range(width):
+            goal[c] -= (
+                f0 * r0[c] + f1 * r1[c] + f2 * r2[c] + f3 * r3[c]
+                + f4 * r4[c] + f5 * r5[c] + f6 * r6[c] + f7 * r7[c]
+            )
+        j += 8
+    while j < count:
+        factor = factors[j]
+        row = work[first + j]
+        for c in range(width):
+            goal[c] -= factor * row[c]
+        j += 1
+
+
+@compiled_loosely
 def add_inverses(bands: Floats, work: Floats, total: Floats) -> None:
-    """total += Σ_y H_y⁻¹ (lower triangle), by forward and backward sweeps over rows."""
+    """total += Σ_y H_y⁻¹ (lower triangle), by forward and backward sweeps over rows.
+
+    `work` must come in as zeros: above its diagonal it stays zero in the forward sweep.
+    """
     outputs, n, width = bands.shape
     band = width - 1
+    factors = np.empty(band)
+    here = np.empty(n)
     for y in range(outputs):
         rows = bands[y]
         for i in range(n):
-            here = work[i]
-            for c in range(i):
-                here[c] = 0.0
-            for k in range(max(0, i - band), i):
-                factor = rows[i, band - i + k]
-                if factor != 0.0:
-                    above = work[k]
-                    for c in range(k + 1):
-                        here[c] -= factor * above[c]
+            first = max(0, i - band)
+            here[: i + 1] = 0.0
+            here[i] = 1.0
+            subtract_rows(here, work, rows[i, band - i + first : band], first, i - first, i)
             inverse = 1.0 / rows[i, band]
-            for c in range(i):
-                here[c] *= inverse
-            here[i] = inverse
-        for i in range(n - 1, -1, -1):
-            here = work[i]
-            for k in range(i + 1, min(n, i + band + 1)):
-                factor = rows[k, band - k + i]
-                if factor != 0.0:
-                    below = work[k]
-                    for c in range(i + 1):
-                        here[c] -= factor * below[c]
-            inverse = 1.0 / rows[i, band]
-            goal = total[i]
+            goal = work[i]
             for c in range(i + 1):
-                here[c] *= inverse
-                goal[c] += here[c]
+                goal[c] = here[c] * inverse
+        for i in range(n - 1, -1, -1):
+            count = min(n, i + band + 1) - i - 1
+            for j in range(count):
+                factors[j] = rows[i + 1 + j, band - 1 - j]
+            here[: i + 1] = work[i, : i + 1]
+            subtract_rows(here, work, factors, i + 1, count, i + 1)
+            inverse = 1.0 / rows[i, band]
+            goal, sums = work[i], total[i]
+            for c in range(i + 1):
+                value = here[c] * inverse
+                goal[c] = value
+                sums[c] += value
 
 
 @compiled_loosely
