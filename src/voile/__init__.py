@@ -46,7 +46,7 @@ _HOMES = {
 }
 _ROOMS = ("audit", "leakage", "mechanisms", "metrics")
 
-__all__ = [  # noqa: PLE0604
+__all__ = [
     "Basis",
     "Certificate",
     "Channel",

@@ -19,10 +19,7 @@ positions and shapes are given instead of values.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from voile.core.certificate import Certificate
+from typing import Any
 
 
 class VoileError(Exception):
@@ -42,11 +39,14 @@ class OutsideSpace(InvalidInput):
 
 
 class GuaranteeBroken(VoileError):
-    """A certificate exceeds the claim, so the mechanism is not built."""
+    """A certificate exceeds the claim, so the mechanism is not built.
 
-    def __init__(self, message: str, *, certificate: Certificate | None = None) -> None:
+    `certified` is what the certificate found, infinite where it was not computed.
+    """
+
+    def __init__(self, message: str, *, certified: float = float("inf")) -> None:
         super().__init__(message)
-        self.certificate = certificate
+        self.certified = certified
 
 
 class DoesNotExist(VoileError):

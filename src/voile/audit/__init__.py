@@ -1,0 +1,8 @@
+"""Audits: a question put to a mechanism or a release, answered by a `Finding`."""
+
+from voile.audit.certificate import certificate
+from voile.audit.finding import Finding, Verdict
+from voile.audit.ratio import nearest_pairs, ratio
+from voile.audit.sampler import sampler
+
+__all__ = ["Finding", "Verdict", "certificate", "nearest_pairs", "ratio", "sampler"]

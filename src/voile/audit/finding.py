@@ -37,8 +37,12 @@ class Finding:
 
     def __post_init__(self) -> None:
         require(self.lower <= self.upper, "lower", f"<= upper = {self.upper}", self.lower)
-        require(0 <= self.failure_probability < 1, "failure_probability", "in [0, 1)",
-                self.failure_probability)
+        require(
+            0 <= self.failure_probability < 1,
+            "failure_probability",
+            "in [0, 1)",
+            self.failure_probability,
+        )
         require(self.samples >= 0, "samples", ">= 0", self.samples)
 
     @property
@@ -58,7 +62,7 @@ class Finding:
         ground = (
             "computed"
             if self.samples == 0
-            else f"{self.samples:,} samples, wrong with probability ≤ {self.failure_probability:.2g}"
+            else f"{self.samples:,} samples, failure probability {self.failure_probability:.2g}"
         )
         text = f"{self.question} {bracket} per {self.unit}, claim {self.claim:.6g}: "
         text += f"{self.verdict} ({ground})"

@@ -32,7 +32,7 @@ class Channel:
     >>> channel.probabilities()[0].round(5)
     array([0.50648, 0.3072 , 0.18632])
     >>> print(channel.certificate())
-    certified ε = 0.613518 per km, reached by secrets 0 and 1, 1 km apart, at output 0
+    certified ε = 0.614107 per km, reached by secrets 0 and 1, 1 km apart, at output 0
     """
 
     space: Space
@@ -60,7 +60,7 @@ class Channel:
             raise GuaranteeBroken(
                 f"the certificate must not exceed the claim of {self.guarantee.epsilon:.6g}, got: "
                 f"{certificate}; claim more, or lower the mechanism's strength",
-                certificate=certificate,
+                certified=certificate.epsilon,
             )
 
     # ── building ───────────────────────────────────────────────────────────────────────────
@@ -90,14 +90,14 @@ class Channel:
             try:
                 return cls(space, outputs, table, guarantee)
             except GuaranteeBroken as broken:
-                over = broken.certificate.epsilon / epsilon - 1 if broken.certificate else np.inf
-                if over > 0.5:
-                    raise
+                over = broken.certified / epsilon - 1
+                if over > 0.5 and step > 1e-9:
+                    raise  # not a matter of rounding
                 margin = min(0.5, 4 * margin + 1.5 * over)
         raise GuaranteeBroken(
-            f"some secrets are too close together to be blurred with epsilon {epsilon:g}: at "
-            f"{space.smallest_distance():.3g} {space.metric.unit} their rows would have to agree "
-            f"to more digits than a weight holds; merge or round such items"
+            f"secrets must be further apart for epsilon {epsilon:g}: at "
+            f"{step / epsilon:.3g} {space.metric.unit}, the smallest distance here, two rows would "
+            f"have to agree to more digits than a weight holds; merge or round such items"
         )
 
     @classmethod
@@ -130,8 +130,13 @@ class Channel:
             off = float(np.abs(table.sum(axis=1) - 1).max())
             good = bool((table >= 0).all()) and off < 1e-9
             lowest = float(table.min())
-            require(good, "probabilities", "non-negative and sum to 1 in each row",
-                    f"least {lowest:.2g}, sums off by {off:.2g}", "try repair=True")
+            require(
+                good,
+                "probabilities",
+                "non-negative and sum to 1 in each row",
+                f"least {lowest:.2g}, sums off by {off:.2g}",
+                "try repair=True",
+            )
         with np.errstate(divide="ignore"):
             weights = integer.quantise(np.log(table), floor=floor)
         return cls(space, outputs, weights, guarantee, report)
@@ -146,8 +151,12 @@ class Channel:
         Never weakens the guarantee: a sum of weights that each obey the bound obeys it.
         """
         mapping = np.asarray(mapping, dtype=np.intp)
-        require(mapping.shape == (len(self.outputs),), "mapping",
-                f"one entry for each of {len(self.outputs)} outputs", mapping.shape)
+        require(
+            mapping.shape == (len(self.outputs),),
+            "mapping",
+            f"one entry for each of {len(self.outputs)} outputs",
+            mapping.shape,
+        )
         inside = bool(((mapping >= 0) & (mapping < len(outputs))).all())
         require(inside, "mapping", f"positions below {len(outputs)}", "others")
         merged = np.zeros((len(self.space), len(outputs)), dtype=np.uint64)
@@ -165,12 +174,12 @@ class Channel:
         return self.weights / float(integer.TOTAL)
 
     def log_probabilities(self) -> Floats:
-        """ln K(y|x) as doubles; −inf where the weight is 0."""
+        """Ln K(y|x) as doubles; −inf where the weight is 0."""
         with np.errstate(divide="ignore"):
             return np.log(self.probabilities())
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
-        """ln K(release | secret), shape (len(secrets), len(releases))."""
+        """Ln K(release | secret), shape (len(secrets), len(releases))."""
         columns = lookup(self._output_positions, np.asarray(releases), size=len(self.outputs))
         return self.log_probabilities()[np.ix_(self.space.index(secrets), columns)]
 

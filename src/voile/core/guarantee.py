@@ -87,7 +87,10 @@ class Guarantee:
         return _exp(self.epsilon * min(distance, self.metric.largest))
 
     def best_guess(
-        self, *, candidates: int | None = None, prior: Sequence[float] | None = None,
+        self,
+        *,
+        candidates: int | None = None,
+        prior: Sequence[float] | None = None,
         within: float = 1.0,
     ) -> float:
         """The success that no attacker exceeds who names one secret out of several.
@@ -109,7 +112,10 @@ class Guarantee:
         return min(1.0, (1 + failing) / (1 + (1 - top) / top * shrink))
 
     def explain(
-        self, *, distances: Sequence[float] = (), candidates: int = 100,
+        self,
+        *,
+        distances: Sequence[float] = (),
+        candidates: int = 100,
         within: float | None = None,
     ) -> str:
         """The guarantee in sentences that need no background.
@@ -170,13 +176,21 @@ def _likeliest(candidates: int | None, prior: Sequence[float] | None) -> tuple[f
     if (candidates is None) == (prior is None):
         raise InvalidInput("give either candidates or prior, and not both")
     if candidates is not None:
-        require(candidates >= 1 and int(candidates) == candidates, "candidates",
-                "an integer >= 1", candidates)
+        require(
+            candidates >= 1 and int(candidates) == candidates,
+            "candidates",
+            "an integer >= 1",
+            candidates,
+        )
         return 1 / candidates, candidates
     values = np.asarray(prior, dtype=float)
     ok = values.ndim == 1 and len(values) > 0 and bool((values >= 0).all())
-    require(ok and abs(float(values.sum()) - 1) < 1e-9, "prior", "probabilities that sum to 1",
-            f"{values.size} numbers summing to {float(values.sum()):.6g}")
+    require(
+        ok and abs(float(values.sum()) - 1) < 1e-9,
+        "prior",
+        "probabilities that sum to 1",
+        f"{values.size} numbers summing to {float(values.sum()):.6g}",
+    )
     return float(values.max()), int((values > 0).sum())
 
 

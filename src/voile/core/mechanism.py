@@ -29,5 +29,5 @@ class ExactMechanism(Mechanism, Protocol):
     """A mechanism that knows its own law."""
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
-        """ln K(release | secret), shape (len(secrets), len(releases))."""
+        """Ln K(release | secret), shape (len(secrets), len(releases))."""
         ...

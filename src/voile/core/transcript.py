@@ -60,8 +60,12 @@ class Transcript:
         [6, 2, 2]
         """
         positive = all(share > 0 for share in shares)
-        require(positive and abs(sum(shares) - 1) < 1e-9, "shares", "positive and sum to 1",
-                list(shares))
+        require(
+            positive and abs(sum(shares) - 1) < 1e-9,
+            "shares",
+            "positive and sum to 1",
+            list(shares),
+        )
         names = rng.permutation(np.unique(self.groups))
         require(len(names) >= len(shares), "groups", f"at least {len(shares)}", len(names))
         cuts = np.rint(np.cumsum(shares)[:-1] * len(names)).astype(int)

@@ -53,9 +53,7 @@ def quantise(log_weights: Floats, *, floor: int) -> Weights:
     scaled = shares * _SCALE
     weights = scaled.astype(np.uint64)
     scaled -= weights  # the fractions, from here on
-    for row, (row_weights, share, fraction) in enumerate(
-        zip(weights, shares, scaled, strict=True)
-    ):
+    for row, (row_weights, share, fraction) in enumerate(zip(weights, shares, scaled, strict=True)):
         weights[row] = _completed(row_weights, share, fraction)
     return weights
 
@@ -96,6 +94,10 @@ def check_rows(weights: Weights) -> None:
 def draw(cumulative: Weights, rows: Indices, rng: Generator) -> Indices:
     """One column for each entry of `rows`: exact draws from rows of running sums."""
     targets = uniform_bits(rng, len(rows), bits=TOTAL_BITS)
+    if len(rows) <= 16:  # sorting them out would cost more than drawing
+        each = zip(rows, targets, strict=True)
+        found = [cumulative[row].searchsorted(target, side="right") for row, target in each]
+        return np.array(found, dtype=np.intp)
     used, inverse, counts = np.unique(rows, return_inverse=True, return_counts=True)
     if len(rows) < 16 * len(used):
         return _bisect(cumulative, rows, targets)

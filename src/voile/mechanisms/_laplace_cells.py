@@ -15,6 +15,7 @@ import numpy as np
 from voile.core.arrays import Floats
 
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
+_BLOCK = 2**15
 _FAR = 60.0
 """Beyond ε·t = 60 along an edge, G is below 1e-24 of its value at the edge's middle."""
 
@@ -22,24 +23,37 @@ _FAR = 60.0
 def cell_log_masses(
     left: Floats, right: Floats, bottom: Floats, top: Floats, *, epsilon: float
 ) -> Floats:
-    """ln of the mass of each rectangle, its borders given relative to the secret.
+    """The logarithm of each rectangle's mass, its borders given relative to the secret.
 
-    Borders may be infinite. The four arrays have one shape.
+    Borders may be infinite; the four arrays broadcast to one shape. Works in blocks.
     """
-    left, right, bottom, top = (np.asarray(a, dtype=float) * epsilon for a in (left, right, bottom, top))
+    borders = np.broadcast_arrays(left, right, bottom, top)
+    masses = np.empty(borders[0].shape)
+    flat = masses.reshape(-1)
+    edges = [np.asarray(border, dtype=float).reshape(-1) * epsilon for border in borders]
+    for start in range(0, len(flat), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        flat[part] = _masses(*(edge[part] for edge in edges))
+    with np.errstate(divide="ignore"):
+        return np.log(masses)
+
+
+def _masses(left: Floats, right: Floats, bottom: Floats, top: Floats) -> Floats:
+    """Masses of rectangles whose borders are given in units of 1/ε."""
     swept = (
         _edge(right, bottom, top)
         - _edge(left, bottom, top)
         + _edge(top, left, right)
         - _edge(bottom, left, right)
     ) / (2 * np.pi)
-    mass = _winding(left, right, bottom, top) - swept
-    with np.errstate(divide="ignore"):
-        return np.log(np.maximum(mass, 0.0))
+    return np.maximum(_winding(left, right, bottom, top) - swept, 0.0)
 
 
 def _edge(offset: Floats, start: Floats, end: Floats) -> Floats:
-    """∫ G dθ along the edge {offset} × [start, end], in units of 1/ε, anticlockwise for offset > 0."""
+    """∫ G dθ along the edge {offset} × [start, end], lengths in units of 1/ε.
+
+    Counted anticlockwise for offset > 0.
+    """
     height = np.abs(offset)
     usable = np.isfinite(height) & (height > 0)
     safe = np.where(usable, height, 1.0)
@@ -47,7 +61,10 @@ def _edge(offset: Floats, start: Floats, end: Floats) -> Floats:
     high = np.arcsinh(np.clip(end, -_FAR - safe, _FAR + safe) / safe)
     total = np.zeros(np.broadcast(low, high).shape)
     # Split at u = 0, where the integrand peaks.
-    for a, b in ((np.minimum(low, 0), np.minimum(high, 0)), (np.maximum(low, 0), np.maximum(high, 0))):
+    for a, b in (
+        (np.minimum(low, 0), np.minimum(high, 0)),
+        (np.maximum(low, 0), np.maximum(high, 0)),
+    ):
         u = (a[..., None] + b[..., None]) / 2 + (b - a)[..., None] / 2 * _NODES
         radius = safe[..., None] * np.cosh(u)
         values = (1 + radius) * np.exp(-radius) / np.cosh(u)

@@ -32,7 +32,7 @@ class PlanarLaplace:
         return np.rint(noisy / self.step) * self.step
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
-        """ln of the mass of each release's grid cell."""
+        """Ln of the mass of each release's grid cell."""
         here, there = _plane(secrets), np.rint(_plane(releases) / self.step) * self.step
         offset = there[None, :, :] - here[:, None, :]
         half = self.step / 2

@@ -21,14 +21,14 @@ def planar_laplace_grid(
     border reach to infinity. The density is ε-Lipschitz in the secret and snapping is
     post-processing; the certificate confirms it on the integers, so nothing about continuous
     sampling is left to trust. The space must be a full rectangular grid with the Euclidean
-    metric. Costs n·m cell integrals (distinct offsets only).
+    metric. Costs n·m cell integrals.
 
     >>> import voile
     >>> points = [[i, j] for i in range(5) for j in range(5)]
     >>> grid = voile.Space(points, metric=voile.metrics.euclidean(unit="km"))
     >>> channel = planar_laplace_grid(grid, epsilon=1.0)
     >>> channel.probabilities()[12, 12].round(5)        # stays in the middle cell
-    np.float64(0.12207)
+    np.float64(0.10968)
     """
     require_epsilon(epsilon)
     if grid.metric.name != "euclidean" or grid.items.ndim != 2 or grid.items.shape[1] != 2:

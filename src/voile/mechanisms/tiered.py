@@ -28,7 +28,7 @@ def tiered(channels: Sequence[Channel], *, levels: Sequence[int] | Indices) -> C
     >>> strong = voile.mechanisms.exponential(line, epsilon=0.5)
     >>> both = tiered([weak, strong], levels=[0, 1, 1])
     >>> round(both.guarantee.epsilon, 3)
-    1.214
+    1.219
     """
     require(len(channels) > 0, "channels", "at least one", "none")
     first = channels[0]

@@ -37,8 +37,12 @@ def haversine(*, unit: str = "km") -> Metric:
 
     def check(items: Items) -> None:
         check_points(items)
-        require(items.shape[1] == 2, "places", "rows of latitude and longitude",
-                f"{items.shape[1]} columns")
+        require(
+            items.shape[1] == 2,
+            "places",
+            "rows of latitude and longitude",
+            f"{items.shape[1]} columns",
+        )
         outside = int((np.abs(items) > (90.0, 180.0)).any(axis=1).sum())
         if outside:
             raise InvalidInput(

@@ -44,7 +44,7 @@ through 1 takes 2; use voile.metrics.precomputed(voile.metrics.shortest_path_clo
         "precomputed",
         unit,
         distance,
-        parameters=(("sha256", digest),),
+        parameters=(("sha256", digest), ("size", len(table))),
         largest=float(table.max()),
         check_items=check,
     )

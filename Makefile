@@ -1,0 +1,31 @@
+# Two commands: `make demo` and `make test`. Both set up what they need.
+
+PYTHON ?= python3
+VENV := .venv
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check docs bench clean
+
+demo: $(VENV)/.base
+	$(VENV)/bin/voile demo
+
+test: $(STAMP)
+	scripts/check
+
+docs: $(STAMP)
+	$(VENV)/bin/sphinx-build -W -q docs docs/_build
+
+clean:
+	rm -rf $(VENV) docs/_build build dist demo
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install -q --upgrade pip
+
+$(VENV)/.base: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/pip install -q -e .
+	touch $@
+
+$(STAMP): pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/pip install -q -e '.[dev]'
+	touch $@ $(VENV)/.base

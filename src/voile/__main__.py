@@ -1,0 +1,5 @@
+"""``python -m voile``."""
+
+from voile.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Attackers: what somebody believes after reading the releases."""

@@ -1,0 +1,38 @@
+"""The command line: parse, call a task, show.
+
+Exit codes: 0 done · 1 an audit found a claim violated · 2 wrong usage, input or output ·
+70 a fault of voile itself · 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run ``voile``; an error of ours is one line, never a traceback (which could show data)."""
+    from voile.cli.app import app
+    from voile.errors import VoileError
+
+    try:
+        app(prog_name="voile")
+    except VoileError as problem:
+        _fail(f"error: {problem}", 2)
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as fault:
+        if os.environ.get("VOILE_DEBUG"):
+            raise
+        _fail(f"internal error: {type(fault).__name__}; set VOILE_DEBUG=1 for a traceback", 70)
+
+
+def _fail(message: str, code: int) -> None:
+    sys.stderr.write(message + "\n")
+    sys.exit(code)
+
+
+__all__ = ["main"]

@@ -1,0 +1,5 @@
+"""``python -m voile.cli``."""
+
+from voile.cli import main
+
+main()

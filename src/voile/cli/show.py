@@ -1,0 +1,54 @@
+"""Tables and small charts for a terminal, plain where it is not one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table; words to the left, numbers to the right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for index, column in enumerate(columns):
+        numeric = bool(rows) and all(_is_number(row[index]) for row in rows)
+        shown.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        shown.add_row(*(Text(cell) for cell in row))
+    Console(soft_wrap=False).print(shown)
+
+
+def bars(
+    *, title: str, rows: Sequence[tuple[str, float, str]], baseline: float, width: int = 40
+) -> None:
+    """Horizontal bars for shares between 0 and 1, with the share known beforehand."""
+    import typer
+
+    typer.echo(title)
+    label = max(len("(before)"), *(len(name) for name, _, _ in rows))
+    for name, share, note in rows:
+        typer.echo(f"  {name:>{label}} {bar(share, width)} {100 * share:6.2f} %   {note}")
+    typer.echo(f"  {'(before)':>{label}} {bar(baseline, width)} {100 * baseline:6.2f} %")
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of eighth blocks, padded to its full width.
+
+    >>> bar(0.5, 4)
+    '██  '
+    """
+    eighths = round(max(0.0, min(1.0, share)) * width * 8)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""The use cases: what the command line calls, and nothing deeper."""

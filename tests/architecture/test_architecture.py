@@ -1,0 +1,108 @@
+"""The shape of the project: a file, a test and a row for each mechanism, and light imports."""
+
+import ast
+import re
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from voile.tasks.catalogue import catalogue, mechanism_names
+
+NAMES = mechanism_names()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_mechanism_has_a_constructor_examples_a_test_and_a_row(name, root):
+    module = import_module(f"voile.mechanisms.{name}")
+    assert callable(getattr(module, name, None)), f"{name}.py must define {name}()"
+    assert module.examples(), f"{name}.py must define examples()"
+    package = import_module("voile.mechanisms")
+    assert name in package.__all__, f"voile.mechanisms must export {name}"
+    tests = list((root / "tests").rglob(f"test_{name}.py"))
+    assert tests, f"tests must hold a test_{name}.py"
+    rows = (root / "docs" / "mechanisms.md").read_text(encoding="utf-8")
+    assert f"| `{name}` |" in rows, f"docs/mechanisms.md must have a row for {name}"
+
+
+def test_no_row_without_a_mechanism(root):
+    rows = re.findall(r"^\| `(\w+)` \|", (root / "docs" / "mechanisms.md").read_text(), re.M)
+    assert sorted(rows) == NAMES
+
+
+def test_docstrings_cite_explain_and_show():
+    """A constructor's docstring gives the law, why the guarantee holds, and an example."""
+    for name in NAMES:
+        text = getattr(import_module(f"voile.mechanisms.{name}"), name).__doc__
+        assert ">>>" in text, f"{name} must show an example"
+        assert len(text.split()) > 60, f"{name} must explain itself"
+
+
+def test_the_catalogue_reads_the_folder():
+    assert [entry.name for entry in catalogue()] == NAMES
+    assert all(entry.law for entry in catalogue())
+
+
+def source_files(root):
+    return sorted((root / "src" / "voile").rglob("*.py"))
+
+
+def test_files_stay_readable(root):
+    long = [p.name for p in source_files(root) if len(p.read_text().splitlines()) > 300]
+    assert not long, f"split by idea: {long}"
+
+
+def test_mechanisms_do_not_import_each_other(root):
+    for path in (root / "src" / "voile" / "mechanisms").glob("*.py"):
+        if path.name == "__init__.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                "voile.mechanisms."
+            ):
+                part = node.module.split(".")[2]
+                assert part.startswith("_"), f"{path.name} imports {part}"
+
+
+def test_every_dependency_has_its_reason(root):
+    import tomllib
+
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    listed = list(project["dependencies"])
+    for extra in project["optional-dependencies"].values():
+        listed += extra
+    names = {re.split(r"[\[<>=~!; ]", entry)[0] for entry in listed} - {"voile"}
+    reasons = (root / "docs" / "dependencies.md").read_text()
+    missing = sorted(name for name in names if f"`{name}`" not in reasons)
+    assert not missing, f"docs/dependencies.md must say why: {missing}"
+
+
+HEAVY = ("scipy", "torch", "transformers", "spacy", "ray", "pandas", "sklearn", "numba", "pyarrow")
+
+
+def loaded_by(statement):
+    code = f"import sys; {statement}; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_voile_is_immediate():
+    assert not loaded_by("import voile") & {*HEAVY, "numpy", "typer", "rich"}
+
+
+def test_help_loads_nothing_heavy():
+    statement = "import contextlib, io; from voile.cli.app import app\n"
+    statement += "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):"
+    statement += " app(['--help'])\n"
+    loaded = loaded_by(f"exec({statement!r})")
+    assert not loaded & {*HEAVY, "numpy"}
+
+
+def test_public_names_resolve():
+    import voile
+
+    for name in voile.__all__:
+        assert getattr(voile, name) is not None
+    with pytest.raises(AttributeError, match="no attribute"):
+        _ = voile.nothing

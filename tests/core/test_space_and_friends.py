@@ -1,0 +1,118 @@
+import os
+
+import numpy as np
+import pytest
+
+import voile
+from voile.core.randomness import uniform_bits
+from voile.core.space import as_items
+from voile.errors import ForkedGenerator, InvalidInput
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ([], "at least one"),
+        ([[1.0], [np.nan]], "NaN or infinity in 1 of 2 rows"),
+        ([[1.0], [2.0, 3.0]], "differ in length"),
+        (np.zeros((2, 2, 2)), "one- or two-dimensional"),
+        ([1.0, 2.0], "rows of numbers"),
+    ],
+)
+def test_items_that_are_none(items, message):
+    with pytest.raises(InvalidInput, match=message):
+        voile.Space(items, metric=voile.metrics.euclidean())
+
+
+def test_a_space_does_not_share_memory_with_its_caller():
+    mine = np.array([[0.0], [1.0]])
+    space = voile.Space(mine, metric=voile.metrics.euclidean())
+    mine[0] = 99.0
+    assert space.items[0, 0] == 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        space.items[0] = 5.0
+
+
+def test_nearest_and_index():
+    space = voile.Space([[0.0], [1.0], [5.0]], metric=voile.metrics.euclidean())
+    assert space.nearest([[0.4], [4.0]]).tolist() == [0, 2]
+    assert space.index([[5.0], [0.0]]).tolist() == [2, 0]
+
+
+def test_twenty_thousand_points_do_not_need_their_square():
+    """20,000² doubles are 3.2 GB; blocks stay below 64 MB."""
+    import tracemalloc
+
+    points = np.random.default_rng(0).random((20_000, 2))
+    space = voile.Space(points, metric=voile.metrics.euclidean())
+    tracemalloc.start()
+    diameter = space.diameter()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 1.3 < diameter < 1.4143
+    assert peak < 2**27
+
+
+def test_secure_generators_differ_and_seeded_ones_repeat():
+    secure = [uniform_bits(voile.secure_rng(), 4, bits=62).tolist() for _ in range(2)]
+    assert secure[0] != secure[1]
+    seeded = [uniform_bits(voile.seeded_rng(5), 4, bits=62).tolist() for _ in range(2)]
+    assert seeded[0] == seeded[1]
+    assert voile.is_secure(voile.secure_rng())
+    assert not voile.is_secure(voile.seeded_rng(5))
+
+
+def test_uniform_bits_use_all_their_bits():
+    words = uniform_bits(voile.secure_rng(), 4096, bits=62)
+    assert int(words.max()) < 2**62
+    ones = [(int(((words >> np.uint64(bit)) & np.uint64(1)).sum())) for bit in range(62)]
+    # Each is Binomial(4096, ½): 7.5 standard deviations is below 1e-12 for all 62 together.
+    assert max(abs(count - 2048) for count in ones) < 7.5 * 32
+
+
+def test_a_generator_does_not_survive_a_fork():
+    rng = voile.secure_rng()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            uniform_bits(rng, 1, bits=62)
+            os.write(writer, b"drew")
+        except ForkedGenerator:
+            os.write(writer, b"refused")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reader, 16) == b"refused"
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "x"])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(InvalidInput, match="seed must be an integer"):
+        voile.seeded_rng(seed)
+
+
+def test_transcripts_keep_groups_whole():
+    groups = np.repeat(np.arange(50), 3)
+    whole = voile.Transcript(np.arange(150), np.arange(150), groups)
+    parts = whole.split([0.6, 0.2, 0.2], voile.seeded_rng(0))
+    assert [len(part) for part in parts] == [90, 30, 30]
+    seen = [set(part.groups.tolist()) for part in parts]
+    assert not seen[0] & seen[1]
+    assert not seen[2] & (seen[0] | seen[1])
+    assert "150 records in 50 groups" in repr(whole)
+
+
+def test_a_transcript_never_shows_its_secrets():
+    assert "hunter2" not in repr(voile.Transcript(["hunter2"], ["x"]))
+
+
+def test_misaligned_transcripts_are_refused():
+    with pytest.raises(InvalidInput, match="3 secrets, 2 releases"):
+        voile.Transcript([1, 2, 3], [1, 2])
+    with pytest.raises(InvalidInput, match="groups must be at least 3, got 2"):
+        voile.Transcript([1, 2], [1, 2]).split([0.6, 0.2, 0.2], voile.seeded_rng(0))
+
+
+def test_items_may_be_labels():
+    assert as_items(["a", "b"]).tolist() == ["a", "b"]
