@@ -81,7 +81,7 @@ def fine_cells(
     """Cells about 0.4/ε wide, not coarser than 1.2 × those asked for, as far as time allows.
 
     An iteration costs outputs·n²·b multiplications; the grid is capped so that this stays near
-    10¹⁰ (a second or so).
+    5·10⁹ (half a second or so).
     """
     widths = [high - low for low, high in zip(problem.low, problem.high, strict=True)]
     wanted = [max(1.2 * c, w * epsilon / 0.4) for c, w in zip(cells, widths, strict=True)]
@@ -90,7 +90,7 @@ def fine_cells(
         trial = [max(2, round(scale * c)) for c in wanted]
         n = math.prod(c + 2 for c in trial)
         band = 2 * n / (max(trial) + 2) + 2
-        if n <= LARGEST_GRID and outputs * n * n * band <= 1e10:
+        if n <= LARGEST_GRID and outputs * n * n * band <= 5e9:
             return tuple(trial)
         scale *= 0.95
     return tuple(max(2, c) for c in cells)
