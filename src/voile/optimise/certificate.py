@@ -14,6 +14,7 @@ off by less than 2⁻⁴⁶ times the sum of absolute values.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def certify_splines(
     """
     q = dual_exponent(p)
     upper, lower, where, smallest, condition = 0.0, 0.0, 0, np.inf, 1.0
-    tables = _dense_tables(grid, pieces=1 if grid.degree == 1 else pieces)
+    tables = _axis_matrices(grid, pieces=1 if grid.degree == 1 else pieces)
     for y, row in enumerate(coefficients):
         found = _one_output(grid.cube(row), tables, q)
         if found[0] > upper:
@@ -89,23 +90,26 @@ def certify_splines(
     return SmoothCertificate(total, upper, lower, where, smallest, sum_error, rounding, unit)
 
 
-def _dense_tables(grid: SplineGrid, *, pieces: int) -> list[tuple[Floats, Floats, Floats]]:
+def _axis_matrices(grid: SplineGrid, *, pieces: int) -> list[tuple[Any, Any, Any]]:
     """Along each axis: values and slopes as matrices (points, coefficients), and what is attained."""
+    from scipy.sparse import csr_array
+
     tables = []
     for axis in range(grid.dimensions):
         table = axis_tables(grid, axis, pieces=pieces)
         count, width = len(table.starts), grid.degree + 1
-        values = np.zeros((count, grid.shape[axis]))
-        slopes = np.zeros_like(values)
-        columns = table.starts[:, None] + np.arange(width)
-        np.put_along_axis(values, columns, table.values, axis=1)
-        np.put_along_axis(slopes, columns, table.slopes, axis=1)
+        columns = (table.starts[:, None] + np.arange(width)).ravel()
+        ends = np.arange(0, count * width + 1, width)
+        values, slopes = (
+            csr_array((weights.ravel(), columns, ends), shape=(count, grid.shape[axis]))
+            for weights in (table.values, table.slopes)
+        )
         tables.append((values, slopes, table.attained.astype(bool)))
     return tables
 
 
 def _one_output(
-    cube: Floats, tables: list[tuple[Floats, Floats, Floats]], q: float
+    cube: Floats, tables: list[tuple[Any, Any, Any]], q: float
 ) -> tuple[float, float, float, float]:
     """Upper and lower bound of the ratio, the smallest value, and the conditioning."""
     values = _apply(cube, [t[0] for t in tables])
@@ -118,7 +122,7 @@ def _one_output(
     for chosen in range(len(tables)):
         factors = [t[1] if a == chosen else t[0] for a, t in enumerate(tables)]
         slope = np.abs(_apply(cube, factors))
-        error = ROUNDING * _apply(np.abs(cube), [np.abs(f) for f in factors])
+        error = ROUNDING * _apply(np.abs(cube), [abs(f) for f in factors])
         steep.append(slope + error)
         flat.append(np.maximum(slope - error, 0.0))
     grow = 1 + ROUNDING
@@ -133,9 +137,13 @@ def _one_output(
     )
 
 
-def _apply(cube: Floats, factors: list[Floats]) -> Floats:
+def _apply(cube: Floats, factors: list[Any]) -> Floats:
+    """One sparse matrix along each axis (three entries a row: a dense product would be waste)."""
     for axis, factor in enumerate(factors):
-        cube = np.moveaxis(np.tensordot(factor, cube, axes=(1, axis)), 0, axis)
+        front = np.moveaxis(cube, axis, 0)
+        flat = np.ascontiguousarray(front).reshape(front.shape[0], -1)
+        done = np.asarray(factor @ flat).reshape(factor.shape[0], *front.shape[1:])
+        cube = np.moveaxis(done, 0, axis)
     return cube
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +31,25 @@ def load_design(path: str | Path) -> PlacesDesign:
     return found
 
 
+@lru_cache(maxsize=1)
+def _loaded(path: str, digest: str) -> PlacesDesign:
+    """Load once in a process; the digest tells another file under the same name."""
+    return load_design(path)
+
+
 @dataclass(frozen=True)
 class MakePlacesTransform:
     """Builds a worker's transform, with a generator of its own."""
 
     mechanism: str
+    digest: str
     lat: str
     lon: str
     seed: int | None
 
     def __call__(self) -> PlacesTransform:
         """One transform for one process."""
-        design = load_design(self.mechanism)
+        design = _loaded(self.mechanism, self.digest)
         lat, lon = design.projection.to_degrees(np.asarray(design.mechanism.outputs, dtype=float))
         text = [(f"{a:.6f}", f"{b:.6f}") for a, b in zip(lat, lon, strict=True)]
         fresh = secure_rng() if self.seed is None else None
@@ -61,8 +69,7 @@ class PlacesTransform:
 
     def __call__(self, batch: Batch) -> Released:
         """One row or problem for each row, and counts of places inside and outside the map."""
-        degrees = np.array([_degrees(row.get(self.lat), row.get(self.lon)) for row in batch.rows])
-        degrees = degrees.reshape(-1, 2)
+        degrees = _degrees_of(batch.rows, self.lat, self.lon)
         good = np.isfinite(degrees).all(axis=1)
         points = np.zeros_like(degrees)
         points[good] = self.design.projection.to_km(degrees[good, 0], degrees[good, 1])
@@ -116,7 +123,12 @@ def protect_places(
     """Release a file's places and write `<out>` and `<out>.guarantee.json`; what the latter holds."""
     from voile import __version__
 
-    design, source, target = load_design(mechanism), open_source(file), Path(out)
+    source, target = open_source(file), Path(out)
+    try:
+        digest = hashlib.sha256(Path(mechanism).read_bytes()).hexdigest()
+    except OSError as problem:
+        raise BadFile(f"cannot read {mechanism}: {problem.strerror}") from problem
+    design = _loaded(str(mechanism), digest)
     for column in (lat, lon):
         if column not in source.columns:
             raise InvalidInput(f"the file must have a column {column!r}, it has "
@@ -125,9 +137,8 @@ def protect_places(
         seeded_rng(seed)
     design.mechanism.draw(np.asarray(design.mechanism.outputs[:1], dtype=float),
                           np.random.default_rng(0))  # compile once, before any worker starts
-    digest = hashlib.sha256(Path(mechanism).read_bytes()).hexdigest()
     report = run_job(
-        source, target, MakePlacesTransform(str(mechanism), lat, lon, seed),
+        source, target, MakePlacesTransform(str(mechanism), digest, lat, lon, seed),
         identity={"task": "places protect", "mechanism": digest, "lat": lat, "lon": lon,
                   "seed": seed},
         jobs=jobs, batch_rows=batch_rows, on_error=on_error, overwrite=overwrite,
@@ -149,6 +160,17 @@ def protect_places(
         write_json(target.with_name(target.name + ".guarantee.json"), facts)
     return facts | {"seconds": report.seconds, "output": str(target),
                     "resumed_parts": report.resumed}
+
+
+def _degrees_of(rows: Sequence[Mapping[str, Any]], lat: str, lon: str) -> Floats:
+    """Rows of latitude and longitude; NaN where a row has no usable pair."""
+    try:  # the usual case, without a call for each row
+        table = np.array([[row[lat] for row in rows], [row[lon] for row in rows]], dtype=float).T
+    except (KeyError, TypeError, ValueError):
+        pairs = [_degrees(row.get(lat), row.get(lon)) for row in rows]
+        return np.array(pairs, dtype=float).reshape(-1, 2)
+    table[(np.abs(table) > (90.0, 180.0)).any(axis=1)] = np.nan
+    return table
 
 
 def _degrees(latitude: Any, longitude: Any) -> tuple[float, float]:

@@ -66,8 +66,8 @@ def _drawn(design: PlacesDesign, place: Floats, outputs: Floats, law: Floats) ->
     dots = axis.scatter(*outputs[shown].T, s=18 + 1400 * law[shown], c=100 * law[shown],
                         cmap="viridis_r", alpha=0.85, linewidths=0, zorder=2)
     axis.scatter(*place, marker="*", s=260, color="#d62728", edgecolors="white", zorder=4)
-    axis.annotate("here", place, xytext=(9, 7), textcoords="offset points", color="#d62728",
-                  zorder=5, fontweight="bold")
+    axis.annotate("here", place, xytext=(0, -18), textcoords="offset points", color="#d62728",
+                  zorder=5, fontweight="bold", ha="center")
     axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal",
              xlabel="km east of the centre", ylabel="km north of the centre")
     axis.set_title(f"Where a person standing here may be reported, ε = "
