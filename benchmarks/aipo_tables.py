@@ -142,7 +142,11 @@ def methods(problem: Problem, cells: tuple[int, int], epsilon: float, p: float) 
         "(e)": lambda: smooth(bilinear_cone),
         "(f)": lambda: smooth(quadratic_spline),
         "best": chosen,
-        "bound, paper": lambda: (None, paper_bound(problem, epsilon=epsilon, cells=cells, p=p).value, 0),
+        "bound, paper": lambda: (
+            None,
+            paper_bound(problem, epsilon=epsilon, cells=cells, p=p).value,
+            0,
+        ),
         "bound, ours": lambda: (None, partition_bound(problem, epsilon=epsilon, p=p).value, 0),
     }
 
@@ -154,16 +158,25 @@ def run(args: argparse.Namespace) -> None:
         problem = city_problem(args.city, seed, args.data)
         for epsilon in args.epsilon:
             for name, work in methods(problem, SHAPES[args.city], epsilon, args.p).items():
-                row = {"city": args.city, "p": args.p, "epsilon": epsilon, "seed": seed,
-                       "method": name}
+                row = {
+                    "city": args.city,
+                    "p": args.p,
+                    "epsilon": epsilon,
+                    "seed": seed,
+                    "method": name,
+                }
                 if _key(row) in done or (args.methods and name not in args.methods):
                     continue
                 begun = time.monotonic()
                 law, loss, supremum = work()
                 seconds = time.monotonic() - begun
                 share = None if law is None else violations(law, problem, epsilon, args.p, seed)
-                row |= {"loss": loss, "supremum": supremum if np.isfinite(supremum) else None,
-                        "violations": share, "seconds": round(seconds, 2)}
+                row |= {
+                    "loss": loss,
+                    "supremum": supremum if np.isfinite(supremum) else None,
+                    "violations": share,
+                    "seconds": round(seconds, 2),
+                }
                 with path.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row) + "\n")
                 print(row, flush=True)
@@ -171,10 +184,14 @@ def run(args: argparse.Namespace) -> None:
 
 def tables() -> None:
     rows = _rows(RESULTS / "aipo_tables.jsonl")
-    text = ["# AIPO's tables, with all methods", "",
-            "Mean over seeds (± 1.96 standard deviations where more than one was run). Made by",
-            "`python benchmarks/aipo_tables.py run …` and `tables`; see its docstring. The methods",
-            "marked *(cells)* are private between cell centres only; AIPO-R not even there.", ""]
+    text = [
+        "# AIPO's tables, with all methods",
+        "",
+        "Mean over seeds (± 1.96 standard deviations where more than one was run). Made by",
+        "`python benchmarks/aipo_tables.py run …` and `tables`; see its docstring. The methods",
+        "marked *(cells)* are private between cell centres only; AIPO-R not even there.",
+        "",
+    ]
     for city, p in sorted({(r["city"], r["p"]) for r in rows}, key=str):
         here = [r for r in rows if (r["city"], r["p"]) == (city, p)]
         seeds = sorted({r["seed"] for r in here})
@@ -194,13 +211,18 @@ def tables() -> None:
 def _table(rows: list[dict[str, Any]], field: str, form: str) -> list[str]:
     epsilons = sorted({r["epsilon"] for r in rows})
     names = list(dict.fromkeys(name for name in _ORDER if any(r["method"] == name for r in rows)))
-    lines = ["| method | " + " | ".join(f"ε = {e:g}" for e in epsilons) + " |",
-             "| --- |" + " ---: |" * len(epsilons)]
+    lines = [
+        "| method | " + " | ".join(f"ε = {e:g}" for e in epsilons) + " |",
+        "| --- |" + " ---: |" * len(epsilons),
+    ]
     for name in names:
         cells = []
         for epsilon in epsilons:
-            values = [r[field] for r in rows if r["method"] == name and r["epsilon"] == epsilon
-                      and r[field] is not None]
+            values = [
+                r[field]
+                for r in rows
+                if r["method"] == name and r["epsilon"] == epsilon and r[field] is not None
+            ]
             if field == "supremum" and name.startswith("bound"):
                 values = []
             spread = f" ± {1.96 * np.std(values, ddof=1):.2f}" if len(values) > 1 else ""
@@ -210,9 +232,22 @@ def _table(rows: list[dict[str, Any]], field: str, form: str) -> list[str]:
     return lines
 
 
-_ORDER = ("EM", "Laplace", "TEM", "Laplace + remap", "ConstOPT (cells)", "LP (cells)",
-          "AIPO-R (not private)", "AIPO", "(d)", "(e)", "(f)", "best", "bound, paper",
-          "bound, ours")
+_ORDER = (
+    "EM",
+    "Laplace",
+    "TEM",
+    "Laplace + remap",
+    "ConstOPT (cells)",
+    "LP (cells)",
+    "AIPO-R (not private)",
+    "AIPO",
+    "(d)",
+    "(e)",
+    "(f)",
+    "best",
+    "bound, paper",
+    "bound, ours",
+)
 
 
 def _chart(rows: list[dict[str, Any]]) -> None:
@@ -232,9 +267,15 @@ def _chart(rows: list[dict[str, Any]]) -> None:
                     points.setdefault(r["epsilon"], []).append(r["loss"])
             if points:
                 xs = sorted(points)
-                axis.plot(xs, [np.mean(points[x]) for x in xs], marker="o", markersize=3.5,
-                          linewidth=2.4 if name == "best" else 1.3, label=name,
-                          linestyle="--" if name.startswith("bound") else "-")
+                axis.plot(
+                    xs,
+                    [np.mean(points[x]) for x in xs],
+                    marker="o",
+                    markersize=3.5,
+                    linewidth=2.4 if name == "best" else 1.3,
+                    label=name,
+                    linestyle="--" if name.startswith("bound") else "-",
+                )
         axis.set(title=f"{city.capitalize()}, ℓ{p:g}", xlabel="ε per km")
         axis.set_ylim(bottom=0)
         axis.grid(alpha=0.25)

@@ -21,8 +21,9 @@ def town() -> Problem:
 @pytest.fixture(scope="session")
 def line() -> Problem:
     places = (np.arange(12)[:, None] + 0.5) / 2
-    return Problem(places, np.arange(12) + 1.0, places[::2], np.abs(places - places[::2].T),
-                   (0.0,), (6.0,))
+    return Problem(
+        places, np.arange(12) + 1.0, places[::2], np.abs(places - places[::2].T), (0.0,), (6.0,)
+    )
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,8 @@ from voile.core.space import Space
 from voile.errors import InvalidInput
 from voile.mechanisms._laplace_cells import cell_log_masses
 from voile.optimise.best import best
-from voile.optimise.constopt import constopt
 from voile.optimise.cones import ratio_cones
+from voile.optimise.constopt import constopt
 from voile.optimise.laplace_remap import cell_law, laplace_remap, laplace_remap_from_record
 from voile.optimise.least_loss import (
     essential_pairs,
@@ -60,7 +60,8 @@ def test_essential_pairs_and_spanners():
 
     lengths = distances[pairs[:, 0], pairs[:, 1]]
     paths = shortest_path(coo_array((lengths, pairs.T), shape=distances.shape).tocsr())
-    assert (paths <= 1.2 * distances + 1e-9).all() and len(pairs) < len(essential_pairs(distances))
+    assert (paths <= 1.2 * distances + 1e-9).all()
+    assert len(pairs) < len(essential_pairs(distances))
 
 
 def test_least_loss_is_never_above_a_feasible_channel():
@@ -70,8 +71,10 @@ def test_least_loss_is_never_above_a_feasible_channel():
     space = Space(rng.uniform(0, 3, (9, 2)), metric=metrics.euclidean())
     loss, prior = rng.uniform(0, 1, (9, 9)), rng.dirichlet(np.ones(9))
     solved = least_loss(space, epsilon=0.8, loss=loss, prior=prior)
-    assert solved.expected_loss(loss, prior) <= exponential(space, epsilon=0.8).expected_loss(
-        loss, prior) + 1e-9
+    assert (
+        solved.expected_loss(loss, prior)
+        <= exponential(space, epsilon=0.8).expected_loss(loss, prior) + 1e-9
+    )
 
 
 def test_items_at_distance_zero_are_refused():
@@ -146,8 +149,14 @@ def all_pairs_optimum(problem: Problem, epsilon: float) -> float:
             row[i, y], row[j, y] = 1.0, -np.exp(epsilon * distance[i, j])
             rows.append(row.ravel())
     sums = np.kron(np.eye(n), np.ones((1, m)))
-    answer = linprog((problem.prior[:, None] * problem.loss).ravel(), A_ub=np.array(rows),
-                     b_ub=np.zeros(len(rows)), A_eq=sums, b_eq=np.ones(n), method="highs")
+    answer = linprog(
+        (problem.prior[:, None] * problem.loss).ravel(),
+        A_ub=np.array(rows),
+        b_ub=np.zeros(len(rows)),
+        A_eq=sums,
+        b_eq=np.ones(n),
+        method="highs",
+    )
     return float(answer.fun)
 
 
@@ -165,7 +174,8 @@ def test_partition_bound_is_below_the_optimum_and_reaches_it(small):
     parts = partition_bound(small, epsilon=0.8, size=5, neighbours=3, tolerance=1e-6)
     assert whole.value <= optimum
     assert whole.value == pytest.approx(optimum, rel=1e-5)
-    assert 0 < parts.value <= whole.value and parts.parts == 3
+    assert 0 < parts.value <= whole.value
+    assert parts.parts == 3
     assert paper_bound(small, epsilon=0.8, cells=(4, 4)).value <= optimum
 
 

@@ -16,9 +16,13 @@ def by_highs(costs, cones, sparse_rows):
     outputs, n = costs.shape
     one = sparse_rows(cones)
     answer = linprog(
-        costs.ravel(), A_ub=-block_diag([one] * outputs, format="csr"),
-        b_ub=np.zeros(one.shape[0] * outputs), A_eq=kron(np.ones((1, outputs)), identity(n)),
-        b_eq=np.ones(n), bounds=(None, None), method="highs",
+        costs.ravel(),
+        A_ub=-block_diag([one] * outputs, format="csr"),
+        b_ub=np.zeros(one.shape[0] * outputs),
+        A_eq=kron(np.ones((1, outputs)), identity(n)),
+        b_eq=np.ones(n),
+        bounds=(None, None),
+        method="highs",
     )
     assert answer.status == 0
     return answer.fun
@@ -34,7 +38,9 @@ def test_linear_programs_agree_with_highs(town, sparse_rows):
     ):
         answer = solve_blocks(town.costs(grid), cones, tolerance=1e-8)
         assert answer.converged
-        assert answer.loss == pytest.approx(by_highs(town.costs(grid), cones, sparse_rows), rel=1e-6)
+        assert answer.loss == pytest.approx(
+            by_highs(town.costs(grid), cones, sparse_rows), rel=1e-6
+        )
 
 
 @pytest.mark.parametrize("degree", [1, 2])
@@ -48,8 +54,9 @@ def test_second_order_cones_agree_with_clarabel(town, degree, sparse_rows):
     one = sparse_rows(cones)
     from scipy.sparse import csc_array, vstack
 
-    matrix = csc_array(vstack([kron(np.ones((1, outputs)), identity(n)),
-                               -block_diag([one] * outputs)]))
+    matrix = csc_array(
+        vstack([kron(np.ones((1, outputs)), identity(n)), -block_diag([one] * outputs)])
+    )
     right = np.concatenate([np.ones(n), np.zeros(one.shape[0] * outputs)])
     kinds = [clarabel.ZeroConeT(n)]
     kinds += [clarabel.SecondOrderConeT(3)] * (len(cones.index) * outputs)
@@ -66,7 +73,9 @@ def test_gap_and_residuals_are_reported(town):
     grid = town.grid((4, 3), degree=2)
     cones = gradient_cones(*grid.rows(), grid.size, epsilon=0.6, p=2.0)
     answer = solve_blocks(town.costs(grid), cones, tolerance=1e-6)
-    assert answer.gap < 1e-6 and answer.primal_residual < 1e-6 and answer.dual_residual < 1e-6
+    assert answer.gap < 1e-6
+    assert answer.primal_residual < 1e-6
+    assert answer.dual_residual < 1e-6
     assert answer.dual <= answer.loss * (1 + 1e-6)
 
 
@@ -74,11 +83,15 @@ def test_a_solver_that_stops_early_says_so(town):
     grid = town.grid((4, 3), degree=2)
     cones = gradient_cones(*grid.rows(), grid.size, epsilon=0.6, p=2.0)
     seen = []
-    answer = solve_blocks(town.costs(grid), cones, iterations=3,
-                          progress=lambda *facts: seen.append(facts))
-    assert not answer.converged and answer.iterations == 3 and len(seen) == 4
+    answer = solve_blocks(
+        town.costs(grid), cones, iterations=3, progress=lambda *facts: seen.append(facts)
+    )
+    assert not answer.converged
+    assert answer.iterations == 3
+    assert len(seen) == 4
     stopped = solve_blocks(town.costs(grid), cones, seconds=-1.0)
-    assert not stopped.converged and stopped.iterations == 0
+    assert not stopped.converged
+    assert stopped.iterations == 0
 
 
 def test_bad_costs_are_refused():
@@ -87,5 +100,3 @@ def test_bad_costs_are_refused():
         solve_blocks(np.array([[0.0, np.nan]]), cones)
     with pytest.raises(InvalidInput, match="shape"):
         solve_blocks(np.zeros((2, 3)), cones)
-
-

@@ -111,8 +111,12 @@ def test_gradient_search_stays_below_the_certificate(spline):
     best = 0.0
     for output in range(len(mechanism.outputs)):
         start = rng.uniform(low, high)
-        found = minimize(lambda x, y=output: -log_gradient(mechanism, np.clip(x, low, high), y, 2.0),
-                         start, method="Nelder-Mead", options={"maxiter": 60})
+        found = minimize(
+            lambda x, y=output: -log_gradient(mechanism, np.clip(x, low, high), y, 2.0),
+            start,
+            method="Nelder-Mead",
+            options={"maxiter": 60},
+        )
         best = max(best, -found.fun)
     assert best <= mechanism.certificate().supremum * (1 + 1e-6)
     assert best >= 0.9 * mechanism.certificate().lower
@@ -157,10 +161,15 @@ def test_unrepaired_solver_output_is_caught(town, sparse_rows):
     cones = gradient_cones(*grid.rows(), grid.size, epsilon=EPSILON * (1 - 1e-4), p=1.0)
     costs = town.costs(grid)
     one = sparse_rows(cones)
-    answer = linprog(costs.ravel(), A_ub=-block_diag([one] * len(costs), format="csr"),
-                     b_ub=np.zeros(one.shape[0] * len(costs)),
-                     A_eq=kron(np.ones((1, len(costs))), identity(grid.size)),
-                     b_eq=np.ones(grid.size), bounds=(0, None), method="highs-ds")
+    answer = linprog(
+        costs.ravel(),
+        A_ub=-block_diag([one] * len(costs), format="csr"),
+        b_ub=np.zeros(one.shape[0] * len(costs)),
+        A_eq=kron(np.ones((1, len(costs))), identity(grid.size)),
+        b_eq=np.ones(grid.size),
+        bounds=(0, None),
+        method="highs-ds",
+    )
     raw = answer.x.reshape(costs.shape)
     with pytest.raises(GuaranteeBroken):
         constructed(town, grid, raw, 1.0)
@@ -193,7 +202,8 @@ def test_sums_that_are_off_are_caught(spline):
 
 def test_aipo_needs_its_half(town):
     honest = aipo(town, epsilon=EPSILON, cells=(6, 5))
-    assert honest.supremum <= EPSILON and honest.guarantee is not None
+    assert honest.supremum <= EPSILON
+    assert honest.guarantee is not None
     whole = tuple(2 * b for b in honest.budgets)
     with pytest.raises(GuaranteeBroken, match="epsilon / 2"):
         aipo(town, epsilon=EPSILON, cells=(6, 5), budgets=whole)
@@ -211,7 +221,8 @@ def test_aipo_supremum_bounds_what_a_search_finds(town):
 
 def test_relaxed_aipo_has_no_guarantee_and_violates(town):
     found = aipo_relaxed(town, epsilon=EPSILON, cells=(6, 5))
-    assert found.guarantee is None and not hasattr(found.law, "release")
+    assert found.guarantee is None
+    assert not hasattr(found.law, "release")
     rng = seeded_rng(3)
     first = rng.uniform(town.low, town.high, (5_000, 2))
     second = np.clip(first + rng.normal(scale=1e-3, size=first.shape), town.low, town.high)
@@ -282,8 +293,11 @@ def test_a_tiny_epsilon_is_refused_and_a_coarser_resolution_helps(town):
 
 def test_a_solver_stopped_early_gives_a_worse_but_certified_mechanism(town, monkeypatch):
     full = bilinear_cone(town, epsilon=EPSILON, cells=(6, 5))
-    monkeypatch.setattr(continuous, "solve_blocks",
-                        lambda costs, cones, **rest: solve_blocks(costs, cones, iterations=4))
+    monkeypatch.setattr(
+        continuous,
+        "solve_blocks",
+        lambda costs, cones, **rest: solve_blocks(costs, cones, iterations=4),
+    )
     early = bilinear_cone(town, epsilon=EPSILON, cells=(6, 5))
     assert not early.solution.converged
     assert early.mechanism.certificate().epsilon <= EPSILON
@@ -291,6 +305,7 @@ def test_a_solver_stopped_early_gives_a_worse_but_certified_mechanism(town, monk
 
 
 def test_log_interpolation_needs_logs(town):
-    law = LogInterpolation(town.grid((2, 2), degree=1), town.outputs,
-                           np.zeros((len(town.outputs), 9)))
+    law = LogInterpolation(
+        town.grid((2, 2), degree=1), town.outputs, np.zeros((len(town.outputs), 9))
+    )
     assert law.supremum(2.0) == 0.0

@@ -50,15 +50,18 @@ def test_bernstein_rows_bracket_values_and_gradients(grid, pieces):
     found = np.einsum("mdl,ml->md", rows, coefficients[index])
     points = rng.uniform(grid.low, grid.high, (2000, grid.dimensions))
     values = evaluate(grid, coefficients, points)
-    assert found[:, 0].min() - 1e-12 <= values.min() and values.max() <= found[:, 0].max() + 1e-12
+    assert found[:, 0].min() - 1e-12 <= values.min()
+    assert values.max() <= found[:, 0].max() + 1e-12
     for axis in range(grid.dimensions):
         step = np.zeros(grid.dimensions)
         step[axis] = 1e-6
         inner = np.clip(points, np.asarray(grid.low) + 1e-5, np.asarray(grid.high) - 1e-5)
-        slope = (evaluate(grid, coefficients, inner + step)
-                 - evaluate(grid, coefficients, inner - step)) / 2e-6
+        slope = (
+            evaluate(grid, coefficients, inner + step) - evaluate(grid, coefficients, inner - step)
+        ) / 2e-6
         column = found[:, 1 + axis]
-        assert column.min() - 1e-5 <= slope.min() and slope.max() <= column.max() + 1e-5
+        assert column.min() - 1e-5 <= slope.min()
+        assert slope.max() <= column.max() + 1e-5
 
 
 def test_points_outside_are_projected():

@@ -46,8 +46,9 @@ def trips(folder):
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["trip", "lat", "lon"])
-        writer.writerows((i // 10, f"{a:.6f}", f"{b:.6f}")
-                         for i, (a, b) in enumerate(zip(lat, lon, strict=True)))
+        writer.writerows(
+            (i // 10, f"{a:.6f}", f"{b:.6f}") for i, (a, b) in enumerate(zip(lat, lon, strict=True))
+        )
     return path
 
 
@@ -55,15 +56,31 @@ def test_design_facts(designed):
     made = load(designed)
     assert isinstance(made, PlacesDesign)
     facts = made.facts
-    assert facts["certificate"] <= 0.5 and facts["loss"] > 0
+    assert facts["certificate"] <= 0.5
+    assert facts["loss"] > 0
     assert facts["loss"] < facts["losses"]["AIPO"]
     assert set(facts) >= {"method", "loss", "certificate", "lower_bound", "gap", "seconds"}
 
 
 def test_design_by_command_prints_json(folder):
-    done = runner.invoke(app, ["design", "--epsilon", "0.4", "--cells", "3x4", "--method",
-                               "bilinear", "--task-count", "8", "--json", "--no-against-aipo",
-                               "--out", str(folder / "small.voile")])
+    done = runner.invoke(
+        app,
+        [
+            "design",
+            "--epsilon",
+            "0.4",
+            "--cells",
+            "3x4",
+            "--method",
+            "bilinear",
+            "--task-count",
+            "8",
+            "--json",
+            "--no-against-aipo",
+            "--out",
+            str(folder / "small.voile"),
+        ],
+    )
     assert done.exit_code == 0, done.output
     facts = json.loads(done.stdout)
     assert facts["certificate"] <= 0.4
@@ -74,17 +91,37 @@ def test_design_by_command_prints_json(folder):
 def test_design_of_a_box_with_public_points_in_l1(folder):
     path = folder / "public.csv"
     path.write_text("lat,lon\n" + "48.86,2.35\n" * 20)
-    done = runner.invoke(app, ["design", "--epsilon", "0.8", "--box", "48.8,2.25,48.92,2.43",
-                               "--cells", "4x4", "--metric", "l1", "--prior", str(path),
-                               "--method", "bilinear", "--no-bound", "--no-against-aipo"])
+    done = runner.invoke(
+        app,
+        [
+            "design",
+            "--epsilon",
+            "0.8",
+            "--box",
+            "48.8,2.25,48.92,2.43",
+            "--cells",
+            "4x4",
+            "--metric",
+            "l1",
+            "--prior",
+            str(path),
+            "--method",
+            "bilinear",
+            "--no-bound",
+            "--no-against-aipo",
+        ],
+    )
     assert done.exit_code == 0, done.output
-    assert "certified ε" in done.stdout and "this design" in done.stdout
+    assert "certified ε" in done.stdout
+    assert "this design" in done.stdout
 
 
 def test_protect_writes_only_outputs_and_says_what_is_in_clear(designed, trips, folder):
     facts = protect_places(trips, mechanism=designed, out=folder / "out.csv")
-    assert facts["rows"] == 600 and facts["columns_in_clear"] == ["trip"]
-    assert facts["randomness"] == "secure" and "ε = 0.5 per km" in facts["headline"]
+    assert facts["rows"] == 600
+    assert facts["columns_in_clear"] == ["trip"]
+    assert facts["randomness"] == "secure"
+    assert "ε = 0.5 per km" in facts["headline"]
     made = load_design(designed)
     lat, lon = made.projection.to_degrees(np.asarray(made.mechanism.outputs))
     allowed = {(f"{a:.6f}", f"{b:.6f}") for a, b in zip(lat, lon, strict=True)}
@@ -96,9 +133,21 @@ def test_protect_writes_only_outputs_and_says_what_is_in_clear(designed, trips, 
 
 
 def test_seeded_release_repeats_and_is_stamped(designed, trips, folder):
-    one = runner.invoke(app, ["protect", str(trips), "--mechanism", str(designed), "--seed", "3",
-                              "--out", str(folder / "a.csv")])
-    assert one.exit_code == 0 and "seeded: not for release" in one.stdout
+    one = runner.invoke(
+        app,
+        [
+            "protect",
+            str(trips),
+            "--mechanism",
+            str(designed),
+            "--seed",
+            "3",
+            "--out",
+            str(folder / "a.csv"),
+        ],
+    )
+    assert one.exit_code == 0
+    assert "seeded: not for release" in one.stdout
     protect_places(trips, mechanism=designed, out=folder / "b.csv", seed=3, batch_rows=20_000)
     assert (folder / "a.csv").read_text() == (folder / "b.csv").read_text()
 
@@ -112,8 +161,9 @@ def test_bad_rows_follow_the_policy(designed, folder):
         protect_places(path, mechanism=designed, out=folder / "bad-out.csv")
     assert "nowhere" not in str(caught.value)
     assert not (folder / "bad-out.csv").exists()
-    facts = protect_places(path, mechanism=designed, out=folder / "bad-out.csv",
-                           on_error=OnError.SKIP)
+    facts = protect_places(
+        path, mechanism=designed, out=folder / "bad-out.csv", on_error=OnError.SKIP
+    )
     assert (facts["rows"], facts["skipped"]) == (1, 2)
 
 
@@ -141,19 +191,35 @@ def test_each_worker_has_its_own_secure_generator(designed):
 def test_audit_of_a_design(designed):
     found = audit_design(load_design(designed), places=200)
     verdicts = [str(f.verdict) for f in found["findings"]]
-    assert verdicts[0] == "holds" and "violated" not in verdicts
+    assert verdicts[0] == "holds"
+    assert "violated" not in verdicts
     attack = found["attack"]
-    assert 0 < attack["with_prior"] <= attack["without_prior"] and attack["with_prior"] <= attack["blind"]
+    assert 0 < attack["with_prior"] <= attack["without_prior"]
+    assert attack["with_prior"] <= attack["blind"]
 
 
 def test_audit_against_files_and_traces(designed, trips, folder):
     protect_places(trips, mechanism=designed, out=folder / "rel.csv", seed=1)
-    done = runner.invoke(app, ["audit", str(designed), "--against", str(trips),
-                               str(folder / "rel.csv"), "--trace", "trip", "--places", "100"])
+    done = runner.invoke(
+        app,
+        [
+            "audit",
+            str(designed),
+            "--against",
+            str(trips),
+            str(folder / "rel.csv"),
+            "--trace",
+            "trip",
+            "--places",
+            "100",
+        ],
+    )
     assert done.exit_code == 0, done.output
-    assert "Markov chain" in done.stdout and "km off" in done.stdout
+    assert "Markov chain" in done.stdout
+    assert "km off" in done.stdout
     found = audit_files(load_design(designed), trips, folder / "rel.csv")
-    assert found["rows"] == 600 and found["not_an_output"] == 0
+    assert found["rows"] == 600
+    assert found["not_an_output"] == 0
     # The raw places in place of a release are found out.
     with pytest.raises(InvalidInput, match="not outputs"):
         audit_files(load_design(designed), trips, trips)
@@ -182,12 +248,14 @@ def test_audit_finds_a_law_that_is_not_the_certified_one(designed):
 
 def test_show_writes_a_picture_and_a_page(designed, folder):
     pytest.importorskip("matplotlib")
-    done = runner.invoke(app, ["show", str(designed), "--at", "45.01,5.02", "--out",
-                               str(folder / "here")])
+    done = runner.invoke(
+        app, ["show", str(designed), "--at", "45.01,5.02", "--out", str(folder / "here")]
+    )
     assert done.exit_code == 0, done.output
     assert (folder / "here.png").read_bytes().startswith(b"\x89PNG")
     page = (folder / "here.html").read_text()
-    assert "data:image/png;base64" in page and "ε = 0.5 per km" in page
+    assert "data:image/png;base64" in page
+    assert "ε = 0.5 per km" in page
 
 
 def test_a_tampered_design_is_refused(designed, folder):
@@ -239,4 +307,5 @@ def test_bad_arguments_give_one_clear_line(words, message):
 def test_city_coordinates_are_on_the_map():
     network, _ = synthetic_city(seed=0, columns=8, rows=6)
     lat, lon = network.projection.to_degrees(network.points)
-    assert 44.9 < lat.mean() < 45.1 and 4.9 < lon.mean() < 5.1
+    assert 44.9 < lat.mean() < 45.1
+    assert 4.9 < lon.mean() < 5.1

@@ -28,7 +28,8 @@ def test_projection_goes_there_and_back_and_keeps_distances():
     lat, lon = rng.uniform(44.85, 45.15, 200), rng.uniform(4.8, 5.2, 200)
     points = around.to_km(lat, lon)
     back = around.to_degrees(points)
-    assert np.abs(back[0] - lat).max() < 1e-9 and np.abs(back[1] - lon).max() < 1e-9
+    assert np.abs(back[0] - lat).max() < 1e-9
+    assert np.abs(back[1] - lon).max() < 1e-9
     pyproj = pytest.importorskip("pyproj")
     _, _, metres = pyproj.Geod(ellps="WGS84").inv(lon[:-1], lat[:-1], lon[1:], lat[1:])
     flat = np.linalg.norm(np.diff(points, axis=0), axis=1)
@@ -46,7 +47,8 @@ def test_coordinates_that_cannot_be_are_refused_without_being_shown():
 
 def test_one_way_streets_count_and_paths_are_directed():
     network = network_from_degrees(*SQUARE.T, RING)
-    assert len(network) == 4 and network.dropped == ""
+    assert len(network) == 4
+    assert network.dropped == ""
     to_first = network.distances_to(np.array([0]))[0]
     perimeter = network.lengths.sum()
     assert to_first[1] == pytest.approx(perimeter - network.lengths[0])
@@ -81,7 +83,8 @@ def test_graphml_as_osmnx_writes_it(tmp_path):
         graph.add_edge(str(first), str(second), length="1200.5", oneway="True")
     networkx.write_graphml(graph, tmp_path / "town.graphml")
     network = read_roads(tmp_path / "town.graphml")
-    assert len(network) == 4 and network.lengths == pytest.approx([1.2005] * 4)
+    assert len(network) == 4
+    assert network.lengths == pytest.approx([1.2005] * 4)
     graph.add_node("bare")
     networkx.write_graphml(graph, tmp_path / "bad.graphml")
     with pytest.raises(BadFile, match="on every node"):
@@ -100,7 +103,8 @@ def test_tables(tmp_path, head):
     (tmp_path / "points.csv").write_text(points)
     (tmp_path / "edges.csv").write_text(edges)
     network = read_roads(tmp_path)
-    assert len(network) == 4 and network.lengths[1] == pytest.approx(1.111, abs=2e-3)
+    assert len(network) == 4
+    assert network.lengths[1] == pytest.approx(1.111, abs=2e-3)
     (tmp_path / "edges.csv").write_text("key,source,target\n0,1,77\n")
     with pytest.raises(BadFile, match="does not have"):
         read_roads(tmp_path)
@@ -111,16 +115,20 @@ def test_tables(tmp_path, head):
 
 def test_openstreetmap_xml(tmp_path):
     pytest.importorskip("osmium")
-    nodes = "".join(f"<node id='{i + 1}' lat='{a}' lon='{b}' version='1'/>"
-                    for i, (a, b) in enumerate(SQUARE))
-    ways = ("<way id='9' version='1'><nd ref='1'/><nd ref='2'/><nd ref='3'/>"
-            "<tag k='highway' v='residential'/></way>"
-            "<way id='10' version='1'><nd ref='3'/><nd ref='4'/><nd ref='1'/>"
-            "<tag k='highway' v='primary'/><tag k='oneway' v='yes'/></way>"
-            "<way id='11' version='1'><nd ref='1'/><nd ref='3'/><tag k='highway' v='footway'/></way>")
+    nodes = "".join(
+        f"<node id='{i + 1}' lat='{a}' lon='{b}' version='1'/>" for i, (a, b) in enumerate(SQUARE)
+    )
+    ways = (
+        "<way id='9' version='1'><nd ref='1'/><nd ref='2'/><nd ref='3'/>"
+        "<tag k='highway' v='residential'/></way>"
+        "<way id='10' version='1'><nd ref='3'/><nd ref='4'/><nd ref='1'/>"
+        "<tag k='highway' v='primary'/><tag k='oneway' v='yes'/></way>"
+        "<way id='11' version='1'><nd ref='1'/><nd ref='3'/><tag k='highway' v='footway'/></way>"
+    )
     (tmp_path / "t.osm").write_text(f"<osm version='0.6'>{nodes}{ways}</osm>")
     network = read_roads(tmp_path / "t.osm")
-    assert len(network) == 4 and len(network.edges) == 6
+    assert len(network) == 4
+    assert len(network.edges) == 6
     (tmp_path / "e.osm").write_text("<osm version='0.6'></osm>")
     with pytest.raises(BadFile, match="drivable"):
         read_roads(tmp_path / "e.osm")
@@ -137,14 +145,16 @@ def test_unknown_and_missing_files(tmp_path):
 def test_manhattan(shared_data):
     network = read_roads(shared_data / "manhattan")
     assert len(network) > 4000
-    assert 8 < np.ptp(network.points[:, 0]) < 10 and 18 < np.ptp(network.points[:, 1]) < 20
+    assert 8 < np.ptp(network.points[:, 0]) < 10
+    assert 18 < np.ptp(network.points[:, 1]) < 20
 
 
 def test_city_is_repeatable_and_has_a_river():
     first, prior = synthetic_city(seed=3, columns=32, rows=24)
     again, _ = synthetic_city(seed=3, columns=32, rows=24)
     other, _ = synthetic_city(seed=4, columns=32, rows=24)
-    assert (first.points == again.points).all() and len(first.edges) == len(again.edges)
+    assert (first.points == again.points).all()
+    assert len(first.edges) == len(again.edges)
     assert len(first.edges) != len(other.edges) or (first.points != other.points).any()
     assert prior.min() > 0
     x, y = first.points[:, 0] + 10, first.points[:, 1] + 7.5
@@ -170,8 +180,10 @@ def test_problems_from_maps():
         road_problem(network, cells=(4, 3), tasks=np.array([], dtype=int))
     with pytest.raises(InvalidInput, match="two cells"):
         road_problem(network, cells=(1, 1), tasks=tasks)
-    box = straight_problem((0.0, 0.0), (4.0, 3.0), cells=(4, 3),
-                           prior_points=np.array([[1.0, 1.0]] * 9))
-    assert box.prior.max() > 0.7 and box.loss.min() < 0.2
+    box = straight_problem(
+        (0.0, 0.0), (4.0, 3.0), cells=(4, 3), prior_points=np.array([[1.0, 1.0]] * 9)
+    )
+    assert box.prior.max() > 0.7
+    assert box.loss.min() < 0.2
     with pytest.raises(InvalidInput, match="public"):
         counted_prior(box.places, np.zeros((0, 2)))

@@ -15,8 +15,9 @@ from voile.optimise._compile import compiled_loosely
 
 
 @compiled_loosely
-def assemble(index: Indices, matrix: Floats, signed: Floats, w: Floats, eta: Floats,
-             bands: Floats) -> None:
+def assemble(
+    index: Indices, matrix: Floats, signed: Floats, w: Floats, eta: Floats, bands: Floats
+) -> None:
     """bands[y][i, b − (i − j)] = H_y[i, j] for j ≤ i.
 
     W⁻² = (2 v vᵀ − J)/eta² with v = (w₀, −w₁, …), so H gains 2 u uᵀ − Mᵀ J M with u = Mᵀ v; the
@@ -41,9 +42,7 @@ def assemble(index: Indices, matrix: Floats, signed: Floats, w: Floats, eta: Flo
                     right = w[y, k, 0] * matrix[k, 0, j]
                     for a in range(1, depth):
                         right -= w[y, k, a] * matrix[k, a, j]
-                    bands[y, at, band - at + other] += weight * (
-                        2 * left * right - signed[k, i, j]
-                    )
+                    bands[y, at, band - at + other] += weight * (2 * left * right - signed[k, i, j])
 
 
 @compiled_loosely
@@ -73,8 +72,9 @@ def factorise(bands: Floats, regularise: float) -> int:
 
 
 @compiled_loosely
-def subtract_rows(goal: Floats, work: Floats, factors: Floats, first: int, count: int,
-                  width: int) -> None:
+def subtract_rows(
+    goal: Floats, work: Floats, factors: Floats, first: int, count: int, width: int
+) -> None:
     """goal[:width] −= Σ_j factors[j]·work[first + j, :width], eight rows in a pass.
 
     One row at a time would be bound by reading and writing `goal`, not by multiplying.
@@ -88,8 +88,14 @@ def subtract_rows(goal: Floats, work: Floats, factors: Floats, first: int, count
         r4, r5, r6, r7 = work[at + 4], work[at + 5], work[at + 6], work[at + 7]
         for c in range(width):
             goal[c] -= (
-                f0 * r0[c] + f1 * r1[c] + f2 * r2[c] + f3 * r3[c]
-                + f4 * r4[c] + f5 * r5[c] + f6 * r6[c] + f7 * r7[c]
+                f0 * r0[c]
+                + f1 * r1[c]
+                + f2 * r2[c]
+                + f3 * r3[c]
+                + f4 * r4[c]
+                + f5 * r5[c]
+                + f6 * r6[c]
+                + f7 * r7[c]
             )
         j += 8
     while j < count:
@@ -102,7 +108,7 @@ def subtract_rows(goal: Floats, work: Floats, factors: Floats, first: int, count
 
 @compiled_loosely
 def add_inverses(bands: Floats, work: Floats, total: Floats) -> None:
-    """total += Σ_y H_y⁻¹ (lower triangle), by forward and backward sweeps over rows.
+    """Total += Σ_y H_y⁻¹ (lower triangle), by forward and backward sweeps over rows.
 
     `work` must come in as zeros: above its diagonal it stays zero in the forward sweep.
     """

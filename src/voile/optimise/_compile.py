@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -39,7 +40,7 @@ def in_slices(work: Callable[[int, slice], None], count: int) -> int:
     """Run work(worker, slice) on all cores over equal slices of `count`; how many there were."""
     workers = max(1, min(os.cpu_count() or 1, count))
     cuts = [count * i // workers for i in range(workers + 1)]
-    parts = [slice(low, high) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+    parts = [slice(low, high) for low, high in itertools.pairwise(cuts)]
     if workers == 1:
         work(0, parts[0])
         return 1

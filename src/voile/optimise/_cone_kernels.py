@@ -14,9 +14,18 @@ from voile.optimise._compile import compiled_loosely
 
 
 @compiled_loosely
-def residuals(index: Indices, matrix: Floats, p: Floats, s: Floats, z: Floats, price: Floats,
-              costs: Floats, primal: Floats, dual: Floats) -> None:
-    """primal = M p − s, dual = c − price − Mᵀ z."""
+def residuals(
+    index: Indices,
+    matrix: Floats,
+    p: Floats,
+    s: Floats,
+    z: Floats,
+    price: Floats,
+    costs: Floats,
+    primal: Floats,
+    dual: Floats,
+) -> None:
+    """Primal = M p − s, dual = c − price − Mᵀ z."""
     outputs, n = p.shape
     m, depth, width = matrix.shape
     for y in range(outputs):
@@ -70,9 +79,17 @@ def scale(s: Floats, z: Floats, w: Floats, eta: Floats, point: Floats) -> None:
 
 
 @compiled_loosely
-def targets(w: Floats, eta: Floats, point: Floats, ds: Floats, dz: Floats, centre: float,
-            correct: bool, target: Floats) -> None:
-    """target = point ∖ (centre·e − point∘point − (W⁻¹ ds)∘(W dz)), the last if `correct`."""
+def targets(
+    w: Floats,
+    eta: Floats,
+    point: Floats,
+    ds: Floats,
+    dz: Floats,
+    centre: float,
+    correct: bool,
+    target: Floats,
+) -> None:
+    """Target = point ∖ (centre·e − point∘point − (W⁻¹ ds)∘(W dz)), the last if `correct`."""
     outputs, m, depth = point.shape
     for y in range(outputs):
         for k in range(m):
@@ -113,9 +130,17 @@ def targets(w: Floats, eta: Floats, point: Floats, ds: Floats, dz: Floats, centr
 
 
 @compiled_loosely
-def right_hand_side(index: Indices, matrix: Floats, w: Floats, eta: Floats, target: Floats,
-                    primal: Floats, dual: Floats, v: Floats) -> None:
-    """v = −dual + Mᵀ W⁻¹ (target − W⁻¹ primal)."""
+def right_hand_side(
+    index: Indices,
+    matrix: Floats,
+    w: Floats,
+    eta: Floats,
+    target: Floats,
+    primal: Floats,
+    dual: Floats,
+    v: Floats,
+) -> None:
+    """V = −dual + Mᵀ W⁻¹ (target − W⁻¹ primal)."""
     outputs, n = dual.shape
     m, depth, width = matrix.shape
     for y in range(outputs):
@@ -144,9 +169,18 @@ def right_hand_side(index: Indices, matrix: Floats, w: Floats, eta: Floats, targ
 
 
 @compiled_loosely
-def cone_direction(index: Indices, matrix: Floats, w: Floats, eta: Floats, target: Floats,
-                   primal: Floats, dp: Floats, ds: Floats, dz: Floats) -> None:
-    """ds = M dp + primal, dz = W⁻¹ (target − W⁻¹ ds)."""
+def cone_direction(
+    index: Indices,
+    matrix: Floats,
+    w: Floats,
+    eta: Floats,
+    target: Floats,
+    primal: Floats,
+    dp: Floats,
+    ds: Floats,
+    dz: Floats,
+) -> None:
+    """Ds = M dp + primal, dz = W⁻¹ (target − W⁻¹ ds)."""
     outputs = dp.shape[0]
     m, depth, width = matrix.shape
     for y in range(outputs):

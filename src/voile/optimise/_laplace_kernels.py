@@ -58,8 +58,15 @@ def corner_table(dx: Floats, dy: Floats, nodes: Floats, weights: Floats, table: 
 
 
 @compiled_loosely
-def cell_masses(places: Floats, xs: Floats, ys: Floats, epsilon: float, nodes: Floats,
-                weights: Floats, masses: Floats) -> None:
+def cell_masses(
+    places: Floats,
+    xs: Floats,
+    ys: Floats,
+    epsilon: float,
+    nodes: Floats,
+    weights: Floats,
+    masses: Floats,
+) -> None:
     """masses[x, i·cells_y + j] of the noise around each place; border cells reach to infinity."""
     wide, tall = len(xs), len(ys)
     table = np.empty((wide, tall))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from voile.core.arrays import Floats, Indices, Weights
+from voile.core.arrays import Floats, Indices
 from voile.optimise._compile import compiled
 
+Signed = NDArray[np.int64]
 TOTAL = np.int64(1 << 62)
 SCALE = float(1 << 62)
 
 
 @compiled
-def integer_row(index: Indices, weight: Floats, table: Floats, values: Floats, row: Weights) -> None:
+def integer_row(index: Indices, weight: Floats, table: Floats, values: Floats, row: Signed) -> None:
     """The integer weights at one place: truncated, the remainder to the largest of them."""
     outputs = table.shape[1]
     for y in range(outputs):
@@ -33,7 +35,7 @@ def integer_row(index: Indices, weight: Floats, table: Floats, values: Floats, r
 
 
 @compiled
-def integer_rows(index: Indices, weight: Floats, table: Floats, rows: Weights) -> None:
+def integer_rows(index: Indices, weight: Floats, table: Floats, rows: Signed) -> None:
     """The integer weights at many places."""
     values = np.empty(table.shape[1])
     for i in range(len(index)):
@@ -41,8 +43,9 @@ def integer_rows(index: Indices, weight: Floats, table: Floats, rows: Weights) -
 
 
 @compiled
-def draw_each(index: Indices, weight: Floats, table: Floats, targets: Weights,
-              drawn: Indices) -> None:
+def draw_each(
+    index: Indices, weight: Floats, table: Floats, targets: Signed, drawn: Indices
+) -> None:
     """One output for each place: the first whose running sum exceeds the target."""
     outputs = table.shape[1]
     values = np.empty(outputs)

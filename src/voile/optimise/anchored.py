@@ -107,9 +107,22 @@ def aipo(
     inside = epsilon / 2 * (1 - 1e-7)
     if budgets is None:
         budgets = best_split(
-            lambda trial: aipo(problem, epsilon=epsilon, cells=coarser(cells), p=p, budgets=trial,
-                               unit=unit, tolerance=1e-3).loss,
-            epsilon=inside, p=p, dimensions=len(problem.low), count=splits)
+            lambda trial: (
+                aipo(
+                    problem,
+                    epsilon=epsilon,
+                    cells=coarser(cells),
+                    p=p,
+                    budgets=trial,
+                    unit=unit,
+                    tolerance=1e-3,
+                ).loss
+            ),
+            epsilon=inside,
+            p=p,
+            dimensions=len(problem.low),
+            count=splits,
+        )
     grid = problem.grid(cells, degree=1)
     cones = _neighbour_cones(grid, tuple(map(float, budgets)))
     solution = solve_blocks(problem.costs(grid), cones, tolerance=tolerance)
@@ -122,8 +135,16 @@ def aipo(
             f"its budgets must have a dual norm of at most epsilon / 2"
         )
     guarantee = Guarantee(epsilon, lp(p, unit=unit), "one location", Basis.PROVED)
-    return AnchoredDesign("AIPO", law, _loss(problem, law), guarantee, supremum, solution,
-                          time.monotonic() - begun, tuple(map(float, budgets)))
+    return AnchoredDesign(
+        "AIPO",
+        law,
+        _loss(problem, law),
+        guarantee,
+        supremum,
+        solution,
+        time.monotonic() - begun,
+        tuple(map(float, budgets)),
+    )
 
 
 def aipo_relaxed(
@@ -148,8 +169,15 @@ def aipo_relaxed(
     solution = solve_blocks(problem.costs(grid), cones, tolerance=tolerance)
     table, _ = mend(solution.coefficients, cones, floor=FLOOR)
     law = LogInterpolation(grid, problem.outputs, np.log(table))
-    return AnchoredDesign("AIPO-R (not private)", law, _loss(problem, law), None, law.supremum(p),
-                          solution, time.monotonic() - begun)
+    return AnchoredDesign(
+        "AIPO-R (not private)",
+        law,
+        _loss(problem, law),
+        None,
+        law.supremum(p),
+        solution,
+        time.monotonic() - begun,
+    )
 
 
 def _neighbour_cones(grid: SplineGrid, budgets: tuple[float, ...]) -> Cones:

@@ -54,18 +54,33 @@ def best(
         losses["Laplace + remap"] = noisy.expected_loss(problem.places, problem.loss, problem.prior)
         note(f"Laplace + remap: loss {losses['Laplace + remap']:.4f} {unit}")
     factor = min(1.0, (110 / math.prod(cells)) ** (1 / len(cells)))
-    coarse = bilinear_cone(problem, epsilon=epsilon, cells=laps(cells, factor), p=p,
-                           resolution=resolution, unit=unit, tolerance=1e-3)
+    coarse = bilinear_cone(
+        problem,
+        epsilon=epsilon,
+        cells=laps(cells, factor),
+        p=p,
+        resolution=resolution,
+        unit=unit,
+        tolerance=1e-3,
+    )
     used = used_outputs(problem, coarse, share=1e-4)
-    note(f"coarse pass: loss {coarse.loss:.4f} {unit}, {len(used)} of {len(problem.outputs)} "
-         f"outputs worth having")
+    note(
+        f"coarse pass: loss {coarse.loss:.4f} {unit}, {len(used)} of {len(problem.outputs)} "
+        f"outputs worth having"
+    )
     fine = fine_cells(problem, epsilon=epsilon, cells=cells, outputs=len(used))
     shown = "×".join(map(str, fine))
     smooth = quadratic_spline(
-        problem.with_outputs(used), epsilon=epsilon, cells=fine, p=p, resolution=resolution,
-        unit=unit, tolerance=1e-4,
-        progress=lambda i, loss, gap: note(f"spline on {shown} cells, step {i}: loss "
-                                           f"{loss:.4f} {unit}, gap {gap:.1e}"),
+        problem.with_outputs(used),
+        epsilon=epsilon,
+        cells=fine,
+        p=p,
+        resolution=resolution,
+        unit=unit,
+        tolerance=1e-4,
+        progress=lambda i, loss, gap: note(
+            f"spline on {shown} cells, step {i}: loss {loss:.4f} {unit}, gap {gap:.1e}"
+        ),
     )
     losses["(f) quadratic spline"] = smooth.loss
     seconds = time.monotonic() - begun

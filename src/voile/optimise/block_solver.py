@@ -72,8 +72,12 @@ def solve_blocks(
     0.26894
     """
     problem = np.ascontiguousarray(costs, dtype=np.float64)
-    require(problem.ndim == 2 and problem.shape[1] == cones.size, "costs",
-            f"of shape (outputs, {cones.size})", np.shape(costs))
+    require(
+        problem.ndim == 2 and problem.shape[1] == cones.size,
+        "costs",
+        f"of shape (outputs, {cones.size})",
+        np.shape(costs),
+    )
     if not np.isfinite(problem).all():
         raise InvalidInput("costs must be finite, got NaN or infinity; check the loss table")
     return _Run(problem, cones, tolerance).solve(iterations, seconds, progress)
@@ -142,8 +146,15 @@ class _Run:
         index, matrix = self.cones.index, self.cones.matrix
         in_slices(
             lambda _, part: kernels.residuals(
-                index, matrix, self.p[part], self.s[part], self.z[part], self.price,
-                self.costs[part], self.primal[part], self.dual[part],
+                index,
+                matrix,
+                self.p[part],
+                self.s[part],
+                self.z[part],
+                self.price,
+                self.costs[part],
+                self.primal[part],
+                self.dual[part],
             ),
             self.outputs,
         )
@@ -174,7 +185,9 @@ class _Run:
         def price_change(right: Floats) -> Floats:
             change = cho_solve(factor, right * spread, check_finite=False) * spread
             rest = right - coupling @ change
-            return np.asarray(change + cho_solve(factor, rest * spread, check_finite=False) * spread)
+            return np.asarray(
+                change + cho_solve(factor, rest * spread, check_finite=False) * spread
+            )
 
         count = self.s.shape[0] * self.s.shape[1]
         level = float((self.s * self.z).sum()) / count
@@ -199,10 +212,17 @@ class _Run:
         sums: dict[int, Floats] = {}
 
         def work(worker: int, part: slice) -> None:
-            kernels.scale(self.s[part], self.z[part], self.w[part], self.eta[part],
-                          self.point[part])
-            bands.assemble(self.cones.index, self.cones.matrix, self.signed, self.w[part],
-                           self.eta[part], self.bands[part])
+            kernels.scale(
+                self.s[part], self.z[part], self.w[part], self.eta[part], self.point[part]
+            )
+            bands.assemble(
+                self.cones.index,
+                self.cones.matrix,
+                self.signed,
+                self.w[part],
+                self.eta[part],
+                self.bands[part],
+            )
             bands.factorise(self.bands[part], 1e-13)
             sums[worker] = np.zeros((self.n, self.n))
             bands.add_inverses(self.bands[part], np.zeros((self.n, self.n)), sums[worker])
@@ -221,11 +241,26 @@ class _Run:
         index, matrix = self.cones.index, self.cones.matrix
 
         def aim(_: int, part: slice) -> None:
-            kernels.targets(self.w[part], self.eta[part], self.point[part], self.ds[part],
-                            self.dz[part], centre, correct, self.target[part])
-            kernels.right_hand_side(index, matrix, self.w[part], self.eta[part],
-                                    self.target[part], self.primal[part], self.dual[part],
-                                    self.v[part])
+            kernels.targets(
+                self.w[part],
+                self.eta[part],
+                self.point[part],
+                self.ds[part],
+                self.dz[part],
+                centre,
+                correct,
+                self.target[part],
+            )
+            kernels.right_hand_side(
+                index,
+                matrix,
+                self.w[part],
+                self.eta[part],
+                self.target[part],
+                self.primal[part],
+                self.dual[part],
+                self.v[part],
+            )
             bands.solve_each(self.bands[part], self.v[part])
 
         in_slices(aim, self.outputs)
@@ -236,10 +271,23 @@ class _Run:
             self.dp[part] = change
             bands.solve_each(self.bands[part], self.dp[part])
             self.dp[part] += self.v[part]
-            kernels.cone_direction(index, matrix, self.w[part], self.eta[part], self.target[part],
-                                   self.primal[part], self.dp[part], self.ds[part], self.dz[part])
-            longest.append((kernels.longest_step(self.s[part], self.ds[part]),
-                            kernels.longest_step(self.z[part], self.dz[part])))
+            kernels.cone_direction(
+                index,
+                matrix,
+                self.w[part],
+                self.eta[part],
+                self.target[part],
+                self.primal[part],
+                self.dp[part],
+                self.ds[part],
+                self.dz[part],
+            )
+            longest.append(
+                (
+                    kernels.longest_step(self.s[part], self.ds[part]),
+                    kernels.longest_step(self.z[part], self.dz[part]),
+                )
+            )
 
         in_slices(move, self.outputs)
         return change, min(a for a, _ in longest), min(b for _, b in longest)

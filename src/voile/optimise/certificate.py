@@ -63,11 +63,12 @@ def certify_splines(
 ) -> SmoothCertificate:
     """The certificate of splines `coefficients` (Y, n), evaluated and drawn as `smooth` does.
 
-    Rounding term: an evaluated probability is off by a relative error η ≤ 2⁻⁴⁶·ρ, where ρ is the
+    Rounding term: an evaluated probability is off by a relative error η ≤ 2⁻⁴⁴·ρ, where ρ is the
     largest ratio of Σ|coefficient|·basis to value over a piece; the integer weight adds one unit
     in 2**weight_bits times the smallest probability; what the sum misses goes to the largest
-    weight, which is at least 1/Y; a coordinate is off by a few units in its last place. Two distinct places are at least `resolution` apart, and each
-    side of a ratio errs once: epsilon = supremum + 2·(η + …)/resolution.
+    weight, which is at least 1/Y; a coordinate is off by a few units in its last place. Two
+    distinct places are at least `resolution` apart, and each side of a ratio errs once:
+    epsilon = supremum + 2·(η + …)/resolution.
     """
     q = dual_exponent(p)
     upper, lower, where, smallest, condition = 0.0, 0.0, 0, np.inf, 1.0
@@ -91,7 +92,7 @@ def certify_splines(
 
 
 def _axis_matrices(grid: SplineGrid, *, pieces: int) -> list[tuple[Any, Any, Any]]:
-    """Along each axis: values and slopes as matrices (points, coefficients), and what is attained."""
+    """Along each axis: values and slopes as matrices, and which points are attained."""
     from scipy.sparse import csr_array
 
     tables = []

@@ -37,7 +37,7 @@ class Cones:
         return np.asarray(self.matrix[:, 0, :].sum(axis=1))
 
     def slacks(self, coefficients: Floats) -> Floats:
-        """s for one output's coefficients, shape (m, D)."""
+        """S for one output's coefficients, shape (m, D)."""
         gathered = coefficients[self.index]
         return np.asarray(np.einsum("mdl,ml->md", self.matrix, gathered))
 
@@ -49,7 +49,7 @@ class Cones:
 
 
 def dual_exponent(p: float) -> float:
-    """q with 1/p + 1/q = 1."""
+    """Q with 1/p + 1/q = 1."""
     if p == 1:
         return math.inf
     return 1.0 if p == math.inf else p / (p - 1)
@@ -87,9 +87,7 @@ def gradient_cones(
     return _linear(index, scaled, size, normals)
 
 
-def axis_cones(
-    index: Indices, rows: Floats, size: int, *, budgets: tuple[float, ...]
-) -> Cones:
+def axis_cones(index: Indices, rows: Floats, size: int, *, budgets: tuple[float, ...]) -> Cones:
     """|∂_ℓ| ≤ ε_ℓ·value along each axis ℓ, with one budget an axis."""
     require(all(b > 0 for b in budgets), "budgets", "> 0 on each axis", budgets)
     scaled = rows.copy()
@@ -112,7 +110,7 @@ def ratio_cones(pairs: Indices, exponents: Floats, size: int) -> Cones:
 
 
 def _linear(index: Indices, rows: Floats, size: int, normals: Floats) -> Cones:
-    """value − n·gradient ≥ 0 for each normal n."""
+    """Value − n·gradient ≥ 0 for each normal n."""
     table = rows[:, :1, :] - np.einsum("kd,mdl->mkl", normals, rows[:, 1:, :])
     matrix = np.ascontiguousarray(table.reshape(-1, 1, rows.shape[2]))
     return Cones(np.repeat(index, len(normals), axis=0), matrix, size)

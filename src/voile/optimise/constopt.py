@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -48,8 +49,9 @@ def constopt(
     half = epsilon / 2 * (1 - 1e-7)
     among = space.distances()
     to_output = space.metric.pairwise(space.items, released)
-    table = _solved_table(among, to_output, np.asarray(loss, dtype=float), weights / weights.sum(),
-                          half, near, excess)
+    table = _solved_table(
+        among, to_output, np.asarray(loss, dtype=float), weights / weights.sum(), half, near, excess
+    )
     table = np.maximum(table, 0.0)
     table /= table.sum(axis=1, keepdims=True)
     guarantee = Guarantee(epsilon, space.metric, granularity, Basis.CERTIFIED)
@@ -58,7 +60,12 @@ def constopt(
 
 
 def _solved_table(
-    among: Floats, to_output: Floats, loss: Floats, prior: Floats, epsilon: float, near: int,
+    among: Floats,
+    to_output: Floats,
+    loss: Floats,
+    prior: Floats,
+    epsilon: float,
+    near: int,
     excess: float,
 ) -> Floats:
     from scipy.optimize import linprog
@@ -108,10 +115,12 @@ def _solved_table(
         (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
         shape=(ratio_rows + n, m * near + m),
     ).tocsr()
-    answer = linprog(cost, A_ub=matrix, b_ub=bound, bounds=(0, None), method="highs-ipm")
+    solve: Any = linprog  # its stubs know no sparse matrices
+    answer = solve(cost, A_ub=matrix, b_ub=bound, bounds=(0, None), method="highs-ipm")
     if answer.x is None:
-        raise GuaranteeBroken(f"the linear program was not solved ({answer.message}); "
-                              f"lower `near` or raise epsilon")
+        raise GuaranteeBroken(
+            f"the linear program was not solved ({answer.message}); lower `near` or raise epsilon"
+        )
     table = law * answer.x[scale][None, :]
     np.put_along_axis(table, closest.T, answer.x[entry].T, axis=0)
     return np.asarray(table)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from voile.core.arrays import Floats, Indices
+from voile.core.arrays import Indices
 from voile.core.guarantee import Basis, Guarantee
 from voile.errors import GuaranteeBroken, require, require_epsilon
 from voile.metrics.lp import lp
@@ -60,10 +60,23 @@ def bilinear_axis(
     """
     if budgets is None:
         budgets = best_split(
-            lambda trial: bilinear_axis(
-                problem, epsilon=epsilon, cells=coarser(cells), p=p, budgets=trial,
-                resolution=resolution, unit=unit, tolerance=1e-3).solution.loss,
-            epsilon=epsilon, p=p, dimensions=len(problem.low), count=splits)
+            lambda trial: (
+                bilinear_axis(
+                    problem,
+                    epsilon=epsilon,
+                    cells=coarser(cells),
+                    p=p,
+                    budgets=trial,
+                    resolution=resolution,
+                    unit=unit,
+                    tolerance=1e-3,
+                ).solution.loss
+            ),
+            epsilon=epsilon,
+            p=p,
+            dimensions=len(problem.low),
+            count=splits,
+        )
     chosen = tuple(map(float, budgets))
     size = float(np.linalg.norm(chosen, dual_exponent(p)))
     require(size <= epsilon * (1 + 1e-12), "the budgets' dual norm", f"at most {epsilon}", size)
@@ -73,8 +86,18 @@ def bilinear_axis(
         inside = tuple(b * strength / epsilon for b in chosen)
         return axis_cones(index, rows, grid.size, budgets=inside)
 
-    return _solved("(d) bilinear, axis budgets", problem, cones, problem.grid(cells, degree=1),
-                   epsilon, p, resolution, unit, tolerance, None)
+    return _solved(
+        "(d) bilinear, axis budgets",
+        problem,
+        cones,
+        problem.grid(cells, degree=1),
+        epsilon,
+        p,
+        resolution,
+        unit,
+        tolerance,
+        None,
+    )
 
 
 def bilinear_cone(
@@ -98,8 +121,18 @@ def bilinear_cone(
         index, rows = grid.rows()
         return gradient_cones(index, rows, grid.size, epsilon=strength, p=p)
 
-    return _solved("(e) bilinear, exact cone", problem, cones, problem.grid(cells, degree=1),
-                   epsilon, p, resolution, unit, tolerance, progress)
+    return _solved(
+        "(e) bilinear, exact cone",
+        problem,
+        cones,
+        problem.grid(cells, degree=1),
+        epsilon,
+        p,
+        resolution,
+        unit,
+        tolerance,
+        progress,
+    )
 
 
 def quadratic_spline(
@@ -135,8 +168,18 @@ def quadratic_spline(
         index, rows = grid.rows(pieces=cuts)
         return gradient_cones(index, rows, grid.size, epsilon=strength, p=p)
 
-    return _solved("(f) quadratic spline", problem, cones, grid, epsilon, p, resolution, unit,
-                   tolerance, progress)
+    return _solved(
+        "(f) quadratic spline",
+        problem,
+        cones,
+        grid,
+        epsilon,
+        p,
+        resolution,
+        unit,
+        tolerance,
+        progress,
+    )
 
 
 def used_outputs(problem: Problem, design: Design, *, share: float = 1e-5) -> Indices:
@@ -197,13 +240,18 @@ def _solved(
     require_epsilon(epsilon)
     begun = time.monotonic()
     guarantee = Guarantee(
-        epsilon, lp(p, unit=unit), "one location", Basis.CERTIFIED,
+        epsilon,
+        lp(p, unit=unit),
+        "one location",
+        Basis.CERTIFIED,
         outside=(f"differences below the resolution of {resolution:g} {unit}",),
     )
     margin = 1e-6 + 2e-9 / resolution / epsilon
     solution = solve_blocks(
-        problem.costs(grid), cones(grid, epsilon * (1 - min(margin, 0.5))),
-        tolerance=tolerance, progress=progress,
+        problem.costs(grid),
+        cones(grid, epsilon * (1 - min(margin, 0.5))),
+        tolerance=tolerance,
+        progress=progress,
     )
     while margin < 1:
         inside = cones(grid, epsilon * (1 - margin))

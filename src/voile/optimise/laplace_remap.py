@@ -40,8 +40,12 @@ class LaplaceRemap:
         cells = (len(self.xs) - 1) * (len(self.ys) - 1)
         object.__setattr__(self, "outputs", as_items(self.outputs, name="outputs"))
         object.__setattr__(self, "mapping", frozen(np.array(self.mapping, dtype=np.intp)))
-        require(self.mapping.shape == (cells,), "mapping", f"one entry for each of {cells} cells",
-                self.mapping.shape)
+        require(
+            self.mapping.shape == (cells,),
+            "mapping",
+            f"one entry for each of {cells} cells",
+            self.mapping.shape,
+        )
         inside = bool(((self.mapping >= 0) & (self.mapping < len(self.outputs))).all())
         require(inside, "mapping", f"positions below {len(self.outputs)}", "others")
         require(self.p in (1.0, 2.0), "p", "1 or 2", self.p)
@@ -53,15 +57,20 @@ class LaplaceRemap:
 
     def cell_probabilities(self, places: Sequence[Any] | Items) -> Floats:
         """The probability of each cell at each place, to about 1e-14."""
-        return cell_law(np.asarray(places, dtype=float), self.xs, self.ys,
-                        epsilon=self.guarantee.epsilon, p=self.p)
+        return cell_law(
+            np.asarray(places, dtype=float),
+            self.xs,
+            self.ys,
+            epsilon=self.guarantee.epsilon,
+            p=self.p,
+        )
 
     def probabilities(self, places: Sequence[Any] | Items) -> Floats:
         """The probability of each output at each place."""
         return gathered(self.cell_probabilities(places), self.mapping, len(self.outputs))
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
-        """ln of the probability of each release, shape (len(secrets), len(releases))."""
+        """Ln of the probability of each release, shape (len(secrets), len(releases))."""
         columns = lookup(self._positions, np.asarray(releases), size=len(self.outputs))
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.probabilities(secrets)[:, columns]))
@@ -81,8 +90,9 @@ class LaplaceRemap:
         ok = places.ndim == 2 and places.shape[1] == 2 and bool(np.isfinite(places).all())
         require(ok, "places", "finite rows of two coordinates", f"shape {places.shape}")
         noisy = places + _noise(len(places), self.guarantee.epsilon, self.p, rng)
-        column = np.clip(np.searchsorted(self.xs, noisy[:, 0], side="right") - 1, 0,
-                         len(self.xs) - 2)
+        column = np.clip(
+            np.searchsorted(self.xs, noisy[:, 0], side="right") - 1, 0, len(self.xs) - 2
+        )
         row = np.clip(np.searchsorted(self.ys, noisy[:, 1], side="right") - 1, 0, len(self.ys) - 2)
         return np.asarray(self.mapping[column * (len(self.ys) - 1) + row])
 
@@ -92,8 +102,12 @@ class LaplaceRemap:
 
     def to_record(self) -> tuple[str, dict[str, Any], dict[str, Items]]:
         """Kind, description and arrays, for `voile.save`."""
-        meta = {"epsilon": self.guarantee.epsilon, "p": self.p,
-                "unit": self.guarantee.metric.unit, "granularity": self.guarantee.granularity}
+        meta = {
+            "epsilon": self.guarantee.epsilon,
+            "p": self.p,
+            "unit": self.guarantee.metric.unit,
+            "granularity": self.guarantee.granularity,
+        }
         arrays = {"xs": self.xs, "ys": self.ys, "mapping": self.mapping, "outputs": self.outputs}
         return "laplace remap", meta, arrays
 
@@ -102,13 +116,22 @@ def laplace_remap_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Item
     """The mechanism of a saved record."""
     try:
         guarantee = Guarantee(
-            float(meta["epsilon"]), lp(float(meta["p"]), unit=str(meta["unit"])),
-            str(meta["granularity"]), Basis.PROVED,
+            float(meta["epsilon"]),
+            lp(float(meta["p"]), unit=str(meta["unit"])),
+            str(meta["granularity"]),
+            Basis.PROVED,
         )
-        return LaplaceRemap(np.asarray(arrays["xs"]), np.asarray(arrays["ys"]),
-                            np.asarray(arrays["mapping"]), arrays["outputs"], guarantee)
+        return LaplaceRemap(
+            np.asarray(arrays["xs"]),
+            np.asarray(arrays["ys"]),
+            np.asarray(arrays["mapping"]),
+            arrays["outputs"],
+            guarantee,
+        )
     except (KeyError, TypeError, ValueError) as problem:
-        raise BadFile(f"the file does not describe Laplace noise with a remap: {problem}") from problem
+        raise BadFile(
+            f"the file does not describe Laplace noise with a remap: {problem}"
+        ) from problem
 
 
 def laplace_remap(
@@ -147,15 +170,18 @@ def laplace_remap(
 def cell_law(places: Floats, xs: Floats, ys: Floats, *, epsilon: float, p: float) -> Floats:
     """The mass of each cell of the noise around each place."""
     if p == 1.0:
-        wide, tall = (_line_law(places[:, a], borders, epsilon) for a, borders in ((0, xs), (1, ys)))
+        wide, tall = (
+            _line_law(places[:, a], borders, epsilon) for a, borders in ((0, xs), (1, ys))
+        )
         return np.asarray((wide[:, :, None] * tall[:, None, :]).reshape(len(places), -1))
     from voile.optimise._laplace_kernels import NODE_WEIGHTS, NODES, cell_masses
 
     masses = np.empty((len(places), (len(xs) - 1) * (len(ys) - 1)))
     points = np.ascontiguousarray(places, dtype=float)
     in_slices(
-        lambda _, part: cell_masses(points[part], xs, ys, epsilon, NODES, NODE_WEIGHTS,
-                                    masses[part]),
+        lambda _, part: cell_masses(
+            points[part], xs, ys, epsilon, NODES, NODE_WEIGHTS, masses[part]
+        ),
         len(points),
     )
     return masses

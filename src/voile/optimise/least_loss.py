@@ -42,8 +42,17 @@ def least_loss(
     """
     distances = _distinct(space)
     inside = epsilon * (1 - 1e-7)
-    return _solve(space, essential_pairs(distances), inside * distances, epsilon, loss, prior,
-                  outputs, granularity, tolerance)
+    return _solve(
+        space,
+        essential_pairs(distances),
+        inside * distances,
+        epsilon,
+        loss,
+        prior,
+        outputs,
+        granularity,
+        tolerance,
+    )
 
 
 def least_loss_spanner(
@@ -67,8 +76,9 @@ def least_loss_spanner(
     distances = _distinct(space)
     inside = epsilon / stretch * (1 - 1e-7)
     pairs = greedy_spanner(distances, stretch=stretch)
-    return _solve(space, pairs, inside * distances, epsilon, loss, prior, outputs, granularity,
-                  tolerance)
+    return _solve(
+        space, pairs, inside * distances, epsilon, loss, prior, outputs, granularity, tolerance
+    )
 
 
 def essential_pairs(distances: Floats) -> Indices:
@@ -97,8 +107,9 @@ def greedy_spanner(distances: Floats, *, stretch: float) -> Indices:
         length = distances[i, j]
         if paths[i, j] > stretch * length * (1 - 1e-12):
             edges += [(i, j), (j, i)]
-            ways = np.minimum(paths[:, i, None] + paths[None, j, :],
-                              paths[:, j, None] + paths[None, i, :])
+            ways = np.minimum(
+                paths[:, i, None] + paths[None, j, :], paths[:, j, None] + paths[None, i, :]
+            )
             np.minimum(paths, ways + length, out=paths)
     return np.array(edges, dtype=np.intp)
 

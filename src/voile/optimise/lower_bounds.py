@@ -146,7 +146,7 @@ def _neighbour_pairs(places: Floats, p: float, neighbours: int) -> Indices:
     count = min(neighbours + 1, len(places))
     _, found = cKDTree(places).query(places, count, p=p)
     first = np.repeat(np.arange(len(places)), count - 1)
-    second = found[:, 1:].ravel()
+    second = np.asarray(found)[:, 1:].ravel()
     both = np.concatenate([np.stack([first, second], 1), np.stack([second, first], 1)])
     return np.unique(both[both[:, 0] != both[:, 1]], axis=0)
 

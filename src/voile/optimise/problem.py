@@ -36,10 +36,18 @@ class Problem:
         places, outputs = np.array(self.places, dtype=float), np.array(self.outputs, dtype=float)
         prior, loss = np.array(self.prior, dtype=float), np.array(self.loss, dtype=float)
         require(places.ndim == 2 and len(places) > 0, "places", "rows of coordinates", places.shape)
-        require(outputs.ndim == 2 and outputs.shape[1] == places.shape[1] and len(outputs) > 0,
-                "outputs", f"rows of {places.shape[1]} coordinates", outputs.shape)
-        require(loss.shape == (len(places), len(outputs)), "loss",
-                f"of shape {(len(places), len(outputs))}", loss.shape)
+        require(
+            outputs.ndim == 2 and outputs.shape[1] == places.shape[1] and len(outputs) > 0,
+            "outputs",
+            f"rows of {places.shape[1]} coordinates",
+            outputs.shape,
+        )
+        require(
+            loss.shape == (len(places), len(outputs)),
+            "loss",
+            f"of shape {(len(places), len(outputs))}",
+            loss.shape,
+        )
         if not np.isfinite(loss).all() or (loss < 0).any():
             raise InvalidInput(
                 "loss must be finite and >= 0; an infinite one means that some places cannot "
@@ -51,8 +59,12 @@ class Problem:
         require(bool(inside), "places", "inside the box", "some outside")
         object.__setattr__(self, "low", tuple(map(float, self.low)))
         object.__setattr__(self, "high", tuple(map(float, self.high)))
-        for name, value in (("places", places), ("outputs", outputs), ("loss", loss),
-                            ("prior", prior / prior.sum())):
+        for name, value in (
+            ("places", places),
+            ("outputs", outputs),
+            ("loss", loss),
+            ("prior", prior / prior.sum()),
+        ):
             object.__setattr__(self, name, frozen(value))
 
     def grid(self, cells: Sequence[int], *, degree: int) -> SplineGrid:

@@ -46,18 +46,30 @@ class SmoothMechanism:
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", as_items(self.outputs, name="outputs"))
         shape = (len(self.outputs), self.grid.size)
-        require(self.coefficients.shape == shape, "coefficients", f"of shape {shape}",
-                self.coefficients.shape)
+        require(
+            self.coefficients.shape == shape,
+            "coefficients",
+            f"of shape {shape}",
+            self.coefficients.shape,
+        )
         finite = bool(np.isfinite(self.coefficients).all())
         require(finite, "coefficients", "finite", "NaN or infinity")
         narrowest = min(self.grid.steps)
-        require(0 < self.resolution <= narrowest, "resolution",
-                f"> 0 and at most a cell's side ({narrowest:g})", self.resolution)
+        require(
+            0 < self.resolution <= narrowest,
+            "resolution",
+            f"> 0 and at most a cell's side ({narrowest:g})",
+            self.resolution,
+        )
         p = self.p
         object.__setattr__(self, "coefficients", frozen(np.array(self.coefficients, dtype=float)))
         certificate = certify_splines(
-            self.grid, self.coefficients, p=p, resolution=self.resolution,
-            weight_bits=TOTAL_BITS, unit=self.guarantee.metric.unit,
+            self.grid,
+            self.coefficients,
+            p=p,
+            resolution=self.resolution,
+            weight_bits=TOTAL_BITS,
+            unit=self.guarantee.metric.unit,
         )
         object.__setattr__(self, "_certificate", certificate)
         if not certificate.epsilon <= self.guarantee.epsilon:
@@ -109,7 +121,7 @@ class SmoothMechanism:
         return np.asarray(self.weights(places) / float(TOTAL))
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
-        """ln p_release(secret), shape (len(secrets), len(releases))."""
+        """Ln p_release(secret), shape (len(secrets), len(releases))."""
         columns = lookup(self._positions, np.asarray(releases), size=len(self.outputs))
         return np.asarray(np.log(self.probabilities(secrets)[:, columns]))
 
@@ -164,15 +176,22 @@ class SmoothMechanism:
     def to_record(self) -> tuple[str, dict[str, Any], dict[str, Items]]:
         """Kind, description and arrays, for `voile.save`."""
         meta = {
-            "low": list(self.grid.low), "high": list(self.grid.high),
-            "cells": list(self.grid.cells), "degree": self.grid.degree,
-            "resolution": self.resolution, "epsilon": self.guarantee.epsilon,
-            "p": "inf" if np.isinf(self.p) else self.p, "unit": self.guarantee.metric.unit,
-            "granularity": self.guarantee.granularity, "outside": list(self.guarantee.outside),
+            "low": list(self.grid.low),
+            "high": list(self.grid.high),
+            "cells": list(self.grid.cells),
+            "degree": self.grid.degree,
+            "resolution": self.resolution,
+            "epsilon": self.guarantee.epsilon,
+            "p": "inf" if np.isinf(self.p) else self.p,
+            "unit": self.guarantee.metric.unit,
+            "granularity": self.guarantee.granularity,
+            "outside": list(self.guarantee.outside),
         }
-        return "smooth mechanism", meta, {
-            "outputs": self.outputs, "coefficients": self.coefficients
-        }
+        return (
+            "smooth mechanism",
+            meta,
+            {"outputs": self.outputs, "coefficients": self.coefficients},
+        )
 
 
 def smooth_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Items]) -> SmoothMechanism:
@@ -182,11 +201,17 @@ def smooth_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Items]) -> 
             tuple(meta["low"]), tuple(meta["high"]), tuple(meta["cells"]), int(meta["degree"])
         )
         guarantee = Guarantee(
-            float(meta["epsilon"]), lp(float(meta["p"]), unit=str(meta["unit"])),
-            str(meta["granularity"]), Basis.CERTIFIED, outside=tuple(meta["outside"]),
+            float(meta["epsilon"]),
+            lp(float(meta["p"]), unit=str(meta["unit"])),
+            str(meta["granularity"]),
+            Basis.CERTIFIED,
+            outside=tuple(meta["outside"]),
         )
         return SmoothMechanism(
-            grid, arrays["outputs"], np.asarray(arrays["coefficients"]), guarantee,
+            grid,
+            arrays["outputs"],
+            np.asarray(arrays["coefficients"]),
+            guarantee,
             float(meta["resolution"]),
         )
     except (KeyError, TypeError, ValueError) as problem:

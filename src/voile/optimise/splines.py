@@ -36,13 +36,22 @@ class SplineGrid:
     def __post_init__(self) -> None:
         count = len(self.low)
         require(1 <= count <= 3, "a box", "of 1, 2 or 3 dimensions", count)
-        require(len(self.high) == count == len(self.cells), "low, high and cells",
-                "of one length", (count, len(self.high), len(self.cells)))
-        good = all(np.isfinite([a, b]).all() and a < b
-                   for a, b in zip(self.low, self.high, strict=True))
+        require(
+            len(self.high) == count == len(self.cells),
+            "low, high and cells",
+            "of one length",
+            (count, len(self.high), len(self.cells)),
+        )
+        good = all(
+            np.isfinite([a, b]).all() and a < b for a, b in zip(self.low, self.high, strict=True)
+        )
         require(good, "a box", "finite and wider than zero on each axis", (self.low, self.high))
-        require(all(c >= 1 and int(c) == c for c in self.cells), "cells", "at least 1 an axis",
-                self.cells)
+        require(
+            all(c >= 1 and int(c) == c for c in self.cells),
+            "cells",
+            "at least 1 an axis",
+            self.cells,
+        )
         require(self.degree in (1, 2), "degree", "1 or 2", self.degree)
 
     @property
@@ -155,7 +164,9 @@ def axis_tables(grid: SplineGrid, axis: int, *, pieces: int) -> AxisTables:
             for u, v in ((a, a), (a, b), (b, b))[: 3 if last else 2]:
                 starts.append(cell)
                 values.append(_blossom(u, v))
-                slopes.append([(x + y) / 2 / step for x, y in zip(_slope(u), _slope(v), strict=True)])
+                slopes.append(
+                    [(x + y) / 2 / step for x, y in zip(_slope(u), _slope(v), strict=True)]
+                )
                 attained.append(u == v)
     return AxisTables(
         np.array(starts, dtype=np.intp), np.array(values), np.array(slopes), np.array(attained)
@@ -187,7 +198,10 @@ def _outer_product(left: Floats, right: Floats) -> Floats:
     return np.asarray(table.reshape(left.shape[0] * right.shape[0], -1))
 
 
-def box_of(low: Sequence[float], high: Sequence[float], cells: Sequence[int],
-           *, degree: int) -> SplineGrid:
+def box_of(
+    low: Sequence[float], high: Sequence[float], cells: Sequence[int], *, degree: int
+) -> SplineGrid:
     """A grid from any sequences of numbers."""
-    return SplineGrid(tuple(map(float, low)), tuple(map(float, high)), tuple(map(int, cells)), degree)
+    return SplineGrid(
+        tuple(map(float, low)), tuple(map(float, high)), tuple(map(int, cells)), degree
+    )

@@ -30,13 +30,21 @@ def audit_design(design: PlacesDesign, *, places: int = 1000, seed: int = 0) -> 
     claim, unit = design.guarantee.epsilon, design.guarantee.metric.unit
     findings = [
         _certificate_finding(design),
-        Finding("Largest ratio over random pairs (PPR)", claim, random[0], samples=places, unit=unit,
-                detail=f"{100 * random[1]:.3g} % of pairs above the claim"),
+        Finding(
+            "Largest ratio over random pairs (PPR)",
+            claim,
+            random[0],
+            samples=places,
+            unit=unit,
+            detail=f"{100 * random[1]:.3g} % of pairs above the claim",
+        ),
         Finding("Largest ratio over close pairs", claim, close, samples=20 * places, unit=unit),
     ]
     return {
-        "findings": findings, "ppr_violations": random[1],
-        "attack": inference_error(design), "facts": dict(design.facts),
+        "findings": findings,
+        "ppr_violations": random[1],
+        "attack": inference_error(design),
+        "facts": dict(design.facts),
     }
 
 
@@ -60,8 +68,10 @@ def inference_error(design: PlacesDesign, *, largest: int = 1500) -> dict[str, f
     without = float((joint * apart[:, guess]).sum())
     moved = cdist(places, np.asarray(design.mechanism.outputs, dtype=float))
     return {
-        "with_prior": with_prior, "without_prior": without,
-        "blind": float((prior @ apart).min()), "displacement": float((joint * moved).sum()),
+        "with_prior": with_prior,
+        "without_prior": without,
+        "blind": float((prior @ apart).min()),
+        "displacement": float((joint * moved).sum()),
     }
 
 
@@ -81,11 +91,13 @@ def audit_files(
     """
     truth = design.projection.to_km(*read_degrees(original, lat=lat, lon=lon))
     shown = design.projection.to_km(*read_degrees(released, lat=lat, lon=lon))
-    require(len(truth) == len(shown), "the two files", "of equally many rows",
-            (len(truth), len(shown)))
+    require(
+        len(truth) == len(shown), "the two files", "of equally many rows", (len(truth), len(shown))
+    )
     outputs, off = _matched(design, shown)
     found: dict[str, Any] = {
-        "rows": len(truth), "not_an_output": off,
+        "rows": len(truth),
+        "not_an_output": off,
         "mean_displacement": float(np.linalg.norm(truth - shown, axis=1).mean()),
     }
     low, high = design.box
@@ -101,10 +113,22 @@ def _certificate_finding(design: PlacesDesign) -> Finding:
     unit, claim = design.guarantee.metric.unit, design.guarantee.epsilon
     if isinstance(design.mechanism, SmoothMechanism):
         found = design.mechanism.certificate()
-        return Finding("Privacy loss on the whole map", claim, found.lower, found.epsilon, unit=unit,
-                       detail=f"gradient supremum {found.supremum:.6g}, rounding {found.rounding:.1e}")
-    return Finding("Privacy loss on the whole map", claim, 0.0, claim, unit=unit,
-                   detail="proved: noise with an ε-Lipschitz density, then post-processing")
+        return Finding(
+            "Privacy loss on the whole map",
+            claim,
+            found.lower,
+            found.epsilon,
+            unit=unit,
+            detail=f"gradient supremum {found.supremum:.6g}, rounding {found.rounding:.1e}",
+        )
+    return Finding(
+        "Privacy loss on the whole map",
+        claim,
+        0.0,
+        claim,
+        unit=unit,
+        detail="proved: noise with an ε-Lipschitz density, then post-processing",
+    )
 
 
 def _ratios(design: PlacesDesign, *, places: int, seed: int) -> tuple[float, float]:
@@ -170,10 +194,12 @@ def _matched(design: PlacesDesign, shown: Floats) -> tuple[Indices, int]:
     from scipy.spatial import cKDTree
 
     distance, nearest = cKDTree(np.asarray(design.mechanism.outputs, dtype=float)).query(shown)
-    off = int((distance > 0.001).sum())
+    off = int((np.asarray(distance) > 0.001).sum())
     if off > len(shown) / 2:
-        raise InvalidInput(f"{off} of {len(shown)} released rows are not outputs of this mechanism; "
-                           "is it the one that released them?")
+        raise InvalidInput(
+            f"{off} of {len(shown)} released rows are not outputs of this mechanism; "
+            "is it the one that released them?"
+        )
     return np.asarray(nearest, dtype=np.intp), off
 
 
@@ -199,7 +225,7 @@ def _trace_attack(
 
     require(len(traces) >= 2, "traces", "at least two", len(traces))
     places, _ = _candidates(design, largest=400)
-    states = cKDTree(places).query(truth)[1]
+    states = np.asarray(cKDTree(places).query(truth)[1])
     known, attacked = traces[: len(traces) // 2], traces[len(traces) // 2 :]
     chain = fit_markov([states[rows] for rows in known], size=len(places))
     attack = markov_attack(np.log(design.mechanism.probabilities(places) + 1e-300), chain)

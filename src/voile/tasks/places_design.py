@@ -84,7 +84,9 @@ def public_map(
     else:
         network = read_roads(roads)
         prior = np.full(len(network), 1 / len(network))
-        words = f"{Path(roads).name}: {len(network)} junctions, {len(network.edges)} directed streets"
+        words = (
+            f"{Path(roads).name}: {len(network)} junctions, {len(network.edges)} directed streets"
+        )
     if network.dropped:
         words += f"; {network.dropped}"
     if prior_file is not None:
@@ -120,24 +122,40 @@ def design_places(
     seconds = time.monotonic() - begun
     if against_aipo:
         note("AIPO, for comparison")
-        losses["AIPO"] = aipo(problem, epsilon=epsilon, cells=cells, p=p, splits=3,
-                              tolerance=1e-3).loss
+        losses["AIPO"] = aipo(
+            problem, epsilon=epsilon, cells=cells, p=p, splits=3, tolerance=1e-3
+        ).loss
     if p in (1.0, 2.0) and "Laplace + remap" not in losses:
         noisy = laplace_remap(problem, epsilon=epsilon, cells=cells, p=p)
         losses["Laplace + remap"] = problem.expected(noisy.probabilities(problem.places))
     facts: dict[str, Any] = {
-        "method": name, "epsilon": epsilon, "p": "inf" if np.isinf(p) else p, "unit": "km",
-        "loss": loss, "certificate": _certified(mechanism), "basis": str(mechanism.guarantee.basis),
-        "lower_bound": None, "gap": None, "seconds": seconds, "losses": losses,
-        "cells": [cells[1], cells[0]], "outputs": len(mechanism.outputs),
-        "resolution": resolution, "map": public.description,
+        "method": name,
+        "epsilon": epsilon,
+        "p": "inf" if np.isinf(p) else p,
+        "unit": "km",
+        "loss": loss,
+        "certificate": _certified(mechanism),
+        "basis": str(mechanism.guarantee.basis),
+        "lower_bound": None,
+        "gap": None,
+        "seconds": seconds,
+        "losses": losses,
+        "cells": [cells[1], cells[0]],
+        "outputs": len(mechanism.outputs),
+        "resolution": resolution,
+        "map": public.description,
     }
     if bound:
         note("lower bound: no private mechanism goes below it")
         found = partition_bound(problem, epsilon=epsilon, p=p)
-        facts |= {"lower_bound": found.value, "gap": found.gap(loss), "bound_seconds": found.seconds}
-    return PlacesDesign(mechanism, public.projection, problem.places, problem.prior,
-                        public.streets, facts)
+        facts |= {
+            "lower_bound": found.value,
+            "gap": found.gap(loss),
+            "bound_seconds": found.seconds,
+        }
+    return PlacesDesign(
+        mechanism, public.projection, problem.places, problem.prior, public.streets, facts
+    )
 
 
 def compare_places(
@@ -152,8 +170,14 @@ def compare_places(
         note(name)
         begun = time.monotonic()
         loss, supremum = work()
-        rows.append({"method": name, "loss": loss, "supremum": supremum,
-                     "seconds": time.monotonic() - begun})
+        rows.append(
+            {
+                "method": name,
+                "loss": loss,
+                "supremum": supremum,
+                "seconds": time.monotonic() - begun,
+            }
+        )
 
     def smooth(build: Callable[..., Any]) -> tuple[float, float]:
         found = build(problem, epsilon=epsilon, cells=cells, p=p, tolerance=1e-4)
@@ -185,8 +209,10 @@ def compare_places(
     add("(e) bilinear, exact cone", lambda: smooth(bilinear_cone))
     add("(f) quadratic spline", lambda: smooth(quadratic_spline))
     add("best", chosen)
-    add("bound of the AIPO paper",
-        lambda: (paper_bound(problem, epsilon=epsilon, cells=cells, p=p).value, None))
+    add(
+        "bound of the AIPO paper",
+        lambda: (paper_bound(problem, epsilon=epsilon, cells=cells, p=p).value, None),
+    )
     add("lower bound", lambda: (partition_bound(problem, epsilon=epsilon, p=p).value, None))
     return rows
 
@@ -199,38 +225,50 @@ def read_degrees(path: str | Path, *, lat: str, lon: str) -> tuple[Floats, Float
             missing = [name for name in (lat, lon) if name not in (reader.fieldnames or ())]
             if missing:
                 listed = ", ".join(reader.fieldnames or ())
-                raise InvalidInput(f"{Path(path).name} must have the columns {lat} and {lon}, it "
-                                   f"has {listed or 'none'}; name them with --lat and --lon")
+                raise InvalidInput(
+                    f"{Path(path).name} must have the columns {lat} and {lon}, it "
+                    f"has {listed or 'none'}; name them with --lat and --lon"
+                )
             pairs = [(float(row[lat]), float(row[lon])) for row in reader]
     except (OSError, UnicodeDecodeError) as problem:
         raise BadFile(f"{path} cannot be read as CSV") from problem
     except (TypeError, ValueError) as problem:
         if isinstance(problem, InvalidInput):
             raise
-        raise InvalidInput(f"{Path(path).name} must hold a number in {lat} and {lon} of every "
-                           "row") from problem
+        raise InvalidInput(
+            f"{Path(path).name} must hold a number in {lat} and {lon} of every row"
+        ) from problem
     require(len(pairs) > 0, Path(path).name, "at least one row", "none")
     table = np.array(pairs)
     return table[:, 0], table[:, 1]
 
 
 def _solved(
-    problem: Problem, method: str, epsilon: float, cells: tuple[int, int], p: float,
-    resolution: float, losses: dict[str, float], note: Note,
+    problem: Problem,
+    method: str,
+    epsilon: float,
+    cells: tuple[int, int],
+    p: float,
+    resolution: float,
+    losses: dict[str, float],
+    note: Note,
 ) -> tuple[str, SmoothMechanism | LaplaceRemap, float]:
     if method == "best":
         found = best(problem, epsilon=epsilon, cells=cells, p=p, resolution=resolution, note=note)
         losses.update(found.losses)
         return found.name, found.mechanism, found.loss
     if method in ("laplace", "laplace-remap"):
-        noisy = laplace_remap(problem, epsilon=epsilon, cells=cells, p=p,
-                              bayes=method == "laplace-remap")
+        noisy = laplace_remap(
+            problem, epsilon=epsilon, cells=cells, p=p, bayes=method == "laplace-remap"
+        )
         name = "Laplace" if method == "laplace" else "Laplace + remap"
         loss = problem.expected(noisy.probabilities(problem.places))
         losses[name] = loss
         return name, noisy, loss
     builders: dict[str, Callable[..., Any]] = {
-        "spline": quadratic_spline, "bilinear": bilinear_cone, "axis": bilinear_axis
+        "spline": quadratic_spline,
+        "bilinear": bilinear_cone,
+        "axis": bilinear_axis,
     }
     made = builders[method](problem, epsilon=epsilon, cells=cells, p=p, resolution=resolution)
     return made.name, made.mechanism, made.loss
@@ -244,8 +282,13 @@ def _certified(mechanism: SmoothMechanism | LaplaceRemap) -> float:
 
 def _check_epsilon(epsilon: float) -> None:
     require_epsilon(epsilon)
-    require(epsilon <= LARGEST_EPSILON, "epsilon", f"at most {LARGEST_EPSILON:g} per km", epsilon,
-            "it is per km: 0.2 to 2 are usual")
+    require(
+        epsilon <= LARGEST_EPSILON,
+        "epsilon",
+        f"at most {LARGEST_EPSILON:g} per km",
+        epsilon,
+        "it is per km: 0.2 to 2 are usual",
+    )
 
 
 def _checked_box(box: Sequence[float]) -> tuple[float, float, float, float]:

@@ -26,8 +26,10 @@ def load_design(path: str | Path) -> PlacesDesign:
     """The design in a file, certified anew."""
     found = load(path)
     if not isinstance(found, PlacesDesign):
-        raise BadFile(f"{path} must hold a design for places, it holds another kind; "
-                      "make one with `voile places design`")
+        raise BadFile(
+            f"{path} must hold a design for places, it holds another kind; "
+            "make one with `voile places design`"
+        )
     return found
 
 
@@ -70,7 +72,7 @@ class PlacesTransform:
     def __call__(self, batch: Batch) -> Released:
         """One row or problem for each row, and counts of places inside and outside the map."""
         degrees = _degrees_of(batch.rows, self.lat, self.lon)
-        good = np.isfinite(degrees).all(axis=1)
+        good = np.asarray(np.isfinite(degrees).all(axis=1))
         points = np.zeros_like(degrees)
         points[good] = self.design.projection.to_km(degrees[good, 0], degrees[good, 1])
         outside = self._outside(points[good])
@@ -82,8 +84,9 @@ class PlacesTransform:
                 latitude, longitude = self.outputs[output]
                 rows.append({**row, self.lat: latitude, self.lon: longitude})
             else:
-                rows.append(RowProblem(f"{self.lat} and {self.lon} must be degrees within ±90 and "
-                                       "±180"))
+                rows.append(
+                    RowProblem(f"{self.lat} and {self.lon} must be degrees within ±90 and ±180")
+                )
         return Released(rows, {"places": int(good.sum()), "outside": outside})
 
     def _outside(self, points: Floats) -> int:
@@ -120,7 +123,7 @@ def protect_places(
     overwrite: bool = False,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Any]:
-    """Release a file's places and write `<out>` and `<out>.guarantee.json`; what the latter holds."""
+    """Release a file's places and write `<out>` and `<out>.guarantee.json`; return the latter."""
     from voile import __version__
 
     source, target = open_source(file), Path(out)
@@ -131,35 +134,61 @@ def protect_places(
     design = _loaded(str(mechanism), digest)
     for column in (lat, lon):
         if column not in source.columns:
-            raise InvalidInput(f"the file must have a column {column!r}, it has "
-                               f"{', '.join(source.columns[:20])}; name it with --lat and --lon")
+            raise InvalidInput(
+                f"the file must have a column {column!r}, it has "
+                f"{', '.join(source.columns[:20])}; name it with --lat and --lon"
+            )
     if seed is not None:
         seeded_rng(seed)
-    design.mechanism.draw(np.asarray(design.mechanism.outputs[:1], dtype=float),
-                          np.random.default_rng(0))  # compile once, before any worker starts
+    design.mechanism.draw(
+        np.asarray(design.mechanism.outputs[:1], dtype=float), np.random.default_rng(0)
+    )  # compile once, before any worker starts
     report = run_job(
-        source, target, MakePlacesTransform(str(mechanism), digest, lat, lon, seed),
-        identity={"task": "places protect", "mechanism": digest, "lat": lat, "lon": lon,
-                  "seed": seed},
-        jobs=jobs, batch_rows=batch_rows, on_error=on_error, overwrite=overwrite,
+        source,
+        target,
+        MakePlacesTransform(str(mechanism), digest, lat, lon, seed),
+        identity={
+            "task": "places protect",
+            "mechanism": digest,
+            "lat": lat,
+            "lon": lon,
+            "seed": seed,
+        },
+        jobs=jobs,
+        batch_rows=batch_rows,
+        on_error=on_error,
+        overwrite=overwrite,
         progress=progress,
     )
     guarantee = design.guarantee
     others = [c for c in source.columns if c not in (lat, lon)]
     facts: dict[str, Any] = {
-        "voile": __version__, "method": design.facts.get("method"), "epsilon": guarantee.epsilon,
-        "unit": guarantee.metric.unit, "metric": guarantee.metric.name,
-        "granularity": guarantee.granularity, "basis": str(guarantee.basis),
-        "headline": guarantee.headline(), "explanation": guarantee.explain(),
-        "outside": list(guarantee.outside), "columns_in_clear": others,
-        "mechanism_sha256": digest, "randomness": "secure" if seed is None else SEEDED,
-        "seed": seed, "rows": report.rows, "skipped": report.skipped, "masked": report.masked,
+        "voile": __version__,
+        "method": design.facts.get("method"),
+        "epsilon": guarantee.epsilon,
+        "unit": guarantee.metric.unit,
+        "metric": guarantee.metric.name,
+        "granularity": guarantee.granularity,
+        "basis": str(guarantee.basis),
+        "headline": guarantee.headline(),
+        "explanation": guarantee.explain(),
+        "outside": list(guarantee.outside),
+        "columns_in_clear": others,
+        "mechanism_sha256": digest,
+        "randomness": "secure" if seed is None else SEEDED,
+        "seed": seed,
+        "rows": report.rows,
+        "skipped": report.skipped,
+        "masked": report.masked,
         "places_outside_the_map": int(report.totals.get("outside", 0)),
     }
     with writing(target):
         write_json(target.with_name(target.name + ".guarantee.json"), facts)
-    return facts | {"seconds": report.seconds, "output": str(target),
-                    "resumed_parts": report.resumed}
+    return facts | {
+        "seconds": report.seconds,
+        "output": str(target),
+        "resumed_parts": report.resumed,
+    }
 
 
 def _degrees_of(rows: Sequence[Mapping[str, Any]], lat: str, lon: str) -> Floats:

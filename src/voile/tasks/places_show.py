@@ -32,7 +32,8 @@ def show_place(
         "mean_distance_km": float(law @ distance),
         "half_within_km": float(distance[order][np.searchsorted(reach, 0.5)]),
         "nine_in_ten_within_km": float(
-            distance[order][min(np.searchsorted(reach, 0.9), len(order) - 1)]),
+            distance[order][min(np.searchsorted(reach, 0.9), len(order) - 1)]
+        ),
         "likeliest_share": float(law.max()),
         "places_above_1_percent": int((law > 0.01).sum()),
     }
@@ -60,18 +61,46 @@ def _drawn(design: PlacesDesign, place: Floats, outputs: Floats, law: Floats) ->
     FigureCanvasAgg(figure)
     axis = figure.add_subplot()
     if len(design.streets):
-        axis.add_collection(LineCollection(list(design.places[design.streets]), colors="#c9ccd1",
-                                           linewidths=0.5, zorder=1))
+        axis.add_collection(
+            LineCollection(
+                list(design.places[design.streets]), colors="#c9ccd1", linewidths=0.5, zorder=1
+            )
+        )
     shown = law > 1e-4
-    dots = axis.scatter(*outputs[shown].T, s=18 + 1400 * law[shown], c=100 * law[shown],
-                        cmap="viridis_r", alpha=0.85, linewidths=0, zorder=2)
-    axis.scatter(*place, marker="*", s=260, color="#d62728", edgecolors="white", zorder=4)
-    axis.annotate("here", place, xytext=(0, -18), textcoords="offset points", color="#d62728",
-                  zorder=5, fontweight="bold", ha="center")
-    axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal",
-             xlabel="km east of the centre", ylabel="km north of the centre")
-    axis.set_title(f"Where a person standing here may be reported, ε = "
-                   f"{design.guarantee.epsilon:g} per {design.guarantee.metric.unit}")
+    dots = axis.scatter(
+        outputs[shown, 0],
+        outputs[shown, 1],
+        s=18 + 1400 * law[shown],
+        c=100 * law[shown],
+        cmap="viridis_r",
+        alpha=0.85,
+        linewidths=0,
+        zorder=2,
+    )
+    axis.scatter(
+        place[0], place[1], marker="*", s=260, color="#d62728", edgecolors="white", zorder=4
+    )
+    axis.annotate(
+        "here",
+        (place[0], place[1]),
+        xytext=(0, -18),
+        textcoords="offset points",
+        color="#d62728",
+        zorder=5,
+        fontweight="bold",
+        ha="center",
+    )
+    axis.set(
+        xlim=(low[0], high[0]),
+        ylim=(low[1], high[1]),
+        aspect="equal",
+        xlabel="km east of the centre",
+        ylabel="km north of the centre",
+    )
+    axis.set_title(
+        f"Where a person standing here may be reported, ε = "
+        f"{design.guarantee.epsilon:g} per {design.guarantee.metric.unit}"
+    )
     figure.colorbar(dots, ax=axis, label="probability, %", shrink=0.8)
     figure.tight_layout()
     buffer = io.BytesIO()
@@ -81,11 +110,13 @@ def _drawn(design: PlacesDesign, place: Floats, outputs: Floats, law: Floats) ->
 
 def _page(design: PlacesDesign, facts: dict[str, Any], image: bytes) -> str:
     picture = base64.b64encode(image).decode("ascii")
-    sentences = "".join(f"<p>{html.escape(line)}</p>"
-                        for line in design.guarantee.explain().splitlines())
+    sentences = "".join(
+        f"<p>{html.escape(line)}</p>" for line in design.guarantee.explain().splitlines()
+    )
     rows = "".join(
         f"<tr><td>{html.escape(key.replace('_', ' '))}</td><td>{value:.4g}</td></tr>"
-        for key, value in facts.items() if not isinstance(value, bool)
+        for key, value in facts.items()
+        if not isinstance(value, bool)
     )
     return (
         "<!doctype html><html lang='en'><meta charset='utf-8'><title>A blurred place</title>"

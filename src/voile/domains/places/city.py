@@ -47,10 +47,12 @@ def synthetic_city(
 
 def _streets(points: Floats, columns: int, rows: int, rng: np.random.Generator) -> Indices:
     number = np.arange(columns * rows).reshape(columns, rows)
-    edges = np.concatenate([
-        np.stack([number[:-1].ravel(), number[1:].ravel()], 1),
-        np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()], 1),
-    ])
+    edges = np.concatenate(
+        [
+            np.stack([number[:-1].ravel(), number[1:].ravel()], 1),
+            np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()], 1),
+        ]
+    )
     side = points[:, 1] - (HEIGHT / 2 + 2 * np.sin(points[:, 0] / 3))
     crosses = side[edges[:, 0]] * side[edges[:, 1]] < 0
     middle = points[edges, 0].mean(axis=1)

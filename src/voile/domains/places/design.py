@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,10 @@ from voile.errors import BadFile
 from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap_from_record
 from voile.optimise.smooth import SmoothMechanism, smooth_from_record
 
-_LOADERS = {"smooth mechanism": smooth_from_record, "laplace remap": laplace_remap_from_record}
+_LOADERS: dict[str, Callable[..., SmoothMechanism | LaplaceRemap]] = {
+    "smooth mechanism": smooth_from_record,
+    "laplace remap": laplace_remap_from_record,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +54,11 @@ class PlacesDesign:
         """Kind, description and arrays, for `voile.save`."""
         kind, inner, arrays = self.mechanism.to_record()
         meta = {
-            "mechanism": kind, "inner": inner, "facts": dict(self.facts),
-            "latitude": self.projection.latitude, "longitude": self.projection.longitude,
+            "mechanism": kind,
+            "inner": inner,
+            "facts": dict(self.facts),
+            "latitude": self.projection.latitude,
+            "longitude": self.projection.longitude,
         }
         mine = {"places": self.places, "prior": self.prior, "streets": self.streets}
         return "places design", meta, {**{f"inner_{k}": v for k, v in arrays.items()}, **mine}
@@ -67,6 +73,8 @@ def places_design_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Item
     return PlacesDesign(
         _LOADERS[kind](meta["inner"], inner),
         Projection(float(meta["latitude"]), float(meta["longitude"])),
-        np.asarray(arrays["places"], dtype=float), np.asarray(arrays["prior"], dtype=float),
-        np.asarray(arrays["streets"], dtype=np.intp).reshape(-1, 2), dict(meta["facts"]),
+        np.asarray(arrays["places"], dtype=float),
+        np.asarray(arrays["prior"], dtype=float),
+        np.asarray(arrays["streets"], dtype=np.intp).reshape(-1, 2),
+        dict(meta["facts"]),
     )

@@ -43,8 +43,12 @@ def road_problem(
 
 
 def straight_problem(
-    low: Sequence[float], high: Sequence[float], *, cells: Sequence[int],
-    prior_points: Floats | None = None, per_cell: int = 3,
+    low: Sequence[float],
+    high: Sequence[float],
+    *,
+    cells: Sequence[int],
+    prior_points: Floats | None = None,
+    per_cell: int = 3,
 ) -> Problem:
     """No roads at hand: straight-line loss on a box, one output a cell, at its centre.
 
@@ -69,15 +73,17 @@ def straight_problem(
 
 
 def travel_loss(network: RoadNetwork, tasks: Indices, chosen: Indices) -> Floats:
-    """mean over tasks of |path(x, task) − path(y, task)| for all junctions x and chosen y."""
+    """Mean over tasks of |path(x, task) − path(y, task)| for all junctions x and chosen y."""
     from scipy.spatial.distance import cdist
 
     total = np.zeros((len(network), len(chosen)))
     for start in range(0, len(tasks), 256):
         paths = network.distances_to(tasks[start : start + 256]).T
         if not np.isfinite(paths).all():
-            raise InvalidInput("every junction must reach every task; keep the largest connected "
-                               "part of the network")
+            raise InvalidInput(
+                "every junction must reach every task; keep the largest connected "
+                "part of the network"
+            )
         total += cdist(paths, paths[chosen], "cityblock")
     return np.asarray(total / len(tasks))
 
@@ -119,9 +125,12 @@ def _box(points: Floats, resolution: float) -> tuple[Floats, Floats]:
 
 
 def _two(cells: Sequence[int]) -> tuple[int, int]:
-    require(len(cells) == 2 and all(c >= 1 for c in cells), "cells", "two numbers >= 1",
-            tuple(cells))
+    require(
+        len(cells) == 2 and all(c >= 1 for c in cells), "cells", "two numbers >= 1", tuple(cells)
+    )
     if cells[0] * cells[1] < 2:
-        raise InvalidInput("a map must be cut into at least two cells, got one: a single output "
-                           "says nothing; use for example --cells 15x20")
+        raise InvalidInput(
+            "a map must be cut into at least two cells, got one: a single output "
+            "says nothing; use for example --cells 15x20"
+        )
     return int(cells[0]), int(cells[1])

@@ -16,8 +16,10 @@ def check_degrees(latitudes: Floats, longitudes: Floats) -> None:
     """Latitudes in [-90, 90], longitudes in [-180, 180], all finite; counts, never values."""
     bad = ~(np.isfinite(latitudes) & np.isfinite(longitudes))
     if bad.any():
-        raise InvalidInput(f"coordinates must be finite numbers, {int(bad.sum())} of {len(bad)} "
-                           "rows are not; drop or mend those rows")
+        raise InvalidInput(
+            f"coordinates must be finite numbers, {int(bad.sum())} of {len(bad)} "
+            "rows are not; drop or mend those rows"
+        )
     outside = (np.abs(latitudes) > 90) | (np.abs(longitudes) > 180)
     if outside.any():
         raise InvalidInput(
@@ -51,8 +53,9 @@ class Projection:
             from pyproj import Transformer
         except ImportError as missing:
             raise MissingExtra("pyproj", extra="places") from missing
-        plane = (f"+proj=aeqd +lat_0={self.latitude!r} +lon_0={self.longitude!r} +datum=WGS84 "
-                 "+units=km")
+        plane = (
+            f"+proj=aeqd +lat_0={self.latitude!r} +lon_0={self.longitude!r} +datum=WGS84 +units=km"
+        )
         return Transformer.from_crs("EPSG:4326", plane, always_xy=True)
 
     def to_km(self, latitudes: Floats, longitudes: Floats) -> Floats:
@@ -62,7 +65,9 @@ class Projection:
         x, y = self._transformer.transform(lon, lat)
         points = np.stack([np.asarray(x, dtype=float), np.asarray(y, dtype=float)], axis=1)
         far = int((~np.isfinite(points)).any(axis=1).sum())
-        require(far == 0, "places", "on the same side of the Earth as the map", f"{far} that are not")
+        require(
+            far == 0, "places", "on the same side of the Earth as the map", f"{far} that are not"
+        )
         return points
 
     def to_degrees(self, points: Floats) -> tuple[Floats, Floats]:

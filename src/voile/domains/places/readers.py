@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,28 @@ from voile.domains.places.roads import RoadNetwork, network_from_degrees
 from voile.errors import BadFile, InvalidInput, MissingExtra
 
 _DRIVABLE = frozenset(
-    "motorway motorway_link trunk trunk_link primary primary_link secondary secondary_link "
-    "tertiary tertiary_link unclassified residential living_street road service".split()
+    [
+        "motorway",
+        "motorway_link",
+        "trunk",
+        "trunk_link",
+        "primary",
+        "primary_link",
+        "secondary",
+        "secondary_link",
+        "tertiary",
+        "tertiary_link",
+        "unclassified",
+        "residential",
+        "living_street",
+        "road",
+        "service",
+    ]
 )
 
 
 def read_roads(path: str | Path) -> RoadNetwork:
-    """A network from one file, by its name's ending, or from a folder of points.csv and edges.csv."""
+    """A network from one file, by its ending, or from a folder of points.csv and edges.csv."""
     file = Path(path)
     if not file.exists():
         raise BadFile(f"there is no file {file}")
@@ -66,8 +82,9 @@ def read_graphml(path: str | Path) -> RoadNetwork:
         lengths += [float(metres) / 1000 if metres is not None else np.nan] * len(ways)
     measured = np.array(lengths)
     known = bool(len(measured)) and not np.isnan(measured).any()
-    return network_from_degrees(lat, lon, np.array(pairs, dtype=np.intp).reshape(-1, 2),
-                                measured if known else None)
+    return network_from_degrees(
+        lat, lon, np.array(pairs, dtype=np.intp).reshape(-1, 2), measured if known else None
+    )
 
 
 def read_tables(points: str | Path, edges: str | Path) -> RoadNetwork:
@@ -77,24 +94,42 @@ def read_tables(points: str | Path, edges: str | Path) -> RoadNetwork:
     optionally length in metres). Without one, junctions are id, latitude, longitude and streets
     id, from, to.
     """
-    junctions = _table(points, {"id": ("id", "node", "osmid"), "lat": ("lat", "latitude", "y"),
-                                "lon": ("lon", "lng", "longitude", "x")}, ("id", "lat", "lon"))
-    streets = _table(edges, {"from": ("from", "source", "u"), "to": ("to", "target", "v"),
-                             "length": ("length", "metres", "meters")}, ("edge", "from", "to"))
+    junctions = _table(
+        points,
+        {
+            "id": ("id", "node", "osmid"),
+            "lat": ("lat", "latitude", "y"),
+            "lon": ("lon", "lng", "longitude", "x"),
+        },
+        ("id", "lat", "lon"),
+    )
+    streets = _table(
+        edges,
+        {
+            "from": ("from", "source", "u"),
+            "to": ("to", "target", "v"),
+            "length": ("length", "metres", "meters"),
+        },
+        ("edge", "from", "to"),
+    )
     number = {name: i for i, name in enumerate(junctions["id"])}
     try:
         lat = np.array([float(v) for v in junctions["lat"]])
         lon = np.array([float(v) for v in junctions["lon"]])
-        pairs = np.array([(number[a], number[b])
-                          for a, b in zip(streets["from"], streets["to"], strict=True)])
+        pairs = np.array(
+            [(number[a], number[b]) for a, b in zip(streets["from"], streets["to"], strict=True)]
+        )
         given = streets.get("length")
         lengths = None if given is None else np.array([float(v) for v in given]) / 1000
     except ValueError as problem:
-        raise BadFile(f"{Path(points).name} and {Path(edges).name} must hold numbers in their "
-                      "coordinate and length columns") from problem
+        raise BadFile(
+            f"{Path(points).name} and {Path(edges).name} must hold numbers in their "
+            "coordinate and length columns"
+        ) from problem
     except KeyError as problem:
-        raise BadFile(f"{Path(edges).name} names a junction that {Path(points).name} does not "
-                      "have") from problem
+        raise BadFile(
+            f"{Path(edges).name} names a junction that {Path(points).name} does not have"
+        ) from problem
     return network_from_degrees(lat, lon, pairs, lengths)
 
 
@@ -107,7 +142,8 @@ def read_openstreetmap(path: str | Path) -> RoadNetwork:
     where: dict[int, tuple[float, float]] = {}
     streets: list[tuple[int, int]] = []
     try:
-        for way in osmium.FileProcessor(str(path)).with_locations():
+        reader: Any = osmium.FileProcessor(str(path)).with_locations()
+        for way in reader:
             if not way.is_way() or way.tags.get("highway") not in _DRIVABLE:
                 continue
             nodes = [node for node in way.nodes if node.location.valid()]
@@ -124,7 +160,7 @@ def read_openstreetmap(path: str | Path) -> RoadNetwork:
 
 
 def _way_pairs(refs: list[int], tags: Any) -> list[tuple[int, int]]:
-    forward = list(zip(refs[:-1], refs[1:], strict=True))
+    forward = list(itertools.pairwise(refs))
     backward = [(b, a) for a, b in forward]
     direction = tags.get("oneway", "")
     circular = tags.get("junction") in ("roundabout", "circular")
@@ -154,8 +190,10 @@ def _table(
             if found is not None:
                 columns[name] = found
             elif name != "length":
-                raise BadFile(f"{Path(path).name} must have a column named one of "
-                              f"{', '.join(aliases)}; it has {', '.join(head[:12])}")
+                raise BadFile(
+                    f"{Path(path).name} must have a column named one of "
+                    f"{', '.join(aliases)}; it has {', '.join(head[:12])}"
+                )
         rows = rows[1:]
     else:
         columns = {name: i for i, name in enumerate(bare)}

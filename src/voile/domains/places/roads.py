@@ -98,8 +98,10 @@ def connected(
     note = ""
     if not keep.all():
         lost = int((~keep).sum())
-        note = (f"dropped {lost} of {len(points)} junctions ({100 * lost / len(points):.1f} %) "
-                f"outside the largest part in which every junction reaches every other")
+        note = (
+            f"dropped {lost} of {len(points)} junctions ({100 * lost / len(points):.1f} %) "
+            f"outside the largest part in which every junction reaches every other"
+        )
     return RoadNetwork(
         np.asarray(frozen(points[keep])), number[edges[inner]], lengths[inner], projection, note
     )
