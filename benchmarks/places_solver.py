@@ -72,9 +72,9 @@ def highs(epsilon: float, limit: float) -> list[str]:
     value = f"{answer.fun:.6f}" if solved else f"no answer in {limit:.0f} s"
     ratio = f"{theirs / mine:.0f}×" if solved else f"more than {theirs / mine:.0f}×"
     return [
-        f"| (d), 12×16 cells, ε = {epsilon:g}, {costs.size:,} variables | block solver | {mine:.1f} | "
+        f"| (d), 12×16, ε = {epsilon:g}, {costs.size:,} variables | block solver | {mine:.1f} | "
         f"{ours.loss:.6f}, gap {ours.gap:.0e} |",
-        f"| the same | HiGHS interior point (scipy) | {theirs:.1f} | {value}; {ratio} |",
+        f"| the same | HiGHS interior point | {theirs:.1f} | {value}; {ratio} |",
     ]
 
 
@@ -116,7 +116,7 @@ def end_to_end(epsilons: list[float]) -> list[str]:
         found = best(problem, epsilon=epsilon, cells=(20, 15))
         wall, used = time.perf_counter() - begun, time.process_time() - cpu
         lines.append(
-            f"| `best`, 15×20 cells, ε = {epsilon:g} | {found.name} | {wall:.1f} ({used:.0f} CPU) | "
+            f"| `best`, 15×20, ε = {epsilon:g} | {found.name} | {wall:.1f} ({used:.0f} CPU) | "
             f"{found.loss:.4f} km |"
         )
     return lines
