@@ -1,0 +1,161 @@
+"""What the places commands parse and print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+
+def show_design(facts: dict[str, Any], explanation: str) -> None:
+    """The design's loss, certificate, gap, and how it compares."""
+    from voile.cli.show import table
+
+    typer.echo(
+        f"{facts['method']}: expected loss {facts['loss']:.4f} km, {facts['basis']} ε = "
+        f"{facts['certificate']:.6f} per km, {facts['seconds']:.0f} s"
+    )
+    if facts["lower_bound"] is not None:
+        typer.echo(
+            f"No private mechanism with these outputs goes below {facts['lower_bound']:.4f} "
+            f"km: this one is at most {100 * facts['gap']:.1f} % above the optimum"
+        )
+    rows = [
+        [name, f"{loss:.4f}", f"{100 * (facts['loss'] / loss - 1):+.1f} %"]
+        for name, loss in sorted(facts["losses"].items(), key=lambda item: item[1])
+    ]
+    table(["method", "loss km", "this design"], rows)
+    typer.echo(explanation)
+    if "saved" in facts:
+        typer.echo(f"Saved {facts['saved']}")
+
+
+def show_comparison(rows: list[dict[str, Any]], as_json: bool) -> None:
+    """All methods, one a row."""
+    from voile.cli.show import table
+
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    table(
+        ["method", "loss km", "ε per km", "seconds"],
+        [
+            [
+                r["method"],
+                f"{r['loss']:.4f}",
+                "" if r["supremum"] is None else f"{r['supremum']:.4f}",
+                f"{r['seconds']:.1f}",
+            ]
+            for r in rows
+        ],
+    )
+
+
+def show_audit(found: dict[str, Any], files: dict[str, Any] | None) -> None:
+    """Findings, then the attacks in sentences."""
+    for finding in found["findings"]:
+        typer.echo(str(finding))
+    attack = found["attack"]
+    typer.echo(
+        f"Best guess of the true place, on average: {attack['blind']:.2f} km off before any "
+        f"release, {attack['with_prior']:.2f} km off after one (knowing where people tend to "
+        f"be), {attack['without_prior']:.2f} km off without that knowledge."
+    )
+    if files is None:
+        return
+    typer.echo(
+        f"On the {files['rows']:,} rows given: displaced {files['mean_displacement']:.2f} km "
+        f"on average; the Bayes guess is {files['bayes_error']:.2f} km off."
+    )
+    if files["not_an_output"]:
+        typer.echo(f"{files['not_an_output']:,} released rows are not outputs of this mechanism.")
+    if "markov_error" in files:
+        typer.echo(
+            f"Reading whole traces (Markov chain, {files['traces_attacked']:,} traces "
+            f"attacked): {files['markov_error']:.2f} km off."
+        )
+
+
+def parse_cells(text: str) -> tuple[int, int]:
+    """Rows and columns of a text such as 15x20."""
+    from voile.errors import InvalidInput
+
+    parts = text.lower().replace("×", "x").split("x")
+    if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
+        raise InvalidInput(f"--cells must be ROWSxCOLUMNS such as 15x20, got {text!r}")
+    return int(parts[0]), int(parts[1])
+
+
+def parse_numbers(text: str, count: int, name: str) -> list[float]:
+    """Numbers with commas between them."""
+    from voile.errors import InvalidInput
+
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) != count:
+        raise InvalidInput(f"{name} must be {count} numbers with commas between them")
+    return values
+
+
+def parse_metric(metric: str) -> float:
+    """The exponent of an ℓ_p metric by its name."""
+    from voile.errors import InvalidInput
+
+    known = {"l1": 1.0, "l2": 2.0, "linf": float("inf")}
+    if metric not in known:
+        raise InvalidInput(f"--metric must be l2, l1 or linf, got {metric!r}")
+    return known[metric]
+
+
+def without_infinity(value: Any) -> Any:
+    """JSON has no infinity: null stands for it."""
+    if isinstance(value, dict):
+        return {key: without_infinity(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [without_infinity(inner) for inner in value]
+    return None if isinstance(value, float) and value in (float("inf"), float("-inf")) else value
+
+
+@contextmanager
+def notes(*, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """One line on the terminal that says what is being done."""
+    if quiet:
+        yield lambda text: None
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with console.status("reading the map") as status:
+
+        def note(text: str) -> None:
+            if console.is_terminal:
+                status.update(text)
+            elif ", step " not in text:
+                console.print(text, highlight=False, soft_wrap=True)
+
+        yield note
+
+
+@contextmanager
+def row_count(*, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A count of rows on the terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda rows: None
+        return
+    done = 0
+    with console.status("releasing") as status:
+
+        def progress(rows: int) -> None:
+            nonlocal done
+            done += rows
+            status.update(f"{done:,} places released")
+
+        yield progress

@@ -1,0 +1,1 @@
+"""Places: road networks, projections, priors, and what a blurred place costs on the streets."""

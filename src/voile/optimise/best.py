@@ -1,0 +1,111 @@
+"""The better of what is solved for and of Laplace noise with a remap, with a lower bound."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from voile.errors import require_epsilon
+from voile.optimise.continuous import bilinear_cone, quadratic_spline, used_outputs
+from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap
+from voile.optimise.problem import Problem, laps
+from voile.optimise.smooth import DEFAULT_RESOLUTION, SmoothMechanism
+
+LARGEST_GRID = 1100
+"""Coefficients a spline may have in `best`: one dense system of this size an iteration."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The mechanism handed over, and the losses of the candidates it was chosen from."""
+
+    name: str
+    mechanism: SmoothMechanism | LaplaceRemap
+    loss: float
+    losses: dict[str, float]
+    outputs_used: int
+    seconds: float
+
+
+def best(
+    problem: Problem,
+    *,
+    epsilon: float,
+    cells: Sequence[int],
+    p: float = 2.0,
+    resolution: float = DEFAULT_RESOLUTION,
+    unit: str = "km",
+    note: Callable[[str], None] = lambda text: None,
+) -> Choice:
+    """Laplace + remap, and (f) from coarse to fine; the one of lower loss.
+
+    A coarse (e) tells which outputs are worth having (few, at small ε); (f) is then solved for
+    those alone, on a grid fine enough for ε where that is affordable. Screening can only cost
+    loss, never privacy: the answer is repaired and certified like any other.
+    """
+    require_epsilon(epsilon)
+    begun = time.monotonic()
+    losses: dict[str, float] = {}
+    noisy: LaplaceRemap | None = None
+    if len(problem.low) == 2 and p in (1.0, 2.0):
+        noisy = laplace_remap(problem, epsilon=epsilon, cells=cells, p=p, unit=unit)
+        losses["Laplace + remap"] = noisy.expected_loss(problem.places, problem.loss, problem.prior)
+        note(f"Laplace + remap: loss {losses['Laplace + remap']:.4f} {unit}")
+    factor = min(1.0, (110 / math.prod(cells)) ** (1 / len(cells)))
+    coarse = bilinear_cone(
+        problem,
+        epsilon=epsilon,
+        cells=laps(cells, factor),
+        p=p,
+        resolution=resolution,
+        unit=unit,
+        tolerance=1e-3,
+    )
+    used = used_outputs(problem, coarse, share=1e-4)
+    note(
+        f"coarse pass: loss {coarse.loss:.4f} {unit}, {len(used)} of {len(problem.outputs)} "
+        f"outputs worth having"
+    )
+    fine = fine_cells(problem, epsilon=epsilon, cells=cells, outputs=len(used))
+    shown = "×".join(map(str, fine))
+    smooth = quadratic_spline(
+        problem.with_outputs(used),
+        epsilon=epsilon,
+        cells=fine,
+        p=p,
+        resolution=resolution,
+        unit=unit,
+        tolerance=1e-4,
+        progress=lambda i, loss, gap: note(
+            f"spline on {shown} cells, step {i}: loss {loss:.4f} {unit}, gap {gap:.1e}"
+        ),
+    )
+    losses["(f) quadratic spline"] = smooth.loss
+    seconds = time.monotonic() - begun
+    if noisy is not None and losses["Laplace + remap"] < smooth.loss:
+        name = "Laplace + remap"
+        return Choice(name, noisy, losses[name], losses, len(problem.outputs), seconds)
+    return Choice("(f) quadratic spline", smooth.mechanism, smooth.loss, losses, len(used), seconds)
+
+
+def fine_cells(
+    problem: Problem, *, epsilon: float, cells: Sequence[int], outputs: int
+) -> tuple[int, ...]:
+    """Cells about 0.4/ε wide, not coarser than 1.2 × those asked for, as far as time allows.
+
+    An iteration costs outputs·n²·b multiplications; the grid is capped so that this stays near
+    5·10⁹ (half a second or so).
+    """
+    widths = [high - low for low, high in zip(problem.low, problem.high, strict=True)]
+    wanted = [max(1.2 * c, w * epsilon / 0.4) for c, w in zip(cells, widths, strict=True)]
+    scale = 1.0
+    while scale > 0.1:
+        trial = [max(2, round(scale * c)) for c in wanted]
+        n = math.prod(c + 2 for c in trial)
+        band = 2 * n / (max(trial) + 2) + 2
+        if n <= LARGEST_GRID and outputs * n * n * band <= 5e9:
+            return tuple(trial)
+        scale *= 0.95
+    return tuple(max(2, c) for c in cells)

@@ -1,0 +1,269 @@
+"""Least-loss mechanisms on a whole box: (d), (e) and (f) of docs/explanation/continuous-mechanisms.
+
+All three choose spline coefficients of least expected loss under a condition that makes
+‖∇p_y‖_q ≤ ε·p_y hold at *every* point: (ε, ℓ_p)-privacy on the continuum, with no normalisation
+step, hence no halved budget, and an objective that is exactly linear.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from voile.core.arrays import Indices
+from voile.core.guarantee import Basis, Guarantee
+from voile.errors import GuaranteeBroken, require, require_epsilon
+from voile.metrics.lp import lp
+from voile.optimise.block_solver import BlockSolution, solve_blocks
+from voile.optimise.cones import Cones, axis_cones, dual_exponent, gradient_cones
+from voile.optimise.problem import Problem
+from voile.optimise.repair import Mending, mend
+from voile.optimise.smooth import DEFAULT_RESOLUTION, FLOOR, SmoothMechanism
+from voile.optimise.splines import SplineGrid
+
+Progress = Callable[[int, float, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A mechanism that was solved for, its expected loss, and how it came about."""
+
+    name: str
+    mechanism: SmoothMechanism
+    loss: float
+    solution: BlockSolution
+    mending: Mending
+    seconds: float
+
+
+def bilinear_axis(
+    problem: Problem,
+    *,
+    epsilon: float,
+    cells: Sequence[int],
+    p: float = 2.0,
+    budgets: Sequence[float] | None = None,
+    splits: int = 5,
+    resolution: float = DEFAULT_RESOLUTION,
+    unit: str = "km",
+    tolerance: float = 1e-5,
+) -> Design:
+    """(d): multilinear p_y, with |∂_ℓ p| ≤ ε_ℓ·p along each axis and ‖(ε_ℓ)‖_q ≤ ε.
+
+    ε_ℓ·p ± ∂_ℓ p is multilinear on a cell, so it is non-negative there iff it is at the corners:
+    z_hi ≤ (1 + ε_ℓΔ_ℓ)·z_lo between neighbours, a linear program. Without `budgets`, splits of
+    the budget are compared on a coarser grid and the best is used.
+    """
+    if budgets is None:
+        budgets = best_split(
+            lambda trial: (
+                bilinear_axis(
+                    problem,
+                    epsilon=epsilon,
+                    cells=coarser(cells),
+                    p=p,
+                    budgets=trial,
+                    resolution=resolution,
+                    unit=unit,
+                    tolerance=1e-3,
+                ).solution.loss
+            ),
+            epsilon=epsilon,
+            p=p,
+            dimensions=len(problem.low),
+            count=splits,
+        )
+    chosen = tuple(map(float, budgets))
+    size = float(np.linalg.norm(chosen, dual_exponent(p)))
+    require(size <= epsilon * (1 + 1e-12), "the budgets' dual norm", f"at most {epsilon}", size)
+
+    def cones(grid: SplineGrid, strength: float) -> Cones:
+        index, rows = grid.rows()
+        inside = tuple(b * strength / epsilon for b in chosen)
+        return axis_cones(index, rows, grid.size, budgets=inside)
+
+    return _solved(
+        "(d) bilinear, axis budgets",
+        problem,
+        cones,
+        problem.grid(cells, degree=1),
+        epsilon,
+        p,
+        resolution,
+        unit,
+        tolerance,
+        None,
+    )
+
+
+def bilinear_cone(
+    problem: Problem,
+    *,
+    epsilon: float,
+    cells: Sequence[int],
+    p: float = 2.0,
+    resolution: float = DEFAULT_RESOLUTION,
+    unit: str = "km",
+    tolerance: float = 1e-5,
+    progress: Progress | None = None,
+) -> Design:
+    """(e): multilinear p_y, with ‖∇p‖_q ≤ ε·p at the corners of each cell.
+
+    Both sides are multilinear in the corner's neighbours and the norm is convex, so corners
+    suffice: exact for this family, and no budget is split. For ℓ₂ one second-order cone a corner.
+    """
+
+    def cones(grid: SplineGrid, strength: float) -> Cones:
+        index, rows = grid.rows()
+        return gradient_cones(index, rows, grid.size, epsilon=strength, p=p)
+
+    return _solved(
+        "(e) bilinear, exact cone",
+        problem,
+        cones,
+        problem.grid(cells, degree=1),
+        epsilon,
+        p,
+        resolution,
+        unit,
+        tolerance,
+        progress,
+    )
+
+
+def quadratic_spline(
+    problem: Problem,
+    *,
+    epsilon: float,
+    cells: Sequence[int],
+    p: float = 2.0,
+    pieces: int | None = None,
+    resolution: float = DEFAULT_RESOLUTION,
+    unit: str = "km",
+    tolerance: float = 1e-5,
+    progress: Progress | None = None,
+) -> Design:
+    """(f): smooth quadratic splines, with ‖g_k‖_q ≤ ε·b_k for each Bernstein coefficient.
+
+    p may grow by about asinh(εΔ) a cell where multilinear functions manage 1 + εΔ: second order
+    in the cell's size. `pieces` cuts cells for the condition (default 2 where εΔ > 0.8). Spline
+    coefficients may be negative while p > 0: only values of the spline are ever sampled.
+
+    >>> places = np.array([[0.5], [1.5], [2.5], [3.5]])
+    >>> line = Problem(places, np.ones(4), places, np.abs(places - places.T), (0.0,), (4.0,))
+    >>> design = quadratic_spline(line, epsilon=1.0, cells=[8])
+    >>> design.mechanism.certificate().epsilon <= 1.0
+    True
+    """
+    grid = problem.grid(cells, degree=2)
+    if pieces is None:
+        pieces = 2 if epsilon * max(grid.steps) > 0.8 else 1
+    cuts = pieces
+
+    def cones(grid: SplineGrid, strength: float) -> Cones:
+        index, rows = grid.rows(pieces=cuts)
+        return gradient_cones(index, rows, grid.size, epsilon=strength, p=p)
+
+    return _solved(
+        "(f) quadratic spline",
+        problem,
+        cones,
+        grid,
+        epsilon,
+        p,
+        resolution,
+        unit,
+        tolerance,
+        progress,
+    )
+
+
+def used_outputs(problem: Problem, design: Design, *, share: float = 1e-5) -> Indices:
+    """Outputs that a design releases with more than this share of all probability."""
+    mass = np.zeros(len(problem.outputs))
+    for start in range(0, len(problem.places), 4096):
+        rows = slice(start, start + 4096)
+        mass += problem.prior[rows] @ design.mechanism.probabilities(problem.places[rows])
+    return np.flatnonzero(mass > share)
+
+
+def best_split(
+    loss: Callable[[tuple[float, ...]], float],
+    *,
+    epsilon: float,
+    p: float,
+    dimensions: int,
+    count: int,
+) -> tuple[float, ...]:
+    """The axis budgets of least loss among splits with ‖(ε_ℓ)‖_q = ε.
+
+    q = ∞ (ℓ₁) needs no split: every axis gets ε. Otherwise directions of the positive orthant are
+    tried on a grid of `count` angles.
+    """
+    q = dual_exponent(p)
+    if dimensions == 1 or q == math.inf:
+        return (epsilon,) * dimensions
+    angles = (np.arange(count) + 0.5) / count * math.pi / 2
+    if dimensions == 2:
+        directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    else:
+        a, b = (grid.ravel() for grid in np.meshgrid(angles, angles))
+        directions = np.stack([np.cos(a), np.sin(a) * np.cos(b), np.sin(a) * np.sin(b)], axis=1)
+    scaled = directions / np.linalg.norm(directions, q, axis=1)[:, None] * epsilon * (1 - 1e-12)
+    trials = [tuple(map(float, row)) for row in scaled]
+    return min(trials, key=loss)
+
+
+def coarser(cells: Sequence[int]) -> tuple[int, ...]:
+    """A grid of at most 64 cells or so of the same shape, for comparing splits."""
+    factor = min(1.0, (64 / math.prod(cells)) ** (1 / len(cells)))
+    return tuple(max(1, round(c * factor)) for c in cells)
+
+
+def _solved(
+    name: str,
+    problem: Problem,
+    cones: Callable[[SplineGrid, float], Cones],
+    grid: SplineGrid,
+    epsilon: float,
+    p: float,
+    resolution: float,
+    unit: str,
+    tolerance: float,
+    progress: Progress | None,
+) -> Design:
+    """Solve a hair inside epsilon, mend, certify, build; mend harder if rounding asks for it."""
+    require_epsilon(epsilon)
+    begun = time.monotonic()
+    guarantee = Guarantee(
+        epsilon,
+        lp(p, unit=unit),
+        "one location",
+        Basis.CERTIFIED,
+        outside=(f"differences below the resolution of {resolution:g} {unit}",),
+    )
+    margin = 1e-6 + 2e-9 / resolution / epsilon
+    solution = solve_blocks(
+        problem.costs(grid),
+        cones(grid, epsilon * (1 - min(margin, 0.5))),
+        tolerance=tolerance,
+        progress=progress,
+    )
+    while margin < 1:
+        inside = cones(grid, epsilon * (1 - margin))
+        table, mending = mend(solution.coefficients, inside, floor=FLOOR)
+        try:
+            mechanism = SmoothMechanism(grid, problem.outputs, table, guarantee, resolution)
+        except GuaranteeBroken:
+            margin = 4 * margin
+            continue
+        loss = mechanism.expected_loss(problem.places, problem.loss, problem.prior)
+        return Design(name, mechanism, loss, solution, mending, time.monotonic() - begun)
+    raise GuaranteeBroken(
+        f"epsilon {epsilon:g} per {unit} is too small for a resolution of {resolution:g} {unit}: "
+        f"integer weights cannot hold so slight a difference; choose a coarser resolution"
+    )

@@ -1,0 +1,218 @@
+"""A mechanism that is defined, private and exact at every place of a box."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from voile.core.arrays import Floats, Indices, Items, Weights, frozen
+from voile.core.guarantee import Basis, Guarantee
+from voile.core.randomness import Generator, uniform_bits
+from voile.core.space import as_items, lookup, positions_of
+from voile.core.weights import TOTAL, TOTAL_BITS
+from voile.errors import BadFile, GuaranteeBroken, InvalidInput, require
+from voile.metrics.lp import lp
+from voile.optimise.certificate import SmoothCertificate, certify_splines
+from voile.optimise.splines import SplineGrid
+
+DEFAULT_RESOLUTION = 0.001
+"""One metre, in km."""
+FLOOR = 2.0**-30
+"""Every output keeps at least this probability everywhere, so that rounding stays small."""
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothMechanism:
+    """Places in a box in, one of finitely many outputs out; p_y is a spline for each output y.
+
+    The secret is *the place at the stated resolution*: a place is projected onto the box and
+    snapped to a public lattice, then the splines are evaluated, rounded to integer weights that
+    sum to 2**62 and drawn from exactly. The certificate bounds the privacy loss between any two
+    lattice places, rounding included; a mechanism whose certificate exceeds its guarantee cannot
+    be constructed. `coefficients` has a row for each output.
+    """
+
+    grid: SplineGrid
+    outputs: Items
+    coefficients: Floats
+    guarantee: Guarantee
+    resolution: float = DEFAULT_RESOLUTION
+    _certificate: SmoothCertificate = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outputs", as_items(self.outputs, name="outputs"))
+        shape = (len(self.outputs), self.grid.size)
+        require(
+            self.coefficients.shape == shape,
+            "coefficients",
+            f"of shape {shape}",
+            self.coefficients.shape,
+        )
+        finite = bool(np.isfinite(self.coefficients).all())
+        require(finite, "coefficients", "finite", "NaN or infinity")
+        narrowest = min(self.grid.steps)
+        require(
+            0 < self.resolution <= narrowest,
+            "resolution",
+            f"> 0 and at most a cell's side ({narrowest:g})",
+            self.resolution,
+        )
+        p = self.p
+        object.__setattr__(self, "coefficients", frozen(np.array(self.coefficients, dtype=float)))
+        certificate = certify_splines(
+            self.grid,
+            self.coefficients,
+            p=p,
+            resolution=self.resolution,
+            weight_bits=TOTAL_BITS,
+            unit=self.guarantee.metric.unit,
+        )
+        object.__setattr__(self, "_certificate", certificate)
+        if not certificate.epsilon <= self.guarantee.epsilon:
+            raise GuaranteeBroken(
+                f"the certificate must not exceed the claim of {self.guarantee.epsilon:.6g}, got "
+                f"{certificate.epsilon:.6g}; repair the coefficients, or claim more"
+            )
+
+    @property
+    def p(self) -> float:
+        """The exponent of the ℓ_p metric that the guarantee speaks of."""
+        parameters = dict(self.guarantee.metric.parameters)
+        if "p" not in parameters:
+            raise InvalidInput(
+                f"a mechanism on a box must have an ℓ_p metric, got {self.guarantee.metric}"
+            )
+        return float(parameters["p"])
+
+    # ── asking ─────────────────────────────────────────────────────────────────────────────
+
+    def certificate(self) -> SmoothCertificate:
+        """The supremum of the privacy loss over the box, rounding included."""
+        return self._certificate
+
+    def snap(self, places: Sequence[Any] | Items) -> Floats:
+        """The lattice place of each place: projected onto the box first.
+
+        Projection onto a box and rounding along each axis never separate two places by more than
+        they were apart, but for one step of the lattice.
+        """
+        points = self._points(places)
+        low = np.asarray(self.grid.low)
+        inside = np.clip(points, low, self.grid.high)
+        last = np.floor((np.asarray(self.grid.high) - low) / self.resolution * (1 + 1e-12))
+        steps = np.minimum(np.rint((inside - low) / self.resolution), last)
+        return np.asarray(low + steps * self.resolution)
+
+    def weights(self, places: Sequence[Any] | Items) -> Weights:
+        """The integer weights at each place: rows that sum to exactly 2**62."""
+        from voile.optimise._release_kernels import integer_rows
+
+        index, weight = self.grid.basis(self.snap(places))
+        rows = np.empty((len(index), len(self.outputs)), dtype=np.int64)
+        integer_rows(index, weight, self._table, rows)
+        return rows.astype(np.uint64)
+
+    def probabilities(self, places: Sequence[Any] | Items) -> Floats:
+        """p_y at each place, as drawn: integer weights over 2**62."""
+        return np.asarray(self.weights(places) / float(TOTAL))
+
+    def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
+        """Ln p_release(secret), shape (len(secrets), len(releases))."""
+        columns = lookup(self._positions, np.asarray(releases), size=len(self.outputs))
+        return np.asarray(np.log(self.probabilities(secrets)[:, columns]))
+
+    def expected_loss(self, places: Items, loss: Floats, prior: Floats) -> float:
+        """Σ_x π(x) Σ_y p_y(x)·loss[x, y] over the given places, in blocks."""
+        total, share = 0.0, np.asarray(prior, dtype=float)
+        for start in range(0, len(places), 4096):
+            rows = slice(start, start + 4096)
+            inner = (self.probabilities(places[rows]) * loss[rows]).sum(axis=1)
+            total += float(share[rows] @ inner)
+        return total / float(share.sum())
+
+    # ── drawing ────────────────────────────────────────────────────────────────────────────
+
+    def release(self, secrets: Sequence[Any] | Items, rng: Generator) -> Items:
+        """One output for each place, drawn exactly."""
+        return self.outputs[self.draw(secrets, rng)]
+
+    def draw(self, secrets: Sequence[Any] | Items, rng: Generator) -> Indices:
+        """The same as positions among the outputs. About Y·(degree+1)^N multiplications each."""
+        from voile.optimise._release_kernels import draw_each
+
+        places = self.snap(secrets)
+        drawn = np.empty(len(places), dtype=np.intp)
+        for start in range(0, len(places), 65536):
+            rows = slice(start, start + 65536)
+            index, weight = self.grid.basis(places[rows])
+            targets = uniform_bits(rng, len(index), bits=TOTAL_BITS).astype(np.int64)
+            draw_each(index, weight, self._table, targets, drawn[rows])
+        return drawn
+
+    @cached_property
+    def _table(self) -> Floats:
+        """Coefficients with outputs side by side, as the kernels read them."""
+        return np.ascontiguousarray(self.coefficients.T)
+
+    @cached_property
+    def _positions(self) -> dict[Any, int]:
+        return positions_of(self.outputs)
+
+    def _points(self, places: Sequence[Any] | Items) -> Floats:
+        array = np.asarray(places, dtype=np.float64)
+        shape = f"shape {array.shape}"
+        ok = array.ndim == 2 and array.shape[1] == self.grid.dimensions
+        require(ok, "places", f"rows of {self.grid.dimensions} coordinates", shape)
+        bad = int((~np.isfinite(array)).any(axis=1).sum())
+        require(bad == 0, "places", "finite", f"{bad} rows with NaN or infinity")
+        return array
+
+    # ── keeping ────────────────────────────────────────────────────────────────────────────
+
+    def to_record(self) -> tuple[str, dict[str, Any], dict[str, Items]]:
+        """Kind, description and arrays, for `voile.save`."""
+        meta = {
+            "low": list(self.grid.low),
+            "high": list(self.grid.high),
+            "cells": list(self.grid.cells),
+            "degree": self.grid.degree,
+            "resolution": self.resolution,
+            "epsilon": self.guarantee.epsilon,
+            "p": "inf" if np.isinf(self.p) else self.p,
+            "unit": self.guarantee.metric.unit,
+            "granularity": self.guarantee.granularity,
+            "outside": list(self.guarantee.outside),
+        }
+        return (
+            "smooth mechanism",
+            meta,
+            {"outputs": self.outputs, "coefficients": self.coefficients},
+        )
+
+
+def smooth_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Items]) -> SmoothMechanism:
+    """The mechanism of a saved record; certified anew, so a tampered file is refused."""
+    try:
+        grid = SplineGrid(
+            tuple(meta["low"]), tuple(meta["high"]), tuple(meta["cells"]), int(meta["degree"])
+        )
+        guarantee = Guarantee(
+            float(meta["epsilon"]),
+            lp(float(meta["p"]), unit=str(meta["unit"])),
+            str(meta["granularity"]),
+            Basis.CERTIFIED,
+            outside=tuple(meta["outside"]),
+        )
+        return SmoothMechanism(
+            grid,
+            arrays["outputs"],
+            np.asarray(arrays["coefficients"]),
+            guarantee,
+            float(meta["resolution"]),
+        )
+    except (KeyError, TypeError, ValueError) as problem:
+        raise BadFile(f"the file does not describe a mechanism on a box: {problem}") from problem

@@ -1,0 +1,210 @@
+"""The linear program, ConstOPT, Laplace with remap, lower bounds and the better of both."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from voile import metrics
+from voile.core.randomness import seeded_rng
+from voile.core.space import Space
+from voile.errors import InvalidInput
+from voile.mechanisms._laplace_cells import cell_log_masses
+from voile.optimise.best import best
+from voile.optimise.cones import ratio_cones
+from voile.optimise.constopt import constopt
+from voile.optimise.laplace_remap import cell_law, laplace_remap, laplace_remap_from_record
+from voile.optimise.least_loss import (
+    essential_pairs,
+    greedy_spanner,
+    least_loss,
+    least_loss_spanner,
+)
+from voile.optimise.lower_bounds import dual_value, paper_bound, partition_bound
+from voile.optimise.problem import Problem
+
+
+def square(k: int) -> Space:
+    return Space([[i, j] for i in range(k) for j in range(k)], metric=metrics.euclidean())
+
+
+@pytest.mark.parametrize(("side", "optimum"), [(5, 1.2287), (8, 1.4497)])
+def test_optimum_equals_libqif(side, optimum):
+    """libqif 1.6, min_loss_given_d, unit grid, ε = 1, uniform prior, Euclidean loss."""
+    space = square(side)
+    channel = least_loss(space, epsilon=1.0, loss=space.distances())
+    assert channel.expected_loss(space.distances()) == pytest.approx(optimum, abs=6e-5)
+    assert channel.certificate().epsilon <= 1.0
+
+
+def test_spanner_costs_little_and_is_private():
+    space = square(5)
+    exact = least_loss(space, epsilon=1.0, loss=space.distances())
+    thin = least_loss_spanner(space, epsilon=1.0, loss=space.distances(), stretch=1.05)
+    assert thin.certificate().epsilon <= 1.0
+    low, high = (c.expected_loss(space.distances()) for c in (exact, thin))
+    assert low <= high <= 1.06 * low
+
+
+def test_essential_pairs_and_spanners():
+    line = Space([[float(i)] for i in range(6)], metric=metrics.euclidean())
+    assert len(essential_pairs(line.distances())) == 10
+    grid = square(4)
+    distances = grid.distances()
+    pairs = greedy_spanner(distances, stretch=1.2)
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import shortest_path
+
+    lengths = distances[pairs[:, 0], pairs[:, 1]]
+    paths = shortest_path(coo_array((lengths, pairs.T), shape=distances.shape).tocsr())
+    assert (paths <= 1.2 * distances + 1e-9).all()
+    assert len(pairs) < len(essential_pairs(distances))
+
+
+def test_least_loss_is_never_above_a_feasible_channel():
+    from voile.mechanisms.exponential import exponential
+
+    rng = np.random.default_rng(1)
+    space = Space(rng.uniform(0, 3, (9, 2)), metric=metrics.euclidean())
+    loss, prior = rng.uniform(0, 1, (9, 9)), rng.dirichlet(np.ones(9))
+    solved = least_loss(space, epsilon=0.8, loss=loss, prior=prior)
+    assert (
+        solved.expected_loss(loss, prior)
+        <= exponential(space, epsilon=0.8).expected_loss(loss, prior) + 1e-9
+    )
+
+
+def test_items_at_distance_zero_are_refused():
+    space = Space([[0.0], [0.0], [1.0]], metric=metrics.euclidean())
+    with pytest.raises(InvalidInput, match="merge"):
+        least_loss(space, epsilon=1.0, loss=np.zeros((3, 3)))
+
+
+def test_constopt_is_private_where_normalising_alone_would_not_be():
+    space = square(5)
+    channel = constopt(space, epsilon=1.0, loss=space.distances(), near=6)
+    assert channel.certificate().epsilon <= 1.0
+    assert channel.expected_loss(space.distances()) < 2.5
+    with pytest.raises(InvalidInput, match="near"):
+        constopt(space, epsilon=1.0, loss=space.distances(), near=0)
+
+
+# ── Laplace ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_cell_law_agrees_with_the_rectangle_integrals():
+    xs, ys = np.linspace(0, 20, 6), np.linspace(0, 15, 5)
+    places = np.array([[4.0, 3.3], [0.0, 0.0], [7.1, 15.0], [4.0, 3.75]])
+    found = cell_law(places, xs, ys, epsilon=0.8, p=2.0)
+    x, y = np.r_[-np.inf, xs[1:-1], np.inf], np.r_[-np.inf, ys[1:-1], np.inf]
+    for row, (a, b) in zip(found, places, strict=True):
+        left, bottom = np.meshgrid(x[:-1] - a, y[:-1] - b, indexing="ij")
+        right, top = np.meshgrid(x[1:] - a, y[1:] - b, indexing="ij")
+        exact = np.exp(cell_log_masses(left, right, bottom, top, epsilon=0.8)).ravel()
+        assert np.abs(row - exact).max() < 1e-13
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_laplace_draws_follow_their_law_and_remap_helps(town, p):
+    from voile.audit.sampler import sampler
+
+    plain = laplace_remap(town, epsilon=0.8, cells=(6, 5), p=p, bayes=False)
+    better = laplace_remap(town, epsilon=0.8, cells=(6, 5), p=p)
+    losses = [m.expected_loss(town.places, town.loss, town.prior) for m in (plain, better)]
+    assert losses[1] <= losses[0]
+    place = np.array([[1.0, 0.5]])
+    drawn = better.draw(np.repeat(place, 100_000, axis=0), seeded_rng(3))
+    assert str(sampler(drawn, better.probabilities(place)[0]).verdict) != "violated"
+    elsewhere = better.probabilities(np.array([[-4.0, 2.0]]))[0]
+    assert str(sampler(drawn, elsewhere).verdict) == "violated"
+    _, meta, arrays = better.to_record()
+    again = laplace_remap_from_record(meta, arrays)
+    assert (again.mapping == better.mapping).all()
+
+
+def test_laplace_ratio_stays_below_epsilon(town):
+    law = laplace_remap(town, epsilon=0.8, cells=(6, 5))
+    rng = seeded_rng(2)
+    first = rng.uniform(town.low, town.high, (3000, 2))
+    second = first + rng.normal(scale=0.05, size=first.shape)
+    a, b = law.probabilities(first), law.probabilities(second)
+    seen = (a > 1e-6) & (b > 1e-6)
+    gap = np.abs(np.log(np.where(seen, a, 1.0) / np.where(seen, b, 1.0))).max(axis=1)
+    assert (gap / np.linalg.norm(first - second, axis=1)).max() <= 0.8 * (1 + 1e-5)
+
+
+# ── lower bounds ───────────────────────────────────────────────────────────────────────────────
+
+
+def all_pairs_optimum(problem: Problem, epsilon: float) -> float:
+    n, m = problem.loss.shape
+    distance = np.linalg.norm(problem.places[:, None] - problem.places[None], axis=2)
+    rows = []
+    for y in range(m):
+        for i, j in np.argwhere(~np.eye(n, dtype=bool)):
+            row = np.zeros((n, m))
+            row[i, y], row[j, y] = 1.0, -np.exp(epsilon * distance[i, j])
+            rows.append(row.ravel())
+    sums = np.kron(np.eye(n), np.ones((1, m)))
+    answer = linprog(
+        (problem.prior[:, None] * problem.loss).ravel(),
+        A_ub=np.array(rows),
+        b_ub=np.zeros(len(rows)),
+        A_eq=sums,
+        b_eq=np.ones(n),
+        method="highs",
+    )
+    return float(answer.fun)
+
+
+@pytest.fixture(scope="module")
+def small() -> Problem:
+    rng = np.random.default_rng(8)
+    places, outputs = rng.uniform(0, 4, (14, 2)), rng.uniform(0, 4, (5, 2))
+    loss = np.linalg.norm(places[:, None] - outputs[None], axis=2)
+    return Problem(places, rng.dirichlet(np.ones(14)), outputs, loss, (0.0, 0.0), (4.0, 4.0))
+
+
+def test_partition_bound_is_below_the_optimum_and_reaches_it(small):
+    optimum = all_pairs_optimum(small, 0.8)
+    whole = partition_bound(small, epsilon=0.8, size=14, neighbours=13, tolerance=1e-8)
+    parts = partition_bound(small, epsilon=0.8, size=5, neighbours=3, tolerance=1e-6)
+    assert whole.value <= optimum
+    assert whole.value == pytest.approx(optimum, rel=1e-5)
+    assert 0 < parts.value <= whole.value
+    assert parts.parts == 3
+    assert paper_bound(small, epsilon=0.8, cells=(4, 4)).value <= optimum
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_any_multipliers_give_a_bound(seed):
+    """Weak duality needs no solver: random multipliers never exceed a feasible loss."""
+    rng = np.random.default_rng(seed)
+    n, m = 6, 4
+    pairs = np.argwhere(~np.eye(n, dtype=bool))
+    cones = ratio_cones(pairs, np.abs(pairs[:, 0] - pairs[:, 1]) * 0.5, n)
+    costs = rng.uniform(0, 1, (m, n))
+    value = dual_value(costs, cones, rng.exponential(0.1, (m, len(pairs), 1)))
+    feasible = np.full((m, n), 1 / m)
+    assert value <= (costs * feasible).sum()
+
+
+def test_a_design_is_never_below_the_bound(town):
+    from voile.optimise.continuous import quadratic_spline
+
+    loss = quadratic_spline(town, epsilon=0.5, cells=(8, 6)).loss
+    bound = partition_bound(town, epsilon=0.5, size=110)
+    assert bound.value < loss
+    assert bound.gap(loss) < 0.25
+
+
+def test_best_hands_over_the_lower_loss(town):
+    notes: list[str] = []
+    chosen = best(town, epsilon=0.5, cells=(4, 3), note=notes.append)
+    assert chosen.loss == min(chosen.losses.values())
+    assert set(chosen.losses) == {"Laplace + remap", "(f) quadratic spline"}
+    assert any("outputs worth having" in text for text in notes)

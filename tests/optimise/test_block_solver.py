@@ -1,0 +1,102 @@
+"""The block solver against general solvers on the same programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse import block_diag, identity, kron
+
+from voile.errors import InvalidInput
+from voile.optimise.block_solver import solve_blocks
+from voile.optimise.cones import axis_cones, gradient_cones, ratio_cones
+
+
+def by_highs(costs, cones, sparse_rows):
+    outputs, n = costs.shape
+    one = sparse_rows(cones)
+    answer = linprog(
+        costs.ravel(),
+        A_ub=-block_diag([one] * outputs, format="csr"),
+        b_ub=np.zeros(one.shape[0] * outputs),
+        A_eq=kron(np.ones((1, outputs)), identity(n)),
+        b_eq=np.ones(n),
+        bounds=(None, None),
+        method="highs",
+    )
+    assert answer.status == 0
+    return answer.fun
+
+
+def test_linear_programs_agree_with_highs(town, sparse_rows):
+    grid = town.grid((5, 4), degree=1)
+    index, rows = grid.rows()
+    for cones in (
+        axis_cones(index, rows, grid.size, budgets=(0.5, 0.4)),
+        gradient_cones(index, rows, grid.size, epsilon=0.6, p=1.0),
+        gradient_cones(index, rows, grid.size, epsilon=0.6, p=np.inf),
+    ):
+        answer = solve_blocks(town.costs(grid), cones, tolerance=1e-8)
+        assert answer.converged
+        assert answer.loss == pytest.approx(
+            by_highs(town.costs(grid), cones, sparse_rows), rel=1e-6
+        )
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_second_order_cones_agree_with_clarabel(town, degree, sparse_rows):
+    clarabel = pytest.importorskip("clarabel")
+    grid = town.grid((4, 3), degree=degree)
+    index, rows = grid.rows()
+    cones = gradient_cones(index, rows, grid.size, epsilon=0.6, p=2.0)
+    costs = town.costs(grid)
+    outputs, n = costs.shape
+    one = sparse_rows(cones)
+    from scipy.sparse import csc_array, vstack
+
+    matrix = csc_array(
+        vstack([kron(np.ones((1, outputs)), identity(n)), -block_diag([one] * outputs)])
+    )
+    right = np.concatenate([np.ones(n), np.zeros(one.shape[0] * outputs)])
+    kinds = [clarabel.ZeroConeT(n)]
+    kinds += [clarabel.SecondOrderConeT(3)] * (len(cones.index) * outputs)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    empty = csc_array((costs.size, costs.size))
+    solved = clarabel.DefaultSolver(empty, costs.ravel(), matrix, right, kinds, settings).solve()
+    answer = solve_blocks(costs, cones, tolerance=1e-7)
+    assert answer.converged
+    assert answer.loss == pytest.approx(solved.obj_val, rel=1e-5)
+
+
+def test_gap_and_residuals_are_reported(town):
+    grid = town.grid((4, 3), degree=2)
+    cones = gradient_cones(*grid.rows(), grid.size, epsilon=0.6, p=2.0)
+    answer = solve_blocks(town.costs(grid), cones, tolerance=1e-6)
+    assert answer.gap < 1e-6
+    assert answer.primal_residual < 1e-6
+    assert answer.dual_residual < 1e-6
+    assert answer.dual <= answer.loss * (1 + 1e-6)
+
+
+def test_a_solver_that_stops_early_says_so(town):
+    grid = town.grid((4, 3), degree=2)
+    cones = gradient_cones(*grid.rows(), grid.size, epsilon=0.6, p=2.0)
+    seen = []
+    answer = solve_blocks(
+        town.costs(grid), cones, iterations=3, progress=lambda *facts: seen.append(facts)
+    )
+    assert not answer.converged
+    assert answer.iterations == 3
+    assert len(seen) == 4
+    stopped = solve_blocks(town.costs(grid), cones, seconds=-1.0)
+    assert not stopped.converged
+    assert stopped.iterations == 0
+
+
+def test_bad_costs_are_refused():
+    cones = ratio_cones(np.array([[0, 1], [1, 0]]), np.ones(2), 2)
+    with pytest.raises(InvalidInput, match="finite"):
+        solve_blocks(np.array([[0.0, np.nan]]), cones)
+    with pytest.raises(InvalidInput, match="shape"):
+        solve_blocks(np.zeros((2, 3)), cones)

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from voile.errors import InvalidInput
+from voile.optimise.cones import _inscribed_polygon, dual_exponent, ratio_cones
+from voile.optimise.repair import mend
+from voile.optimise.splines import SplineGrid
+
+GRIDS = [
+    SplineGrid((0.0,), (2.0,), (5,), 2),
+    SplineGrid((-1.0, 0.0), (3.0, 1.5), (3, 4), 1),
+    SplineGrid((-1.0, 0.0), (3.0, 1.5), (5, 3), 2),
+    SplineGrid((0.0, 0.0, 0.0), (1.0, 2.0, 3.0), (2, 3, 2), 2),
+]
+
+
+def evaluate(grid, coefficients, points):
+    index, weight = grid.basis(points)
+    return (weight * coefficients[index]).sum(axis=1)
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+def test_basis_is_a_partition_of_unity_and_not_negative(grid):
+    points = np.random.default_rng(1).uniform(grid.low, grid.high, (500, grid.dimensions))
+    _, weight = grid.basis(points)
+    assert weight.min() >= 0
+    assert np.abs(weight.sum(axis=1) - 1).max() < 1e-14
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+def test_cube_puts_each_coefficient_at_its_place(grid):
+    numbers = np.arange(grid.size, dtype=float)
+    cube = grid.cube(numbers)
+    assert cube.shape == grid.shape
+    for where in np.ndindex(*grid.shape):
+        assert cube[where] == sum(i * s for i, s in zip(where, grid.strides, strict=True))
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_bernstein_rows_bracket_values_and_gradients(grid, pieces):
+    """Each value, and each partial derivative, lies between its Bernstein coefficients."""
+    rng = np.random.default_rng(2)
+    coefficients = rng.normal(size=grid.size)
+    index, rows = grid.rows(pieces=pieces)
+    found = np.einsum("mdl,ml->md", rows, coefficients[index])
+    points = rng.uniform(grid.low, grid.high, (2000, grid.dimensions))
+    values = evaluate(grid, coefficients, points)
+    assert found[:, 0].min() - 1e-12 <= values.min()
+    assert values.max() <= found[:, 0].max() + 1e-12
+    for axis in range(grid.dimensions):
+        step = np.zeros(grid.dimensions)
+        step[axis] = 1e-6
+        inner = np.clip(points, np.asarray(grid.low) + 1e-5, np.asarray(grid.high) - 1e-5)
+        slope = (
+            evaluate(grid, coefficients, inner + step) - evaluate(grid, coefficients, inner - step)
+        ) / 2e-6
+        column = found[:, 1 + axis]
+        assert column.min() - 1e-5 <= slope.min()
+        assert slope.max() <= column.max() + 1e-5
+
+
+def test_points_outside_are_projected():
+    grid = GRIDS[2]
+    coefficients = np.random.default_rng(3).normal(size=grid.size)
+    outside, border = np.array([[9.0, 1.0]]), np.array([[3.0, 1.0]])
+    assert evaluate(grid, coefficients, outside) == evaluate(grid, coefficients, border)
+
+
+@given(st.floats(1.2, 8.0), st.floats(0, 6.3))
+@settings(max_examples=200, deadline=None)
+def test_inscribed_polygon_asks_for_at_least_the_dual_norm(p, angle):
+    q = dual_exponent(p)
+    gradient = np.array([np.cos(angle), np.sin(angle)])
+    asked = (_inscribed_polygon(q, 24) @ gradient).max()
+    norm = np.linalg.norm(gradient, q)
+    assert norm * (1 - 1e-9) <= asked <= norm * 1.04
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=50, deadline=None)
+def test_any_table_can_be_mended(seed):
+    """Rubbish in, a private table out: the solver's answer is only a proposal."""
+    rng = np.random.default_rng(seed)
+    n, outputs = 6, 4
+    pairs = np.argwhere(~np.eye(n, dtype=bool))
+    distance = np.abs(pairs[:, 0] - pairs[:, 1]) * 0.7
+    cones = ratio_cones(pairs, distance, n)
+    table, _ = mend(rng.normal(size=(outputs, n)), cones, floor=2.0**-30)
+    assert np.abs(table.sum(axis=0) - 1).max() < 1e-12
+    assert table.min() >= 2.0**-30 * (1 - 1e-9)
+    logs = np.log(table)
+    ratio = np.abs(logs[:, pairs[:, 0]] - logs[:, pairs[:, 1]]) / distance
+    assert ratio.max() <= 1 + 1e-12
+
+
+def test_zero_distance_is_refused():
+    with pytest.raises(InvalidInput, match="merged"):
+        ratio_cones(np.array([[0, 1]]), np.array([0.0]), 2)

@@ -1,0 +1,311 @@
+"""Design, protect, audit, show: from the command line on real files, and bad input."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from voile.cli.places import app
+from voile.domains.places.city import synthetic_city
+from voile.domains.places.design import PlacesDesign
+from voile.domains.places.projection import Projection
+from voile.errors import BadFile, GuaranteeBroken, InvalidInput
+from voile.storage import load, save
+from voile.tasks.places_audit import audit_design, audit_files
+from voile.tasks.places_design import compare_places, design_places, public_map
+from voile.tasks.places_protect import MakePlacesTransform, load_design, protect_places
+
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("places")
+
+
+@pytest.fixture(scope="module")
+def designed(folder):
+    """A small design for the made-up city, saved."""
+    public = public_map(rows=4, columns=5, tasks=10)
+    notes: list[str] = []
+    made = design_places(public, epsilon=0.5, method="spline", bound=False, note=notes.append)
+    save(made, folder / "city.voile")
+    assert "made-up city" in notes[0]
+    return folder / "city.voile"
+
+
+@pytest.fixture(scope="module")
+def trips(folder):
+    rng = np.random.default_rng(5)
+    lat, lon = Projection(45.0, 5.0).to_degrees(rng.uniform((-9, -7), (9, 7), (600, 2)))
+    path = folder / "trips.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["trip", "lat", "lon"])
+        writer.writerows(
+            (i // 10, f"{a:.6f}", f"{b:.6f}") for i, (a, b) in enumerate(zip(lat, lon, strict=True))
+        )
+    return path
+
+
+def test_design_facts(designed):
+    made = load(designed)
+    assert isinstance(made, PlacesDesign)
+    facts = made.facts
+    assert facts["certificate"] <= 0.5
+    assert facts["loss"] > 0
+    assert facts["loss"] < facts["losses"]["AIPO"]
+    assert set(facts) >= {"method", "loss", "certificate", "lower_bound", "gap", "seconds"}
+
+
+def test_design_by_command_prints_json(folder):
+    done = runner.invoke(
+        app,
+        [
+            "design",
+            "--epsilon",
+            "0.4",
+            "--cells",
+            "3x4",
+            "--method",
+            "bilinear",
+            "--task-count",
+            "8",
+            "--json",
+            "--no-against-aipo",
+            "--out",
+            str(folder / "small.voile"),
+        ],
+    )
+    assert done.exit_code == 0, done.output
+    facts = json.loads(done.stdout)
+    assert facts["certificate"] <= 0.4
+    assert 0 < facts["lower_bound"] < facts["loss"]
+    assert facts["gap"] == pytest.approx(facts["loss"] / facts["lower_bound"] - 1)
+
+
+def test_design_of_a_box_with_public_points_in_l1(folder):
+    path = folder / "public.csv"
+    path.write_text("lat,lon\n" + "48.86,2.35\n" * 20)
+    done = runner.invoke(
+        app,
+        [
+            "design",
+            "--epsilon",
+            "0.8",
+            "--box",
+            "48.8,2.25,48.92,2.43",
+            "--cells",
+            "4x4",
+            "--metric",
+            "l1",
+            "--prior",
+            str(path),
+            "--method",
+            "bilinear",
+            "--no-bound",
+            "--no-against-aipo",
+        ],
+    )
+    assert done.exit_code == 0, done.output
+    assert "certified ε" in done.stdout
+    assert "this design" in done.stdout
+
+
+def test_protect_writes_only_outputs_and_says_what_is_in_clear(designed, trips, folder):
+    facts = protect_places(trips, mechanism=designed, out=folder / "out.csv")
+    assert facts["rows"] == 600
+    assert facts["columns_in_clear"] == ["trip"]
+    assert facts["randomness"] == "secure"
+    assert "ε = 0.5 per km" in facts["headline"]
+    made = load_design(designed)
+    lat, lon = made.projection.to_degrees(np.asarray(made.mechanism.outputs))
+    allowed = {(f"{a:.6f}", f"{b:.6f}") for a, b in zip(lat, lon, strict=True)}
+    with (folder / "out.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["lat"], row["lon"]) for row in rows} <= allowed
+    assert [row["trip"] for row in rows] == [str(i // 10) for i in range(600)]
+    assert json.loads((folder / "out.csv.guarantee.json").read_text())["rows"] == 600
+
+
+def test_seeded_release_repeats_and_is_stamped(designed, trips, folder):
+    one = runner.invoke(
+        app,
+        [
+            "protect",
+            str(trips),
+            "--mechanism",
+            str(designed),
+            "--seed",
+            "3",
+            "--out",
+            str(folder / "a.csv"),
+        ],
+    )
+    assert one.exit_code == 0
+    assert "seeded: not for release" in one.stdout
+    protect_places(trips, mechanism=designed, out=folder / "b.csv", seed=3, batch_rows=20_000)
+    assert (folder / "a.csv").read_text() == (folder / "b.csv").read_text()
+
+
+def test_bad_rows_follow_the_policy(designed, folder):
+    from voile.jobs import OnError
+
+    path = folder / "bad.csv"
+    path.write_text("lat,lon\n45.0,5.0\nnowhere,5.0\n45.01,500\n")
+    with pytest.raises(InvalidInput, match="line 3") as caught:
+        protect_places(path, mechanism=designed, out=folder / "bad-out.csv")
+    assert "nowhere" not in str(caught.value)
+    assert not (folder / "bad-out.csv").exists()
+    facts = protect_places(
+        path, mechanism=designed, out=folder / "bad-out.csv", on_error=OnError.SKIP
+    )
+    assert (facts["rows"], facts["skipped"]) == (1, 2)
+
+
+def test_swapped_columns_and_another_city_are_refused(designed, trips, folder):
+    with pytest.raises(InvalidInput, match="swapped"):
+        protect_places(trips, mechanism=designed, out=folder / "s.csv", lat="lon", lon="lat")
+    with pytest.raises(InvalidInput, match="column 'latitude'"):
+        protect_places(trips, mechanism=designed, out=folder / "s.csv", lat="latitude")
+    with pytest.raises(BadFile):
+        protect_places(trips, mechanism=trips, out=folder / "s.csv")
+
+
+def test_places_outside_are_counted(designed, folder):
+    path = folder / "edge.csv"
+    path.write_text("lat,lon\n" + "45.0,5.0\n" * 30 + "45.2,5.0\n")
+    facts = protect_places(path, mechanism=designed, out=folder / "edge-out.csv")
+    assert facts["places_outside_the_map"] == 1
+
+
+def test_each_worker_has_its_own_secure_generator(designed):
+    make = MakePlacesTransform(str(designed), "x", "lat", "lon", None)
+    assert make().fresh is not make().fresh
+
+
+def test_audit_of_a_design(designed):
+    found = audit_design(load_design(designed), places=200)
+    verdicts = [str(f.verdict) for f in found["findings"]]
+    assert verdicts[0] == "holds"
+    assert "violated" not in verdicts
+    attack = found["attack"]
+    assert 0 < attack["with_prior"] <= attack["without_prior"]
+    assert attack["with_prior"] <= attack["blind"]
+
+
+def test_audit_against_files_and_traces(designed, trips, folder):
+    protect_places(trips, mechanism=designed, out=folder / "rel.csv", seed=1)
+    done = runner.invoke(
+        app,
+        [
+            "audit",
+            str(designed),
+            "--against",
+            str(trips),
+            str(folder / "rel.csv"),
+            "--trace",
+            "trip",
+            "--places",
+            "100",
+        ],
+    )
+    assert done.exit_code == 0, done.output
+    assert "Markov chain" in done.stdout
+    assert "km off" in done.stdout
+    found = audit_files(load_design(designed), trips, folder / "rel.csv")
+    assert found["rows"] == 600
+    assert found["not_an_output"] == 0
+    # The raw places in place of a release are found out.
+    with pytest.raises(InvalidInput, match="not outputs"):
+        audit_files(load_design(designed), trips, trips)
+
+
+def test_audit_finds_a_law_that_is_not_the_certified_one(designed):
+    """A liar: certified splines, but draws twice as sharp."""
+    made = load_design(designed)
+
+    class Sharp:
+        guarantee, p = made.mechanism.guarantee, made.mechanism.p
+        outputs, grid = made.mechanism.outputs, made.mechanism.grid
+
+        def probabilities(self, places):
+            table = made.mechanism.probabilities(places) ** 2
+            return table / table.sum(axis=1, keepdims=True)
+
+    from voile.tasks import places_audit
+
+    class Liar(PlacesDesign):
+        box = made.box
+
+    liar = Liar(Sharp(), made.projection, made.places, made.prior, made.streets, made.facts)
+    assert places_audit._ratios(liar, places=100, seed=0)[0] > 0.5
+
+
+def test_show_writes_a_picture_and_a_page(designed, folder):
+    pytest.importorskip("matplotlib")
+    done = runner.invoke(
+        app, ["show", str(designed), "--at", "45.01,5.02", "--out", str(folder / "here")]
+    )
+    assert done.exit_code == 0, done.output
+    assert (folder / "here.png").read_bytes().startswith(b"\x89PNG")
+    page = (folder / "here.html").read_text()
+    assert "data:image/png;base64" in page
+    assert "ε = 0.5 per km" in page
+
+
+def test_a_tampered_design_is_refused(designed, folder):
+    made = load_design(designed)
+    kind, meta, arrays = made.to_record()
+    arrays["inner_coefficients"] = arrays["inner_coefficients"] * 1.0
+    arrays["inner_coefficients"][0, 0] *= 3
+
+    class Tampered:
+        def to_record(self):
+            return kind, meta, arrays
+
+    save(Tampered(), folder / "tampered.voile")
+    with pytest.raises(GuaranteeBroken):
+        load(folder / "tampered.voile")
+
+
+def test_comparison_lists_all_methods():
+    public = public_map(rows=3, columns=4, tasks=6)
+    rows = {row["method"]: row for row in compare_places(public, epsilon=0.6)}
+    assert rows["best"]["loss"] <= rows["Laplace + remap"]["loss"]
+    assert rows["(f) quadratic spline"]["loss"] < rows["AIPO"]["loss"]
+    assert rows["lower bound"]["loss"] <= rows["best"]["loss"]
+    private = [name for name in rows if "not private" not in name and "bound" not in name]
+    assert all(rows[name]["supremum"] <= 0.6 for name in private)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--epsilon", "0"], "epsilon must be"),
+        (["--epsilon", "-1"], "epsilon must be"),
+        (["--epsilon", "5000"], "at most 100 per km"),
+        (["--epsilon", "1", "--cells", "1x1"], "two cells"),
+        (["--epsilon", "1", "--cells", "big"], "ROWSxCOLUMNS"),
+        (["--epsilon", "1", "--task-count", "0"], "at least 1"),
+        (["--epsilon", "1", "--method", "magic"], "one of best"),
+        (["--epsilon", "1", "--metric", "l7"], "l2, l1 or linf"),
+        (["--epsilon", "1", "--box", "49,2,48,3"], "south < north"),
+        (["--epsilon", "1", "--roads", "/nowhere.graphml"], "no file"),
+    ],
+)
+def test_bad_arguments_give_one_clear_line(words, message):
+    done = runner.invoke(app, ["design", *words])
+    assert done.exit_code != 0
+    assert message in str(done.exception)
+
+
+def test_city_coordinates_are_on_the_map():
+    network, _ = synthetic_city(seed=0, columns=8, rows=6)
+    lat, lon = network.projection.to_degrees(network.points)
+    assert 44.9 < lat.mean() < 45.1
+    assert 4.9 < lon.mean() < 5.1
