@@ -232,7 +232,7 @@ def _trace_attack(
     apart = cdist(places, places)
     errors = []
     for rows in attacked:
-        belief = np.exp(attack.log_posterior(outputs[rows]))
+        belief = np.exp(attack.log_posteriors([outputs[rows]])[0])
         guess = places[(belief @ apart).argmin(axis=1)]
         errors.append(np.linalg.norm(guess - truth[rows], axis=1))
     return {"markov_error": float(np.concatenate(errors).mean()), "traces_attacked": len(attacked)}
