@@ -125,12 +125,16 @@ def test_each_tier_has_its_own_law() -> None:
 
 
 def test_the_second_tier_is_the_closest_share_of_the_vocabulary() -> None:
-    words = text.vocabulary(
-        ["paris", "london", "table", "lisbon", "chair"],
-        [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.8, 0.3], [0.1, 1.0]],
+    """Ten names around one direction, thirty other words: three seeds find the other seven."""
+    rng = np.random.default_rng(8)
+    centres = np.repeat(
+        [[4.0, 0, 0, 0], [0, 4.0, 0, 0], [0, 0, 4.0, 0], [0, 0, 0, 4.0]], 10, axis=0
     )
-    close = close_to(words, np.array([0]), share=0.5)
-    assert [w for w, c in zip(words.words, close, strict=False) if c] == ["london", "lisbon"]
+    vectors = centres + rng.normal(size=(40, 4)) * 0.3 + 20.0  # and a direction they all share
+    words = text.vocabulary([f"w{i}" for i in range(39)] + ["the"], vectors)
+    close = close_to(words, np.array([0, 1, 2]), share=7 / 37)
+    assert np.flatnonzero(close).tolist() == [3, 4, 5, 6, 7, 8, 9]
+    assert not close_to(words, np.array([30, 31]), share=1.0)[39]  # a stop word stays out
 
 
 def test_document_budgets(tmp_path: Path) -> None:
