@@ -11,6 +11,11 @@ from voile.leakage.posterior import belief_shift, posterior_leakage
 from voile.leakage.sampled_posterior import sample_pairs, sampled_leakage
 
 
+def shift_of(attack, releases):
+    after, before = attack.log_posteriors([releases, np.full(len(releases), -1)])
+    return belief_shift(after, before)
+
+
 def plain_loop(shifts, distances, epsilons):
     """All triples, one at a time."""
     values = []
@@ -81,7 +86,7 @@ def test_independent_secrets_do_not_help_each_other(size, length, epsilon, seed)
     attack = joint_bayes(channel.log_probabilities(), prior / prior.sum())
     for _ in range(5):
         releases = rng.integers(size, size=length)
-        shift = belief_shift(attack.log_posterior(releases), attack.log_prior(length))
+        shift = shift_of(attack, releases)
         found = posterior_leakage(shift, space.distances(), epsilons=[epsilon])
         assert found.supremum <= channel.certificate().epsilon * (1 + 1e-9) + 1e-9
 
@@ -102,7 +107,7 @@ def test_post_processing_never_raises_it(size, seed):
         outputs = law.shape[1]
         every = [np.array([a, b]) for a in range(outputs) for b in range(outputs)]
         used = [r for r in every if np.isfinite(law[:, r]).all()]
-        shifts = [belief_shift(attack.log_posterior(r), attack.log_prior(2)) for r in used]
+        shifts = [shift_of(attack, r) for r in used]
         return posterior_leakage(np.concatenate(shifts), space.distances(), epsilons=[1.0]).supremum
 
     assert worst(merged.log_probabilities()) <= worst(channel.log_probabilities()) * (1 + 1e-9)
@@ -120,7 +125,7 @@ def test_correlation_breaks_the_bound_found_by_search():
         assert channel.certificate().epsilon <= 0.5
         prior = rng.dirichlet(np.full(9, 0.2)).reshape(3, 3) + 1e-4
         attack = joint_bayes(channel.log_probabilities(), prior / prior.sum())
-        shift = belief_shift(attack.log_posterior(np.array([0, 2])), attack.log_prior(2))
+        shift = shift_of(attack, np.array([0, 2]))
         line = voile.metrics.euclidean().pairwise(channel.space.items, channel.space.items)
         exceeded += posterior_leakage(shift, line, epsilons=[0.5]).supremum > 0.5 + 1e-9
         assert len(space) == 3

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from voile.core.arrays import Floats, Indices
+
+HIDDEN = -1
+"""Marks a position whose release the attacker does not see."""
 
 
 @runtime_checkable
 class SequenceAttack(Protocol):
-    """Beliefs about each secret of a sequence, before and after reading all of its releases.
+    """Beliefs about each secret of a sequence after reading all of its releases.
 
-    Candidates and releases are positions; a table of beliefs has a row for each position of the
-    sequence and a column for each candidate, and its rows are log-probabilities.
+    Candidates and releases are positions in their lists. A table of beliefs has a row for each
+    position of the sequence and a column for each candidate; its rows are log-probabilities.
+    Reading a sequence with the sensitive positions `HIDDEN` gives the attacker's prior.
     """
 
-    def log_prior(self, length: int) -> Floats:
-        """Beliefs before reading anything, shape (length, candidates)."""
+    def log_posteriors(self, sequences: Sequence[Indices]) -> list[Floats]:
+        """One table for each sequence, shape (its length, candidates)."""
         ...
 
-    def log_posterior(self, releases: Indices) -> Floats:
-        """Beliefs after reading the whole sequence, shape (len(releases), candidates)."""
-        ...
+
+def hidden(sequence: Indices, positions: Indices | slice) -> Indices:
+    """The sequence with some positions unseen."""
+    copy = np.array(sequence, dtype=np.intp)
+    copy[positions] = HIDDEN
+    return copy

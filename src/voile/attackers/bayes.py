@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp
 
+from voile.attackers.attack import HIDDEN
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
 
@@ -20,21 +22,19 @@ class JointBayes:
     log_law: Floats
     log_joint: Floats
 
-    def log_prior(self, length: int) -> Floats:
-        """The marginals of the joint prior."""
-        require(length == self.log_joint.ndim, "length", str(self.log_joint.ndim), length)
-        return self._marginals(self.log_joint)
+    def log_posteriors(self, sequences: Sequence[Indices]) -> list[Floats]:
+        """The marginals of the joint posterior, for each sequence."""
+        return [self._posterior(sequence) for sequence in sequences]
 
-    def log_posterior(self, releases: Indices) -> Floats:
-        """The marginals of the joint posterior."""
+    def _posterior(self, releases: Indices) -> Floats:
         releases = np.asarray(releases, dtype=np.intp)
         length = self.log_joint.ndim
         require(releases.shape == (length,), "releases", f"{length} positions", releases.shape)
         joint = self.log_joint
-        for position, release in enumerate(releases):
+        for position in np.flatnonzero(releases != HIDDEN):
             shape = [1] * length
             shape[position] = -1
-            joint = joint + self.log_law[:, release].reshape(shape)
+            joint = joint + self.log_law[:, releases[position]].reshape(shape)
         return self._marginals(joint)
 
     def _marginals(self, joint: Floats) -> Floats:
@@ -54,7 +54,8 @@ def joint_bayes(log_law: Floats, joint_prior: Floats) -> JointBayes:
     >>> import numpy as np
     >>> law = np.log([[0.72, 0.28], [0.28, 0.72]])
     >>> attack = joint_bayes(law, np.array([[0.01, 0.49], [0.49, 0.01]]))
-    >>> shift = attack.log_posterior(np.array([0, 1])) - attack.log_prior(2)
+    >>> before, after = attack.log_posteriors([np.array([-1, -1]), np.array([0, 1])])
+    >>> shift = after - before
     >>> round(float(shift[0, 0] - shift[0, 1]), 5)      # mPL paper, section 2.4
     1.84568
     """

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from voile.attackers.attack import HIDDEN
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
 
@@ -87,23 +88,12 @@ class MarkovAttack:
     law: Floats
     prior: MarkovPrior
 
-    def log_prior(self, length: int) -> Floats:
-        """Each position's marginal before any release."""
-        rows = [self.prior.start[None]]
-        for _ in range(length - 1):
-            rows.append(self.prior.forward(rows[-1]))
-        return np.log(np.concatenate(rows))
-
-    def log_posterior(self, releases: Indices) -> Floats:
-        """The exact marginals given all releases; −1 marks a position that was not released."""
-        return self.log_posteriors([releases])[0]
-
     def log_posteriors(self, sequences: Sequence[Indices]) -> list[Floats]:
-        """Many sequences at once, padded to one length."""
+        """The exact marginals of each sequence; all are padded to one length and done at once."""
         lengths = [len(sequence) for sequence in sequences]
         require(min(lengths, default=0) > 0, "sequences", "not empty", "an empty one")
         longest = max(lengths)
-        padded = np.full((len(sequences), longest), -1, dtype=np.intp)
+        padded = np.full((len(sequences), longest), HIDDEN, dtype=np.intp)
         for row, sequence in enumerate(sequences):
             padded[row, : lengths[row]] = sequence
         size = len(self.prior)
@@ -125,7 +115,7 @@ class MarkovAttack:
     def _likelihood(self, releases: Indices) -> Floats:
         """K(y | x) over candidates x, scaled to at most 1; all 1 where nothing was released."""
         table = np.ones((len(releases), len(self.prior)))
-        told = releases >= 0
+        told = releases != HIDDEN
         table[told] = self.law.T[releases[told]]
         return table / table.max(axis=1, keepdims=True)
 
@@ -141,7 +131,7 @@ def markov_attack(log_law: Floats, prior: MarkovPrior) -> MarkovAttack:
     >>> import numpy as np
     >>> chain = fit_markov([[0, 1, 0, 1, 0, 1]], size=2)
     >>> attack = markov_attack(np.log([[0.72, 0.28], [0.28, 0.72]]), chain)
-    >>> np.exp(attack.log_posterior(np.array([0, 1, 0]))).round(3)
+    >>> np.exp(attack.log_posteriors([np.array([0, 1, 0])])[0]).round(3)
     array([[0.874, 0.126],
            [0.088, 0.912],
            [0.87 , 0.13 ]])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from voile.attackers.attack import SequenceAttack
+from voile.attackers.attack import SequenceAttack, hidden
 from voile.audit.finding import Finding
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
@@ -18,6 +18,8 @@ from voile.leakage.bounds import (
     hoeffding_log10_failure,
 )
 from voile.leakage.posterior import PosteriorLeakage, belief_shift, posterior_leakage
+
+BATCH = 32
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,16 @@ def posterior(
     delta: float,
     failure_probability: float = 0.01,
     sensitive: Sequence[Indices] | None = None,
+    log_prior: Floats | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> PosteriorAudit:
     """Whether Pr[leakage > ε] ≤ δ over random pairs of candidates and releases, for an attacker.
 
     mPL paper, Definition 4 (PBmPL). Each sequence is one group and one independent draw; the
     interval on the share is Hoeffding's over groups, its failure probability divided over the
-    epsilons. `sensitive` picks the positions that count (default: all). The verdict is about
-    *this attacker*: a stronger one may do more, so it is never "holds".
+    epsilons. `sensitive` picks the positions that count (default: all); the prior is what the
+    same attacker believes with those positions hidden, unless `log_prior` states one. The verdict
+    is about *this attacker*: a stronger one may do more, so it is never "holds".
 
     >>> import numpy as np
     >>> from voile.attackers.bayes import joint_bayes
@@ -69,14 +73,21 @@ def posterior(
     if sensitive is not None and len(sensitive) != len(sequences):
         raise InvalidInput("sensitive must pick positions for each sequence")
 
+    chosen = [np.arange(len(s)) for s in sequences] if sensitive is None else list(sensitive)
+
     def shifts() -> Iterator[Floats]:
-        for number, sequence in enumerate(sequences):
-            chosen = slice(None) if sensitive is None else sensitive[number]
-            before = attack.log_prior(len(sequence))[chosen]
-            after = attack.log_posterior(sequence)[chosen]
-            progress(number + 1)
-            if len(after):
-                yield belief_shift(after, before)
+        used = [n for n in range(len(sequences)) if len(chosen[n])]
+        for start in range(0, len(used), BATCH):
+            batch = used[start : start + BATCH]
+            after = attack.log_posteriors([sequences[n] for n in batch])
+            if log_prior is None:
+                before = attack.log_posteriors([hidden(sequences[n], chosen[n]) for n in batch])
+                priors = [table[chosen[n]] for n, table in zip(batch, before, strict=True)]
+            else:
+                priors = [log_prior[None]] * len(batch)
+            for n, table, prior in zip(batch, after, priors, strict=True):
+                yield belief_shift(table[chosen[n]], prior)
+            progress(start + len(batch))
 
     leakage = posterior_leakage(shifts(), distances, epsilons=epsilons)
     return verdicts(leakage, delta=delta, failure_probability=failure_probability)
