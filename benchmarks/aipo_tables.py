@@ -92,7 +92,9 @@ def cell_problem(problem: Problem, cells: tuple[int, int], p: float) -> tuple[An
     return space, loss, mass, at
 
 
-def methods(problem: Problem, cells: tuple[int, int], epsilon: float, p: float) -> dict[str, Any]:
+def methods(
+    problem: Problem, cells: tuple[int, int], epsilon: float, p: float, bound_size: int
+) -> dict[str, Any]:
     """Each method as a function that returns (law or None, loss, certified supremum)."""
 
     def formula(gamma: float) -> tuple[Law, float, float]:
@@ -148,7 +150,11 @@ def methods(problem: Problem, cells: tuple[int, int], epsilon: float, p: float) 
             paper_bound(problem, epsilon=epsilon, cells=cells, p=p).value,
             0,
         ),
-        "bound, ours": lambda: (None, partition_bound(problem, epsilon=epsilon, p=p).value, 0),
+        "bound, ours": lambda: (
+            None,
+            partition_bound(problem, epsilon=epsilon, p=p, size=bound_size).value,
+            0,
+        ),
     }
 
 
@@ -158,7 +164,9 @@ def run(args: argparse.Namespace) -> None:
     for seed in args.seed:
         problem = city_problem(args.city, seed, args.data)
         for epsilon in args.epsilon:
-            for name, work in methods(problem, SHAPES[args.city], epsilon, args.p).items():
+            for name, work in methods(
+                problem, SHAPES[args.city], epsilon, args.p, args.bound_size
+            ).items():
                 row = {
                     "city": args.city,
                     "p": args.p,
@@ -306,6 +314,7 @@ if __name__ == "__main__":
     one.add_argument("--epsilon", type=float, nargs="+", default=EPSILONS)
     one.add_argument("--seed", type=int, nargs="+", default=(0,))
     one.add_argument("--methods", nargs="*", default=())
+    one.add_argument("--bound-size", type=int, default=100)
     commands.add_parser("tables")
     chosen_args = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
