@@ -46,9 +46,9 @@ def highs(epsilon: float, limit: float) -> list[str]:
     budget = epsilon / math.sqrt(2)
     cones = axis_cones(*grid.rows(), grid.size, budgets=(budget, budget))
     solve_blocks(costs[:8], cones, iterations=2)  # compile
-    begun = time.perf_counter()
+    begun = time.process_time()
     ours = solve_blocks(costs, cones, tolerance=1e-6)
-    mine = time.perf_counter() - begun
+    mine = time.process_time() - begun
     m, _, width = cones.matrix.shape
     rows = np.repeat(np.arange(m), width)
     one = coo_array(
@@ -56,7 +56,7 @@ def highs(epsilon: float, limit: float) -> list[str]:
     ).tocsr()
     one = one[np.unique(one.toarray(), axis=0, return_index=True)[1]]  # no row twice for HiGHS
     outputs = len(costs)
-    begun = time.perf_counter()
+    begun = time.process_time()
     answer = linprog(
         costs.ravel(),
         A_ub=-block_diag([one] * outputs, format="csr"),
@@ -67,14 +67,14 @@ def highs(epsilon: float, limit: float) -> list[str]:
         method="highs-ipm",
         options={"time_limit": limit},
     )
-    theirs = time.perf_counter() - begun
+    theirs = time.process_time() - begun
     solved = answer.status == 0
-    value = f"{answer.fun:.6f}" if solved else f"no answer in {limit:.0f} s"
+    value = f"{answer.fun:.6f}" if solved else "stopped without an answer"
     ratio = f"{theirs / mine:.0f}×" if solved else f"more than {theirs / mine:.0f}×"
     return [
-        f"| (d), 12×16, ε = {epsilon:g}, {costs.size:,} variables | block solver | {mine:.1f} | "
+        f"| (d), 12×16, ε = {epsilon:g}, {costs.size:,} variables | block solver | {mine:.1f} CPU | "
         f"{ours.loss:.6f}, gap {ours.gap:.0e} |",
-        f"| the same | HiGHS interior point | {theirs:.1f} | {value}; {ratio} |",
+        f"| the same | HiGHS interior point | {theirs:.1f} CPU | {value}; {ratio} |",
     ]
 
 
@@ -98,12 +98,12 @@ def qif_side_by_side(side: int) -> list[str]:
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(np.asarray(table))
         gaps = np.abs(logs[:, None, :] - logs[None, :, :])
-    gaps = np.nan_to_num(gaps.max(axis=2), nan=0.0, posinf=np.inf)
+    gaps = np.where(np.isnan(gaps), 0.0, gaps).max(axis=2)  # two zeros agree
     true = float((gaps[loss > 0] / loss[loss > 0]).max())
     return [
         f"| optimal channel, {side}×{side}, ε = 1 | least_loss | {mine:.1f} | "
         f"{ours.expected_loss(loss):.4f}, true ε {ours.certificate().epsilon:.7f} |",
-        f"| the same | libqif min_loss_given_d | {theirs:.1f} | {value:.4f}, true ε {true:.6g}; "
+        f"| the same | libqif min_loss_given_d | {theirs:.1f} | {value:.4f}, true ε {true:.9g}; "
         f"{theirs / mine:.0f}× |",
     ]
 

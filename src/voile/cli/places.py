@@ -62,6 +62,9 @@ def design(
     resolution: Annotated[float, typer.Option(help="Metres; part of the guarantee.")] = 1.0,
     seed: Annotated[int, typer.Option(help="For sampled tasks and the made-up city.")] = 0,
     bound: Annotated[bool, typer.Option(help="Compute the lower bound and the gap.")] = True,
+    bound_size: Annotated[
+        int, typer.Option(help="Places in a part of the bound: more is tighter and slower.")
+    ] = 100,
     against_aipo: Annotated[bool, typer.Option(help="Also solve AIPO, to compare.")] = True,
     compare: Annotated[
         bool, typer.Option("--compare", help="Run all methods and print a table; saves nothing.")
@@ -100,6 +103,7 @@ def design(
                 p=p,
                 resolution=resolution / 1000,
                 bound=bound,
+                bound_size=bound_size,
                 against_aipo=against_aipo,
                 note=note,
             )

@@ -26,23 +26,25 @@ def assemble(
     outputs = w.shape[0]
     m, depth, width = matrix.shape
     band = bands.shape[2] - 1
+    turned = np.empty(width)
     for y in range(outputs):
         bands[y, :, :] = 0.0
         for k in range(m):
             weight = 1.0 / (eta[y, k] * eta[y, k])
             for i in range(width):
-                left = w[y, k, 0] * matrix[k, 0, i]
+                total = w[y, k, 0] * matrix[k, 0, i]
                 for a in range(1, depth):
-                    left -= w[y, k, a] * matrix[k, a, i]
+                    total -= w[y, k, a] * matrix[k, a, i]
+                turned[i] = total
+            for i in range(width):
                 at = index[k, i]
+                twice = 2 * turned[i]
                 for j in range(width):
                     other = index[k, j]
-                    if other > at:
-                        continue
-                    right = w[y, k, 0] * matrix[k, 0, j]
-                    for a in range(1, depth):
-                        right -= w[y, k, a] * matrix[k, a, j]
-                    bands[y, at, band - at + other] += weight * (2 * left * right - signed[k, i, j])
+                    if other <= at:
+                        bands[y, at, band - at + other] += weight * (
+                            twice * turned[j] - signed[k, i, j]
+                        )
 
 
 @compiled_loosely

@@ -93,13 +93,15 @@ def best(
 def fine_cells(
     problem: Problem, *, epsilon: float, cells: Sequence[int], outputs: int
 ) -> tuple[int, ...]:
-    """Cells about 0.4/ε wide, not coarser than 1.2 × those asked for, as far as time allows.
+    """Cells about 0.4/ε wide, 1.2 to 3 times as many along an axis as asked for, if time allows.
 
     An iteration costs outputs·n²·b multiplications; the grid is capped so that this stays near
     5·10⁹ (half a second or so).
     """
     widths = [high - low for low, high in zip(problem.low, problem.high, strict=True)]
-    wanted = [max(1.2 * c, w * epsilon / 0.4) for c, w in zip(cells, widths, strict=True)]
+    wanted = [
+        min(3 * c, max(1.2 * c, w * epsilon / 0.4)) for c, w in zip(cells, widths, strict=True)
+    ]
     scale = 1.0
     while scale > 0.1:
         trial = [max(2, round(scale * c)) for c in wanted]

@@ -79,6 +79,7 @@ def partition_bound(
     import time
 
     require_epsilon(epsilon)
+    require(size >= 2, "size", ">= 2", size)
     begun = time.monotonic()
     parts = max(1, round(len(problem.places) / size))
     order = np.argsort(_curve(problem.places, problem.low, problem.high), kind="stable")

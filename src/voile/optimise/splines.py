@@ -85,7 +85,7 @@ class SplineGrid:
         return tuple(found)
 
     def cube(self, coefficients: Floats) -> Floats:
-        """Coefficients (…, size) as an array (…, *shape), axis by axis."""
+        """Coefficients in the last axis, unfolded to one axis for each of the box's."""
         order = sorted(range(self.dimensions), key=lambda a: -self.strides[a])
         lead = coefficients.ndim - 1
         stacked = coefficients.reshape(*coefficients.shape[:-1], *(self.shape[a] for a in order))

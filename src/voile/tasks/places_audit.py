@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -231,11 +231,24 @@ def _trace_attack(
     attack = markov_attack(np.log(design.mechanism.probabilities(places) + 1e-300), chain)
     apart = cdist(places, places)
     errors = []
-    for rows in attacked:
-        belief = np.exp(attack.log_posteriors([outputs[rows]])[0])
-        guess = places[(belief @ apart).argmin(axis=1)]
-        errors.append(np.linalg.norm(guess - truth[rows], axis=1))
+    for some in _batches(sorted(attacked, key=len)):
+        beliefs = attack.log_posteriors([outputs[rows] for rows in some])
+        for rows, belief in zip(some, beliefs, strict=True):
+            guess = places[(np.exp(belief) @ apart).argmin(axis=1)]
+            errors.append(np.linalg.norm(guess - truth[rows], axis=1))
     return {"markov_error": float(np.concatenate(errors).mean()), "traces_attacked": len(attacked)}
+
+
+def _batches(traces: Sequence[Indices], *, steps: int = 20_000) -> Iterator[list[Indices]]:
+    """Traces of similar length together, at most so many padded steps at once."""
+    batch: list[Indices] = []
+    for trace in traces:
+        if batch and (len(batch) + 1) * len(trace) > steps:
+            yield batch
+            batch = []
+        batch.append(trace)
+    if batch:
+        yield batch
 
 
 def _groups(path: str | Path, column: str) -> list[Indices]:

@@ -109,6 +109,7 @@ def design_places(
     p: float = 2.0,
     resolution: float = 0.001,
     bound: bool = True,
+    bound_size: int = 100,
     against_aipo: bool = True,
     note: Note = lambda text: None,
 ) -> PlacesDesign:
@@ -147,7 +148,7 @@ def design_places(
     }
     if bound:
         note("lower bound: no private mechanism goes below it")
-        found = partition_bound(problem, epsilon=epsilon, p=p)
+        found = partition_bound(problem, epsilon=epsilon, p=p, size=bound_size)
         facts |= {
             "lower_bound": found.value,
             "gap": found.gap(loss),

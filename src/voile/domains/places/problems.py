@@ -52,8 +52,8 @@ def straight_problem(
 ) -> Problem:
     """No roads at hand: straight-line loss on a box, one output a cell, at its centre.
 
-    Places are `per_cell`² even points a cell; the prior is uniform, or the counts of public
-    points in each of those little squares.
+    Places are `per_cell` × `per_cell` even points a cell; the prior is uniform, or the counts of
+    public points in each of those little squares.
     """
     columns, rows = _two(cells)
     base, size = np.asarray(low, dtype=float), np.asarray(high, dtype=float) - np.asarray(low)
