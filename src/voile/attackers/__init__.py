@@ -1,0 +1,1 @@
+"""Attackers: what somebody who reads the releases concludes."""
