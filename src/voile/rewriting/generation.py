@@ -54,7 +54,7 @@ def generate(
     and cutting there: post-processing. So a text costs at most its length cap times ε.
     """
     written: list[list[int]] = [[] for _ in prompts]
-    state = _State(language, prompts)
+    state = Reading(language, prompts)
     live = np.ones(len(prompts), dtype=bool)
     for step in range(max(lengths, default=0)):
         live &= np.array([step < length for length in lengths])
@@ -78,7 +78,7 @@ def log_likelihood(
 ) -> Floats:
     """The log-probability of drawing exactly these tokens after each prompt."""
     total = np.zeros(len(prompts))
-    state = _State(language, prompts)
+    state = Reading(language, prompts)
     for step in range(max(map(len, written), default=0)):
         live = np.array([step < len(tokens) for tokens in written])
         law = sampler.log_law(state.logits()[live])
@@ -88,7 +88,7 @@ def log_likelihood(
     return total
 
 
-class _State:
+class Reading:
     """A batch in flight: the model's cache, and what it reads next."""
 
     def __init__(self, language: LanguageModel, prompts: Sequence[list[int]]) -> None:

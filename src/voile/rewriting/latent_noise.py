@@ -67,7 +67,7 @@ def clip_norm(vectors: Any, *, clip: float) -> Floats:
     """z·min(1, C/‖z‖₂): no row is longer than C, up to the last bit of a double.
 
     >>> import numpy as np
-    >>> clip_norm(np.array([[3.0, 4.0], [0.3, 0.4]]), clip=1.0).tolist()
+    >>> clip_norm(np.array([[3.0, 4.0], [0.3, 0.4]]), clip=1.0).round(9).tolist()
     [[0.6, 0.8], [0.3, 0.4]]
     """
     require(clip > 0, "clip", "> 0", clip)

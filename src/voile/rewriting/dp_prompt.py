@@ -1,0 +1,52 @@
+"""DP-Prompt: ask a language model for a paraphrase, and draw it at a private temperature."""
+
+from __future__ import annotations
+
+from voile.rewriting.generation import LanguageModel
+from voile.rewriting.prompted import PromptedRewriter, check_length
+from voile.rewriting.rewriter import Fidelity, check_fidelity
+from voile.rewriting.token_sampler import TokenSampler
+
+FLAN_T5_BOUNDS = (-19.22705113016047, 7.48324937989716)
+"""Logit bounds that the published implementation uses with google/flan-t5-base."""
+
+
+def dp_prompt(
+    language: LanguageModel,
+    *,
+    epsilon: float,
+    bounds: tuple[float, float] = FLAN_T5_BOUNDS,
+    max_new_tokens: int = 32,
+    fidelity: Fidelity = "sound",
+    batch: int = 16,
+) -> PromptedRewriter:
+    """Continue "Document : … Paraphrase of the document :", each token under ε.
+
+    Utpala et al. (Findings of EMNLP 2023): logits clipped to [b1, b2] and divided by
+    T = 2(b2 − b1)/ε. Each token is ε-private between any two texts whatever came before it, so a
+    text of at most n tokens is nε-private. Here n is fixed, and ending is a token like any
+    other. `as_released` writes as many tokens as the prompt has, which shows the text's length.
+    Costs one pass of the model for each token.
+    """
+    check_fidelity(fidelity)
+    check_length(max_new_tokens)
+    sound = fidelity == "sound"
+    return PromptedRewriter(
+        language=language,
+        sampler=TokenSampler(epsilon, *bounds),
+        prompt=prompt,
+        clean=str.strip,
+        most=max_new_tokens if sound else None,
+        fidelity=fidelity,
+        outside=() if sound else ("the length of the text",),
+        batch=batch,
+    )
+
+
+def prompt(text: str) -> str:
+    r"""The question put to the model.
+
+    >>> prompt("to boston")
+    'Document : to boston\nParaphrase of the document :'
+    """
+    return f"Document : {text}\nParaphrase of the document :"
