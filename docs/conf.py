@@ -1,5 +1,8 @@
 """How the site is built: sphinx-build -W docs docs/_build."""
 
+import pkgutil
+from pathlib import Path
+
 import voile
 
 project = "voile"
@@ -17,6 +20,42 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 default_role = "code"
 nitpicky = False
 suppress_warnings = ["myst.header"]
+
+
+ROOMS = {
+    "core": "The ideas everything else is built from",
+    "metrics": "Distances between secrets",
+    "mechanisms": "Mechanisms",
+    "optimise": "Mechanisms that are solved for",
+    "rewriting": "Neural text rewriters",
+    "leakage": "What an attacker learns",
+    "attackers": "Attackers",
+    "audit": "Audits",
+    "adapt": "Adapting",
+    "domains": "Text, places and labels",
+    "jobs": "Releasing whole files",
+    "report": "Reports",
+    "tasks": "Use cases",
+}
+
+
+def write_api_pages():
+    """One page a room, listing every public module of it."""
+    folder = Path(__file__).parent / "reference" / "api"
+    folder.mkdir(exist_ok=True)
+    source = Path(voile.__file__).parent
+    for room, title in ROOMS.items():
+        found = pkgutil.walk_packages([str(source / room)], prefix=f"voile.{room}.")
+        names = [module.name for module in found if not module.ispkg and "._" not in module.name]
+        lines = [f"# voile.{room}: {title.lower()}", "", "```{eval-rst}"]
+        lines += [f".. automodule:: {name}" for name in sorted(names)]
+        page = folder / f"{room}.md"
+        text = "\n".join([*lines, "```", ""])
+        if names and (not page.exists() or page.read_text(encoding="utf-8") != text):
+            page.write_text(text, encoding="utf-8")
+
+
+write_api_pages()
 
 
 def as_prose(app, what, name, obj, options, lines):

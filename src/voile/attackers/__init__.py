@@ -1,1 +1,1 @@
-"""Attackers: what somebody who reads the releases concludes."""
+"""Attackers: what somebody believes after reading the releases."""

@@ -1,0 +1,141 @@
+"""Three readers of release sequences, and two ways to turn what they read into beliefs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+Body = Callable[[int], nn.Module]
+"""From a width to a network that maps (batch, length, width) and a padding mask to the same."""
+
+
+class _Recurrent(nn.Module):
+    """A recurrent network in both directions: the attacker has the whole sequence."""
+
+    def __init__(self, cell: type[nn.RNN] | type[nn.LSTM], width: int) -> None:
+        super().__init__()
+        self.cell = cell(width, width // 2, batch_first=True, bidirectional=True)
+
+    def forward(self, states: Tensor, padding: Tensor) -> Tensor:
+        """Read every sequence; what lies beyond its end is not read."""
+        lengths = (~padding).sum(dim=1).cpu()
+        packed = nn.utils.rnn.pack_padded_sequence(
+            states, lengths, batch_first=True, enforce_sorted=False
+        )
+        read, _ = self.cell(packed)
+        out, _ = nn.utils.rnn.pad_packed_sequence(
+            read, batch_first=True, total_length=states.shape[1]
+        )
+        return out
+
+
+class _Transformer(nn.Module):
+    """Self-attention over the sequence, with sinusoidal positions."""
+
+    def __init__(self, width: int, *, layers: int, heads: int) -> None:
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(
+            width, heads, dim_feedforward=2 * width, dropout=0.1, batch_first=True, norm_first=True
+        )
+        self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+        self.width = width
+
+    def forward(self, states: Tensor, padding: Tensor) -> Tensor:
+        """Every position reads every other one."""
+        place = torch.arange(states.shape[1], dtype=states.dtype)[:, None]
+        rate = torch.exp(torch.arange(0, self.width, 2) * (-math.log(10_000.0) / self.width))
+        waves = torch.stack([torch.sin(place * rate), torch.cos(place * rate)], dim=2).flatten(1)
+        read: Tensor = self.encoder(states + waves, src_key_padding_mask=padding)
+        return read
+
+
+def rnn(width: int) -> nn.Module:
+    """An Elman network in both directions."""
+    return _Recurrent(nn.RNN, width)
+
+
+def lstm(width: int) -> nn.Module:
+    """A long short-term memory in both directions."""
+    return _Recurrent(nn.LSTM, width)
+
+
+def transformer(width: int) -> nn.Module:
+    """Two layers of self-attention with four heads."""
+    return _Transformer(width, layers=2, heads=4)
+
+
+class Reader(nn.Module):
+    """Vectors of releases in, a vector a position out; being hidden has a vector of its own."""
+
+    def __init__(self, releases: Tensor, *, width: int, out: int, body: Body) -> None:
+        super().__init__()
+        self.register_buffer("releases", releases)
+        self.unseen = nn.Parameter(torch.zeros(width))
+        self.enter = nn.Linear(releases.shape[1], width)
+        self.body = body(width)
+        self.leave = nn.Linear(width, out)
+        self.skip = nn.Linear(width, out)
+
+    def forward(self, sequence: Tensor, padding: Tensor) -> Tensor:
+        """`sequence` holds positions of releases, −1 where hidden or beyond the end."""
+        seen = (sequence >= 0)[..., None]
+        vectors = self.get_buffer("releases")[sequence.clamp(min=0)]
+        states = torch.where(seen, self.enter(vectors), self.unseen)
+        read: Tensor = self.leave(self.body(states, padding)) + self.skip(states)
+        return read
+
+
+class EmbeddingHead(nn.Module):
+    """The paper's: estimate the secret's vector, believe in what lies near the estimate.
+
+    Scores are −‖x̂ − x_i‖² / τ_base, τ_base the mean squared distance between candidates; the
+    training loss is the mean squared error of x̂ (mPL paper, section 2.4).
+    """
+
+    def __init__(self, candidates: Tensor) -> None:
+        super().__init__()
+        self.register_buffer("candidates", candidates)
+        spread = 2 * candidates.var(dim=0, unbiased=False).sum()
+        self.base = float(spread) or 1.0
+        self.width = candidates.shape[1]
+
+    def scores(self, states: Tensor, releases: Tensor) -> Tensor:
+        """Unnormalised log-beliefs over the candidates."""
+        return -(torch.cdist(states, self.get_buffer("candidates")) ** 2) / self.base
+
+    def loss(self, states: Tensor, releases: Tensor, truth: Tensor) -> Tensor:
+        """Mean squared error of the estimated vector."""
+        target: Tensor = self.get_buffer("candidates")[truth]
+        return ((states - target) ** 2).sum(dim=1).mean()
+
+
+class CandidateHead(nn.Module):
+    """Cross-entropy over candidates: what Proposition 5 of the mPL paper assumes.
+
+    Scores are the read vector times each candidate's (learned) vector. An attacker who knows the
+    mechanism also adds ln K(y|x) of the release seen at that position: the network then only has
+    to learn the context.
+    """
+
+    def __init__(self, candidates: Tensor, *, log_law: Tensor | None = None) -> None:
+        super().__init__()
+        self.vectors = nn.Parameter(candidates / candidates.norm(dim=1, keepdim=True).mean())
+        self.bias = nn.Parameter(torch.zeros(len(candidates)))
+        self.register_buffer("log_law", log_law)
+        self.width = candidates.shape[1]
+
+    def scores(self, states: Tensor, releases: Tensor) -> Tensor:
+        """Unnormalised log-beliefs over the candidates."""
+        context = states @ self.vectors.T + self.bias
+        law = self.get_buffer("log_law")
+        if law is None:
+            return context
+        seen = (releases >= 0)[:, None]
+        return context + torch.where(seen, law.T[releases.clamp(min=0)], 0.0)
+
+    def loss(self, states: Tensor, releases: Tensor, truth: Tensor) -> Tensor:
+        """Cross-entropy of the true candidate."""
+        return nn.functional.cross_entropy(self.scores(states, releases), truth)

@@ -1,0 +1,149 @@
+"""Probabilistically bounded posterior leakage: how often an attacker's odds move too far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from voile.attackers.attack import SequenceAttack, hidden
+from voile.audit.finding import Finding
+from voile.core.arrays import Floats, Indices
+from voile.errors import InvalidInput, require
+from voile.leakage.bounds import (
+    chernoff_interval,
+    clopper_pearson,
+    groups_needed,
+    hoeffding_log10_failure,
+)
+from voile.leakage.posterior import PosteriorLeakage, belief_shift, posterior_leakage
+
+BATCH = 32
+
+
+@dataclass(frozen=True)
+class PosteriorAudit:
+    """One finding for each epsilon, and the leakage they rest on.
+
+    `hoeffding_log10` and `triple_bounds` count triples as if they were independent, as the paper
+    does; the findings themselves rest on groups, which are.
+    """
+
+    findings: tuple[Finding, ...]
+    leakage: PosteriorLeakage
+    hoeffding_log10: tuple[float, ...]
+    triple_bounds: tuple[tuple[float, float], ...]
+    groups: int
+    groups_to_certify: tuple[int | None, ...]
+
+
+def posterior(
+    attack: SequenceAttack,
+    sequences: Sequence[Indices],
+    distances: Floats,
+    *,
+    epsilons: Sequence[float],
+    delta: float,
+    failure_probability: float = 0.01,
+    sensitive: Sequence[Indices] | None = None,
+    log_prior: Floats | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> PosteriorAudit:
+    """Whether Pr[leakage > ε] ≤ δ over random pairs of candidates and releases, for an attacker.
+
+    mPL paper, Definition 4 (PBmPL). Each sequence is one group and one independent draw; the
+    interval on the share is Hoeffding's over groups, its failure probability divided over the
+    epsilons. `sensitive` picks the positions that count (default: all); the prior is what the
+    same attacker believes with those positions hidden, unless `log_prior` states one. The verdict
+    is about *this attacker*: a stronger one may do more, so it is never "holds".
+
+    >>> import numpy as np
+    >>> from voile.attackers.bayes import joint_bayes
+    >>> attack = joint_bayes(
+    ...     np.log([[0.72, 0.28], [0.28, 0.72]]), np.array([[0.01, 0.49], [0.49, 0.01]])
+    ... )
+    >>> seen = [np.array([0, 1])] * 30
+    >>> audit = posterior(attack, seen, 1 - np.eye(2), epsilons=[1.0], delta=0.1)
+    >>> audit.findings[0].verdict, round(audit.leakage.supremum, 5)
+    (<Verdict.VIOLATED: 'violated'>, 1.84568)
+    """
+    require(0 < delta < 1, "delta", "in (0, 1)", delta)
+    require(len(sequences) > 0, "sequences", "at least one", "none")
+    if sensitive is not None and len(sensitive) != len(sequences):
+        raise InvalidInput("sensitive must pick positions for each sequence")
+
+    chosen = [np.arange(len(s)) for s in sequences] if sensitive is None else list(sensitive)
+
+    def shifts() -> Iterator[Floats]:
+        used = [n for n in range(len(sequences)) if len(chosen[n])]
+        for start in range(0, len(used), BATCH):
+            batch = used[start : start + BATCH]
+            after = attack.log_posteriors([sequences[n] for n in batch])
+            if log_prior is None:
+                before = attack.log_posteriors([hidden(sequences[n], chosen[n]) for n in batch])
+                priors = [table[chosen[n]] for n, table in zip(batch, before, strict=True)]
+            else:
+                priors = [log_prior[None]] * len(batch)
+            for n, table, prior in zip(batch, after, priors, strict=True):
+                yield belief_shift(table[chosen[n]], prior)
+            progress(start + len(batch))
+
+    leakage = posterior_leakage(shifts(), distances, epsilons=epsilons)
+    return verdicts(leakage, delta=delta, failure_probability=failure_probability)
+
+
+def verdicts(
+    leakage: PosteriorLeakage, *, delta: float, failure_probability: float = 0.01
+) -> PosteriorAudit:
+    """The findings that a measured leakage supports at a tolerance delta."""
+    groups = len(leakage.shares)
+    share_of_failure = failure_probability / len(leakage.epsilons)
+    findings, logs, triples, needed = [], [], [], []
+    for k, epsilon in enumerate(leakage.epsilons):
+        mean = float(leakage.shares[:, k].mean())
+        lower, upper = chernoff_interval(
+            mean=mean, clusters=groups, failure_probability=share_of_failure
+        )
+        overall = leakage.violation_shares[k]
+        findings.append(
+            Finding(
+                question=f"Share of (pair, release) triples with leakage over {epsilon:g}:",
+                claim=delta,
+                lower=lower,
+                upper=upper,
+                failure_probability=share_of_failure,
+                samples=groups,
+                unit="triple",
+                detail=f"observed {overall:.4g} over {leakage.triples:,} triples "
+                f"from {leakage.releases:,} releases in {groups:,} groups",
+            )
+        )
+        logs.append(hoeffding_log10_failure(samples=leakage.triples, delta=delta, share=overall))
+        triples.append(
+            clopper_pearson(
+                successes=leakage.violations[k],
+                samples=leakage.triples,
+                failure_probability=share_of_failure,
+            )
+        )
+        enough = mean < delta
+        needed.append(
+            groups_needed(delta=delta, share=mean, failure_probability=share_of_failure)
+            if enough
+            else None
+        )
+    return PosteriorAudit(
+        tuple(findings), leakage, tuple(logs), tuple(triples), groups, tuple(needed)
+    )
+
+
+def supremum(leakage: PosteriorLeakage, *, claim: float, unit: str = "unit") -> Finding:
+    """The largest leakage seen, against a claim: violated if it is above, open otherwise."""
+    return Finding(
+        question="Largest posterior leakage seen:",
+        claim=claim,
+        lower=float(np.nextafter(leakage.supremum * (1 - 1e-12), 0)),
+        samples=leakage.releases,
+        unit=unit,
+    )

@@ -1,0 +1,254 @@
+"""Text on the command line: protect a file, measure what is left of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from voile.cli.text_show import progress_bar, show_facts, show_preview
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Release text word by word, and measure utility and leakage.",
+    rich_markup_mode="markdown",
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
+
+
+@app.command()
+def protect(
+    file: Annotated[Path, typer.Argument(help="CSV, JSONL, Parquet or text; .gz allowed.")],
+    column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
+    epsilon: Annotated[float | None, typer.Option(help="Privacy parameter for each word.")] = None,
+    keep: Annotated[
+        float | None, typer.Option(help="Choose epsilon so that this share of words is kept.")
+    ] = None,
+    document_epsilon: Annotated[
+        float | None, typer.Option(help="A budget for each document instead of each word.")
+    ] = None,
+    longest: Annotated[
+        int | None, typer.Option(help="Drop what follows this many words of a document.")
+    ] = None,
+    public_length: Annotated[
+        bool, typer.Option("--public-length", help="Split the budget over each actual length.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Output; default FILE.protected.…")] = None,
+    mechanism: Annotated[
+        str,
+        typer.Option(
+            help="tem, exponential, santext, santext+, custext, madlib, mahalanobis or vickrey."
+        ),
+    ] = "tem",
+    vocabulary: Annotated[
+        str, typer.Option(help="glove, minilm, a file of vectors, or private-corpus.")
+    ] = "glove",
+    top: Annotated[int, typer.Option(help="Use this many most frequent words.")] = 50_000,
+    metric: Annotated[str, typer.Option(help="euclidean or angular.")] = "euclidean",
+    unknown: Annotated[
+        str, typer.Option(help="Words outside the vocabulary: perturb, drop, fail or keep.")
+    ] = "perturb",
+    keep_stopwords: Annotated[
+        bool, typer.Option("--keep-stopwords", help="Leave stop words in clear.")
+    ] = False,
+    identifiers: Annotated[
+        bool, typer.Option(help="Replace e-mails, phones, cards, … by placeholders.")
+    ] = True,
+    tiers: Annotated[
+        str | None, typer.Option(help="pii or pii,poii: give names a strength of their own.")
+    ] = None,
+    alpha: Annotated[
+        str, typer.Option(help="Strengths of pii, poii and the rest, times epsilon; or 'keep'.")
+    ] = "0.3,0.6,1",
+    pipeline: Annotated[
+        str | None, typer.Option(help="A spaCy pipeline that finds names; default: small English.")
+    ] = None,
+    document_column: Annotated[
+        bool, typer.Option("--document-column", help="Add each document's total epsilon.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(help="Processes; 0 takes all cores.")] = 1,
+    on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
+    batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 2000,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(help="Repeatable draws, for experiments: not for release.")
+    ] = None,
+    preview: Annotated[int, typer.Option(help="Show this many rows before and after.")] = 0,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything and write nothing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Replace every word of a text column by a draw, and say what was guaranteed.
+
+    Example: `voile text protect reviews.csv --column text --epsilon 3 --jobs 2`
+
+    Interrupted? Repeat the same command: it continues and never draws twice for a row.
+    """
+    import os
+
+    from voile.domains.text.tiers import DEFAULT_PIPELINE
+    from voile.errors import InvalidInput
+    from voile.jobs import OnError
+    from voile.tasks import text_protect
+    from voile.tasks.text_recipe import TextRecipe
+
+    given = [epsilon is not None, keep is not None, document_epsilon is not None]
+    if sum(given) != 1:
+        raise InvalidInput("give one of --epsilon, --keep and --document-epsilon")
+    recipe = TextRecipe(
+        source=str(file),
+        column=column,
+        epsilon=1.0 if epsilon is None else epsilon,
+        mechanism=mechanism,
+        vocabulary=vocabulary,
+        top=top,
+        metric=metric,
+        unknown=_one_of(unknown, ("perturb", "drop", "fail", "keep"), "--unknown"),
+        keep_stopwords=keep_stopwords,
+        identifiers=identifiers,
+        alphas=_alphas(tiers, alpha),
+        pipeline=pipeline or DEFAULT_PIPELINE,
+        longest=longest,
+        document_epsilon=document_epsilon,
+        public_length=public_length,
+        seed=seed,
+    )
+    recipe, _ = text_protect.checked(recipe)
+    if keep is not None:
+        from dataclasses import replace
+
+        recipe = replace(recipe, epsilon=text_protect.epsilon_keeping(recipe, keep))
+    policy = OnError(_one_of(on_error, ("fail", "skip", "mask"), "--on-error"))
+    if preview:
+        show_preview(recipe, preview)
+    if dry_run:
+        from voile.tasks.text_recipe import build_protector
+
+        facts = text_protect.describe(recipe, build_protector(recipe))
+        show_facts(facts, as_json, "Nothing was written.")
+        return
+    with progress_bar(quiet=as_json) as progress:
+        facts = text_protect.protect_file(
+            recipe,
+            out=out or _default_output(file),
+            jobs=jobs or os.cpu_count() or 1,
+            document_column=document_column,
+            on_error=policy,
+            batch_rows=batch_rows,
+            overwrite=overwrite,
+            progress=progress,
+        )
+    show_facts(facts, as_json, "")
+
+
+def _one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
+    from voile.errors import require
+
+    require(value in allowed, name, " or ".join(allowed), value)
+    return value
+
+
+def _alphas(tiers: str | None, alpha: str) -> tuple[float | None, ...]:
+    """Strengths of pii, poii and the rest; poii follows the rest if it is not asked for."""
+    from voile.errors import InvalidInput, require
+
+    if tiers is None:
+        return ()
+    _one_of(tiers, ("pii", "pii,poii"), "--tiers")
+    try:
+        values = [None if a.strip() == "keep" else float(a) for a in alpha.split(",")]
+    except ValueError:
+        raise InvalidInput(f"--alpha must be numbers or 'keep', got {alpha!r}") from None
+    require(all(v is None or v > 0 for v in values), "--alpha", "> 0", alpha)
+    if len(values) == 2 and tiers == "pii,poii":
+        values.append(1.0)
+    if tiers == "pii":
+        values = [values[0], values[-1] if len(values) > 1 else 1.0]
+        values.insert(1, values[-1])
+    require(len(values) == 3, "--alpha", "one number for each tier and the rest", alpha)
+    return tuple(values)
+
+
+def _default_output(file: Path) -> Path:
+    stem, dot, endings = file.name.partition(".")
+    return file.with_name(f"{stem}.protected{dot}{endings}")
+
+
+@app.command()
+def utility(
+    original: Annotated[Path, typer.Argument(help="The file before its release.")],
+    released: Annotated[Path, typer.Argument(help="The file that was released.")],
+    column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
+    label: Annotated[
+        str | None, typer.Option(help="A column to predict: how well does the release train?")
+    ] = None,
+    encoder: Annotated[bool, typer.Option(help="Compare meanings with a sentence encoder.")] = True,
+    sample: Annotated[int, typer.Option(help="Rows to compare by meaning.")] = 500,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what a release is still good for.
+
+    Example: `voile text utility reviews.csv reviews.protected.csv --label label`
+    """
+    from dataclasses import asdict
+
+    from voile.tasks.text_utility import text_utility
+
+    found = text_utility(
+        original, released, column=column, label=label, encoder=encoder, sample=sample
+    )
+    if as_json:
+        typer.echo(json.dumps(asdict(found), indent=2))
+        return
+    lines = [f"Words gone: {100 * found.words_gone:.1f} % ({found.rows:,} rows)."]
+    if found.similarity is not None:
+        lines.append(
+            f"Similarity of meaning: {found.similarity} over {found.similarity_rows} rows."
+        )
+    if found.accuracy is not None:
+        lines.append(
+            f"Trained on the release, tested on {found.test_rows:,} other originals: accuracy "
+            f"{found.accuracy}."
+        )
+        lines.append(f"Trained on the originals: {found.baseline}.")
+    typer.echo("\n".join(lines))
+
+
+@app.command()
+def membership(
+    original: Annotated[Path, typer.Argument(help="The file before its release.")],
+    released: Annotated[Path, typer.Argument(help="The file that was released.")],
+    label: Annotated[str, typer.Option(help="The column that the attacked model predicts.")],
+    column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
+    claim: Annotated[
+        float, typer.Option(help="The epsilon claimed for one record; infinity if none.")
+    ] = float("inf"),
+    seed: Annotated[int, typer.Option(help="Split and training.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Attack a model trained on the release: find out which records it was trained on.
+
+    Example: `voile text membership reviews.csv reviews.protected.csv --label label`
+    """
+    from voile.tasks.text_membership import text_membership
+
+    found = text_membership(original, released, column=column, label=label, claim=claim, seed=seed)
+    if as_json:
+        facts = {
+            "epsilon_lower": found.finding.lower,
+            "verdict": str(found.finding.verdict),
+            "failure_probability": found.finding.failure_probability,
+            "records": found.finding.samples,
+            "auc": found.auc,
+            "auc_interval": found.auc_interval,
+            "accuracy": found.accuracy,
+        }
+        typer.echo(json.dumps(facts, indent=2))
+    else:
+        typer.echo(str(found.finding))
+    if found.finding.verdict == "violated":
+        raise typer.Exit(1)

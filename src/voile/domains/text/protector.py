@@ -1,0 +1,255 @@
+"""Texts in, texts out: every word a secret, released by a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from voile.core.guarantee import Guarantee
+from voile.core.mechanism import Mechanism
+from voile.core.randomness import Generator
+from voile.domains.text.containers import like, values_of
+from voile.domains.text.identifiers import find_identifiers
+from voile.domains.text.released import Refused, ReleasedText, Unknown
+from voile.domains.text.stopwords import STOPWORDS
+from voile.domains.text.tiers import Tiers
+from voile.domains.text.tokens import Case, Token, Tokenizer, join
+from voile.domains.text.vocabulary import Vocabulary
+from voile.errors import InvalidInput
+
+KEPT = -1
+"""The level of a word that is left as it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class TextProtector:
+    """Replaces every word of a text by a draw, keeping spaces, punctuation and casing.
+
+    `laws[level]` releases the words of a level, None leaves them alone; without tiers there is
+    one level. `longest` drops what follows that many words. `law_of_length` takes the place of
+    `laws` where each document has a fixed budget and its length is public.
+    """
+
+    vocabulary: Vocabulary
+    laws: tuple[Mechanism | None, ...]
+    unknown: Unknown = Unknown.PERTURB
+    keep_stopwords: bool = False
+    identifiers: bool = True
+    tiers: Tiers | None = None
+    longest: int | None = None
+    law_of_length: Callable[[int], Mechanism] | None = field(default=None, repr=False)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer over this vocabulary."""
+        return Tokenizer(self.vocabulary)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What one word is promised, and all that the promise leaves out."""
+        strongest = max(
+            (law.guarantee for law in self.laws if law is not None), key=lambda g: g.epsilon
+        )
+        return replace(strongest, outside=(*self._outside(), *strongest.outside))
+
+    def _outside(self) -> tuple[str, ...]:
+        notes = ["the number of words, spacing, punctuation and casing"]
+        if self.identifiers:
+            notes.append("that an identifier of some type stood where a placeholder stands")
+        if self.unknown is Unknown.KEEP:
+            notes.append("WORDS OUTSIDE THE VOCABULARY: THEY ARE RELEASED IN CLEAR")
+        if self.unknown is Unknown.DROP:
+            notes.append("words outside the vocabulary: they are dropped, which shows in the gaps")
+        if self.keep_stopwords:
+            notes.append(f"{len(STOPWORDS)} STOP WORDS: THEY ARE RELEASED IN CLEAR")
+        if self.tiers is not None:
+            notes.append("which tier a word belongs to: the bound holds between words of one tier")
+            clear = [n for n, law in zip(self.tiers.names, self.laws, strict=True) if law is None]
+            notes += [f"THE TIER {name.upper()}: IT IS RELEASED IN CLEAR" for name in clear]
+        if self.vocabulary.private:
+            notes.append("WHICH WORDS OCCUR: THE VOCABULARY WAS TAKEN FROM THE PRIVATE TEXT")
+        if self.law_of_length is not None:
+            notes.append("each document's exact length in words, stated as public")
+        return tuple(notes)
+
+    def release(self, texts: Any, rng: Generator) -> Any:
+        """Texts blurred word by word, in the container they came in.
+
+        A list, a tuple, a pandas or Polars column, an Arrow array. Missing values stay missing.
+        """
+        values = values_of(texts)
+        chosen = [i for i, value in enumerate(values) if value is not None]
+        released: list[str | None] = [None] * len(values)
+        answers = self.release_texts([values[i] for i in chosen], rng)
+        for i, answer in zip(chosen, answers, strict=True):
+            if isinstance(answer, Refused):
+                raise InvalidInput(f"text {i}: {answer.reason}")
+            released[i] = answer.text
+        return like(texts, released)
+
+    def release_texts(self, texts: Sequence[Any], rng: Generator) -> list[ReleasedText | Refused]:
+        """One answer a text. All words are drawn together, so many texts at once are faster."""
+        entities = self.tiers.entities(texts) if self.tiers is not None else None
+        plans = [
+            self._plan(text, entities[i] if entities is not None else ())
+            for i, text in enumerate(texts)
+        ]
+        tokens = [t for plan in plans if isinstance(plan, _Plan) for t in plan.drawn]
+        before = np.array([token.position for token in tokens], dtype=np.intp)
+        keys = np.array(
+            [key for plan in plans if isinstance(plan, _Plan) for key in plan.keys], dtype=np.intp
+        )
+        after = before.copy()
+        for key in np.unique(keys):
+            law = self._law(int(key))
+            if law is not None:
+                here = keys == key
+                after[here] = law.release(before[here], rng)
+        answers: list[ReleasedText | Refused] = []
+        start = 0
+        for plan in plans:
+            if isinstance(plan, Refused):
+                answers.append(plan)
+                continue
+            end = start + len(plan.drawn)
+            answers.append(self._assembled(plan, before[start:end], after[start:end]))
+            start = end
+        return answers
+
+    def preview(self, text: str, rng: Generator) -> list[tuple[str, str, int]]:
+        """One text as (before, after, level) pieces; gaps and kept words have level −1."""
+        entities = self.tiers.entities([text])[0] if self.tiers is not None else ()
+        plan = self._plan(text, entities)
+        if isinstance(plan, Refused):
+            raise InvalidInput(plan.reason)
+        shown: list[tuple[str, str, int]] = []
+        for piece in plan.pieces:
+            if isinstance(piece, str):
+                shown.append((piece, piece, KEPT))
+                continue
+            token = plan.drawn[piece]
+            law = self._law(plan.keys[piece])
+            released = token.position if law is None else law.release([token.position], rng)[0]
+            level = 0 if self.law_of_length is not None else plan.keys[piece]
+            before, after = (
+                self.vocabulary.written[token.position],
+                self.vocabulary.written[released],
+            )
+            shown.append((join([(before, token.case)]), join([(after, token.case)]), level))
+        return shown
+
+    def _law(self, key: int) -> Mechanism | None:
+        if key == KEPT:
+            return None
+        return self.laws[key] if self.law_of_length is None else self.law_of_length(key)
+
+    def _plan(self, text: Any, entities: Sequence[tuple[int, int]]) -> _Plan | Refused:
+        if not isinstance(text, str):
+            missing = text is None or text != text
+            return Refused("the text is missing" if missing else "the text is not a string")
+        plan = _Plan([], [], [])
+        last = 0
+        spans = find_identifiers(text) if self.identifiers else []
+        for start, end, kind in (*spans, (len(text), len(text), "")):
+            for piece in self.tokenizer.split(text[last:start]):
+                if isinstance(piece, str):
+                    plan.pieces.append(piece)
+                elif not self._add(plan, piece, text, last, entities):
+                    return Refused("a word is outside the vocabulary")
+                if self.longest is not None and len(plan.drawn) >= self.longest:
+                    return plan
+            if kind:
+                plan.pieces.append(f"[{kind}]")
+            last = end
+        if self.law_of_length is not None:
+            plan.keys[:] = [len(plan.drawn) if key != KEPT else KEPT for key in plan.keys]
+        return plan
+
+    def _add(
+        self, plan: _Plan, token: Token, text: str, offset: int,
+        entities: Sequence[tuple[int, int]],
+    ) -> bool:  # fmt: skip
+        """Plan one word; false if the text must be refused."""
+        start, end = token.start + offset, token.end + offset
+        if token.position == self.vocabulary.unknown:
+            if self.unknown is Unknown.FAIL:
+                return False
+            if self.unknown is Unknown.DROP:
+                return True
+            if self.unknown is Unknown.KEEP:
+                plan.pieces.append(text[start:end])
+                return True
+        elif self.keep_stopwords and self.vocabulary.words[token.position] in STOPWORDS:
+            plan.pieces.append(text[start:end])
+            return True
+        level = 0 if self.tiers is None else self.tiers.level(token.position, start, end, entities)
+        if self.law_of_length is None and self.laws[level] is None:
+            plan.pieces.append(text[start:end])
+            return True
+        plan.pieces.append(len(plan.drawn))
+        plan.drawn.append(token)
+        plan.keys.append(level)
+        return True
+
+    def _assembled(self, plan: _Plan, before: Any, after: Any) -> ReleasedText:
+        written = self.vocabulary.written
+        released = after.tolist()
+        pieces: list[str | tuple[str, Case]] = [
+            piece if isinstance(piece, str) else (written[released[piece]], plan.drawn[piece].case)
+            for piece in plan.pieces
+        ]
+        spent = 0.0
+        for key in plan.keys:
+            law = self._law(key)
+            spent += law.guarantee.epsilon if law is not None else 0.0
+        changed = int((before != after).sum())
+        return ReleasedText(join(pieces), len(plan.drawn), changed, spent)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A text to be put together: gaps as they are, numbers of words still to be drawn."""
+
+    pieces: list[str | int]
+    drawn: list[Token]
+    keys: list[int]
+
+
+def protector(
+    vocabulary: Vocabulary,
+    *,
+    epsilon: float,
+    mechanism: Callable[..., Mechanism] | None = None,
+    unknown: Unknown = Unknown.PERTURB,
+    keep_stopwords: bool = False,
+    identifiers: bool = True,
+    cache: str | Path | None = None,
+) -> TextProtector:
+    """A protector that spends epsilon on each word, by TEM unless another mechanism is given.
+
+    >>> import voile
+    >>> from voile.domains.text.vocabulary import vocabulary
+    >>> words = vocabulary(["good", "fine", "bad"], [[0.0], [0.1], [7.0]])
+    >>> blur = protector(words, epsilon=4.0)
+    >>> blur.release(["Good: mail me@example.org"], voile.seeded_rng(3))
+    ['Good: unk [EMAIL]']
+    """
+    from voile.mechanisms.word_truncated_exponential import word_truncated_exponential
+
+    law: Mechanism
+    if mechanism is None:
+        law = word_truncated_exponential(vocabulary.embedding, epsilon=epsilon, cache=cache)
+    else:
+        law = mechanism(vocabulary.embedding, epsilon=epsilon)
+    return TextProtector(
+        vocabulary,
+        (law,),
+        unknown=Unknown(unknown),
+        keep_stopwords=keep_stopwords,
+        identifiers=identifiers,
+    )

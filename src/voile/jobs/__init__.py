@@ -1,0 +1,21 @@
+"""Releasing a whole file: batches in, parts on disk, one finished file out.
+
+A release cannot be taken back, and releasing a record twice with fresh noise spends its budget
+twice. So a job draws each part once, keeps it, and shows the output only when it is whole.
+"""
+
+from voile.jobs.records import Batch, OnError, Released, RowProblem, Transform
+from voile.jobs.run import JobReport, run_job
+from voile.jobs.source import Source, open_source
+
+__all__ = [
+    "Batch",
+    "JobReport",
+    "OnError",
+    "Released",
+    "RowProblem",
+    "Source",
+    "Transform",
+    "open_source",
+    "run_job",
+]

@@ -1,0 +1,98 @@
+"""The local engine: one process, or several that each make their own transform."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from voile.errors import CannotWrite
+from voile.jobs.records import Transform
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+_transform: Transform | None = None
+"""The transform of this worker process, made by `_start`."""
+
+
+def workers(
+    make_transform: Callable[[], Transform],
+    work: Callable[[Transform, Task], Answer],
+    tasks: Iterator[Task],
+    *,
+    jobs: int,
+) -> Iterator[Answer]:
+    """`work(transform, task)` for every task, answers as they come.
+
+    With one job everything happens here. With more, fresh processes are started (not forked: a
+    forked copy of a generator would repeat its draws), and at most jobs + 2 tasks are under way,
+    so that memory does not grow with the file.
+    """
+    if jobs == 1:
+        transform = make_transform()
+        for task in tasks:
+            yield work(transform, task)
+        return
+    context = multiprocessing.get_context("spawn")
+    with (
+        _one_thread_each(),
+        ProcessPoolExecutor(
+            jobs, mp_context=context, initializer=_start, initargs=(make_transform, os.getpid())
+        ) as pool,
+    ):
+        running: set[Future[Answer]] = set()
+        try:
+            for task in tasks:
+                running.add(pool.submit(_run, work, task))
+                if len(running) >= jobs + 2:
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    yield from (future.result() for future in done)
+            while running:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in done)
+        except BrokenProcessPool:
+            raise CannotWrite(
+                "a worker process died (out of memory?); the finished parts are kept, repeat the "
+                "command to continue, with fewer --jobs if need be"
+            ) from None
+        finally:
+            for future in running:
+                future.cancel()
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes started here do not each take all cores for their matrix products."""
+    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+    added = [name for name in names if name not in os.environ]
+    os.environ.update(dict.fromkeys(added, "1"))
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
+
+
+def _start(make_transform: Callable[[], Transform], parent: int) -> None:
+    global _transform
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+    _transform = make_transform()
+
+
+def _leave_with(parent: int) -> None:
+    """End this worker when its job was killed: an orphan must not go on drawing."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def _run(work: Callable[[Transform, Any], Answer], task: Any) -> Answer:
+    assert _transform is not None
+    return work(_transform, task)

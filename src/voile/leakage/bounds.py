@@ -1,0 +1,111 @@
+"""Confidence bounds on a share: what samples say about how often something happens."""
+
+from __future__ import annotations
+
+import math
+
+from voile.errors import InvalidInput, require
+
+
+def hoeffding_log10_failure(*, samples: int, delta: float, share: float) -> float:
+    """log10 of 2·exp(−2·S·(δ − p̂)²), the failure probability of «the true share is ≤ δ».
+
+    mPL paper, Proposition 4, with ξδ = p̂, in logarithms: its Table 3 holds exponents far below
+    what a double does. It counts S triples as independent, which triples that share a release
+    are not: see `chernoff_interval` for what the releases themselves support.
+
+    >>> round(hoeffding_log10_failure(samples=11_214_777, delta=0.063, share=0.0344), 2)
+    -7967.47
+    """
+    _check(samples, share)
+    require(0 < delta < 1, "delta", "in (0, 1)", delta)
+    if share >= delta:
+        return 0.0  # no statement: the failure probability is 1
+    exponent = -2 * samples * (delta - share) ** 2
+    return min(0.0, math.log10(2) + exponent / math.log(10))
+
+
+def clopper_pearson(
+    *, successes: int, samples: int, failure_probability: float
+) -> tuple[float, float]:
+    """The two-sided interval of a binomial share; each tail has half the failure probability.
+
+    >>> low, high = clopper_pearson(successes=0, samples=100, failure_probability=0.05)
+    >>> low, round(high, 4)
+    (0.0, 0.0362)
+    """
+    from scipy.stats import beta
+
+    _check(samples, successes / samples)
+    _check_failure(failure_probability)
+    tail = failure_probability / 2
+    low = beta.ppf(tail, successes, samples - successes + 1) if successes else 0.0
+    high = beta.isf(tail, successes + 1, samples - successes) if successes < samples else 1.0
+    return float(low), float(high)
+
+
+def chernoff_interval(
+    *, mean: float, clusters: int, failure_probability: float
+) -> tuple[float, float]:
+    """An interval for the expected value of independent quantities in [0, 1].
+
+    Hoeffding (1963), Theorem 1: P(mean ≤ m) ≤ exp(−n·KL(m ‖ p)), so the ends are where
+    n·KL(mean ‖ p) = ln(2/α). Here each quantity is the violation share of one *group* (a
+    document, a trace): groups are independent, the many triples inside one are not.
+
+    >>> low, high = chernoff_interval(mean=0.02, clusters=500, failure_probability=0.05)
+    >>> round(low, 4), round(high, 4)
+    (0.0074, 0.0419)
+    """
+    _check(clusters, mean)
+    _check_failure(failure_probability)
+    budget = math.log(2 / failure_probability) / clusters
+    high = _solve(mean, 1.0, budget) if mean < 1 else 1.0
+    low = _solve(mean, 0.0, budget) if mean > 0 else 0.0
+    return low, high
+
+
+def groups_needed(*, delta: float, share: float, failure_probability: float) -> int:
+    """How many independent groups certify «≤ delta» if the share observed will be `share`.
+
+    >>> groups_needed(delta=0.05, share=0.02, failure_probability=0.01)
+    437
+    """
+    require(0 < delta < 1, "delta", "in (0, 1)", delta)
+    _check_failure(failure_probability)
+    if not 0 <= share < delta:
+        raise InvalidInput(f"share must be >= 0 and below delta = {delta}, got {share}")
+    return math.ceil(math.log(2 / failure_probability) / _divergence(share, delta))
+
+
+def _solve(mean: float, end: float, budget: float) -> float:
+    """The p between mean and end with KL(mean ‖ p) = budget, from the outside."""
+    inner, outer = mean, end
+    for _ in range(200):
+        middle = (inner + outer) / 2
+        if _divergence(mean, middle) > budget:
+            outer = middle
+        else:
+            inner = middle
+    return outer
+
+
+def _divergence(mean: float, p: float) -> float:
+    """KL between two coins."""
+    total = 0.0
+    for a, b in ((mean, p), (1 - mean, 1 - p)):
+        if a > 0:
+            if b <= 0:
+                return math.inf
+            total += a * math.log(a / b)
+    return total
+
+
+def _check(samples: int, share: float) -> None:
+    require(samples >= 1, "samples", ">= 1", samples)
+    require(0 <= share <= 1, "share", "in [0, 1]", share)
+
+
+def _check_failure(failure_probability: float) -> None:
+    inside = 0 < failure_probability < 1
+    require(inside, "failure_probability", "in (0, 1)", failure_probability)

@@ -1,0 +1,232 @@
+"""The loops behind words at scale, compiled; integers and exact doubles decide everything.
+
+Imported on first use only: it loads numba.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from voile.errors import MissingExtra
+
+try:
+    from numba import njit
+except ImportError:
+    raise MissingExtra("numba", extra="text") from None
+
+# Types are left to numba, which knows them better than an annotation could say.
+Array = Any
+
+_TRY_WORDS = 3
+"""A try takes at most this many random words: one to propose, two to accept."""
+
+
+@njit(cache=True, nogil=True)
+def weight(squared: Any, rate: float, cap: float) -> float:
+    """exp(−min(rate·√S, cap)): the one definition, for sampler and closed form alike."""
+    return math.exp(-min(rate * math.sqrt(squared), cap))
+
+
+@njit(cache=True, nogil=True)
+def squared_distance(left: Array, right: Array) -> Any:
+    """S as an exact integer."""
+    total = np.int64(0)
+    for k in range(len(left)):
+        difference = np.int64(left[k]) - np.int64(right[k])
+        total += difference * difference
+    return total
+
+
+@njit(cache=True, nogil=True)
+def checksum(index: Array, squared: Array) -> Any:
+    """A number that a damaged row of neighbours does not have; never 0."""
+    total = np.uint64(14695981039346656037)
+    for i in range(len(index)):
+        total = (total ^ np.uint64(index[i])) * np.uint64(1099511628211)
+        total = (total ^ np.uint64(squared[i])) * np.uint64(1099511628211)
+    return total | np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def nearest(block: Array, index: Array, squared: Array) -> None:
+    """The first K positions of each row of distances, by (S, position): exact, ties included.
+
+    A threshold guessed from every 8th distance leaves a few candidates to sort; if fewer than K
+    lie below it, the threshold is taken from the whole row.
+    """
+    size, kept = block.shape[1], index.shape[1]
+    for row in range(block.shape[0]):
+        distances = block[row]
+        sample = distances[::8]
+        rank = kept // 8 + kept // 64 + 16
+        bound = np.partition(sample, rank)[rank] if rank < len(sample) else np.inf
+        count = 0
+        for j in range(size):
+            count += distances[j] <= bound
+        if count < kept:
+            bound = np.partition(distances, kept - 1)[kept - 1]
+            count = 0
+            for j in range(size):
+                count += distances[j] <= bound
+        candidates = np.empty(count, dtype=np.int64)
+        values = np.empty(count, dtype=np.float64)
+        found = 0
+        for j in range(size):
+            if distances[j] <= bound:
+                candidates[found] = j
+                values[found] = distances[j]
+                found += 1
+        order = np.argsort(values, kind="mergesort")  # stable: positions break ties
+        for i in range(kept):
+            index[row, i] = candidates[order[i]]
+            squared[row, i] = np.int64(values[order[i]])
+
+
+@njit(cache=True, nogil=True)
+def near_row(
+    squared: Array, size: int, rate: float, cap: float, running: Array, accept: Array
+) -> Any:
+    """Proposal integers (as running sums) and acceptance probabilities of the near words.
+
+    The scale is the power of two that brings the row's proposals below 2**62. A proposal is the
+    least integer above weight·scale, the acceptance their quotient, a double ≤ 1. Returns the
+    scale and the proposal of every word beyond the near ones: that of the last near word.
+    """
+    kept = len(squared)
+    total = 0.0
+    for i in range(kept):
+        accept[i] = weight(squared[i], rate, cap)
+        total += accept[i]
+    if size > kept:
+        total += size * accept[kept - 1]
+    _, exponent = math.frexp(total)
+    scale = math.ldexp(1.0, 62 - exponent)
+    reached = np.uint64(0)
+    proposal = np.uint64(0)
+    for i in range(kept):
+        exact = accept[i] * scale
+        proposal = np.uint64(exact) + np.uint64(1)
+        accept[i] = exact / np.float64(proposal)
+        reached += proposal
+        running[i] = reached
+    return scale, proposal
+
+
+@njit(cache=True, nogil=True)
+def bernoulli(chance: float, bits: Array, position: int) -> tuple[bool, int]:
+    """True with probability exactly `chance`, a double in [2**-62, 1].
+
+    The double is a finite binary fraction: its first 62 places are compared with 62 random bits,
+    and in the one case in 2**62 where they agree, its next 62 places, which are its last.
+    """
+    while chance > 0.0:
+        places = chance * 4611686018427387904.0  # 2**62: a change of exponent, so exact
+        whole = math.floor(places)
+        drawn = bits[position] >> np.uint64(2)
+        position += 1
+        if drawn < np.uint64(whole):
+            return True, position
+        if drawn > np.uint64(whole):
+            return False, position
+        chance = places - whole
+    return False, position
+
+
+@njit(cache=True, nogil=True)
+def draw(
+    words: Array,
+    starts: Array,
+    coordinates: Array,
+    outputs: Array,
+    index: Array,
+    squared: Array,
+    checks: Array,
+    rate: float,
+    cap: float,
+    bits: Array,
+    drawn: Array,
+    done: int,
+) -> Any:
+    """Draw for sorted tokens: starts[i] … starts[i+1] are the tokens of words[i].
+
+    `outputs` are the coordinates of what may be released; near lists and draws count in them.
+    Begins at token `done` and stops when the tokens or the random bits are used up. Returns the
+    next token to draw for, or −1 − i if the neighbours of words[i] are damaged.
+
+    A try takes an integer u uniform below 2**b, b the bits of the row's total T, and starts over
+    if u ≥ T. Below the last running sum it names a near word; above it, number (u − N) div B
+    of *all* outputs, B the tail's proposal, and starts over if that word is near. So
+    near word i has exactly proposal_i values of u, and any other word exactly B: then its
+    acceptance decides. Every try proposes y with probability P(y)/2**b and accepts with r(y).
+    """
+    size, kept = len(outputs), index.shape[1]
+    running = np.empty(kept, dtype=np.uint64)
+    accept = np.empty(kept, dtype=np.float64)
+    position = 0
+    which = np.searchsorted(starts, done, side="right") - 1
+    while which < len(words):
+        word = words[which]
+        if checksum(index[word], squared[word]) != checks[word]:
+            return -1 - which
+        scale, tail = near_row(squared[word], size, rate, cap, running, accept)
+        near_total = running[kept - 1]
+        total = near_total
+        if size > kept:
+            total += np.uint64(size) * tail
+        shift = np.uint64(0)
+        while (total - np.uint64(1)) >> (np.uint64(63) - shift) == 0 and shift < 63:
+            shift += np.uint64(1)
+        last_squared, last_index = squared[word, kept - 1], index[word, kept - 1]
+        while done < starts[which + 1]:
+            if position + _TRY_WORDS > len(bits):
+                return done
+            u = bits[position] >> shift
+            position += 1
+            if u >= total:
+                continue
+            if u < near_total:
+                i = np.searchsorted(running, u, side="right")
+                released, chance = np.int64(index[word, i]), accept[i]
+            else:
+                released = np.int64((u - near_total) // tail)
+                distance = squared_distance(coordinates[word], outputs[released])
+                if distance < last_squared or (distance == last_squared and released <= last_index):
+                    continue
+                exact = weight(distance, rate, cap) * scale
+                chance = min(1.0, exact / np.float64(tail))
+            accepted, position = bernoulli(chance, bits, position)
+            if accepted:
+                drawn[done] = released
+                done += 1
+        which += 1
+    return done
+
+
+@njit(cache=True, nogil=True)
+def whole_row(
+    point: Array,
+    outputs: Array,
+    index: Array,
+    squared: Array,
+    rate: float,
+    cap: float,
+    proposals: Array,
+    accepts: Array,
+) -> None:
+    """P(y) and r(y) of every output: the law that `draw` follows."""
+    size, kept = len(outputs), len(index)
+    running = np.empty(kept, dtype=np.uint64)
+    accept = np.empty(kept, dtype=np.float64)
+    scale, tail = near_row(squared, size, rate, cap, running, accept)
+    for y in range(size):
+        proposals[y] = tail
+        exact = weight(squared_distance(point, outputs[y]), rate, cap) * scale
+        accepts[y] = min(1.0, exact / np.float64(tail))
+    before = np.uint64(0)
+    for i in range(kept):
+        proposals[index[i]] = running[i] - before
+        accepts[index[i]] = accept[i]
+        before = running[i]

@@ -1,0 +1,79 @@
+"""Noise added to word vectors, and the exact nearest words of the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from voile.core.arrays import Floats, Indices, Items
+from voile.core.guarantee import Guarantee
+from voile.core.randomness import Generator
+from voile.core.space import Space
+from voile.mechanisms._embedding import Embedding, positions_in
+
+_BLOCK_ELEMENTS = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class WordNoise:
+    """Vector plus noise, released as its nearest word, or its second nearest.
+
+    `shape` turns round noise into another ellipsoid. `second` is Vickrey's t: 0 always takes the
+    nearest word. What follows the noise looks at the noisy vector alone, so it is
+    post-processing. The noise is drawn in doubles: basis *proved*, see docs/known-limits.md.
+    """
+
+    embedding: Embedding
+    guarantee: Guarantee
+    shape: Floats | None = None
+    second: float = 0.0
+
+    @property
+    def space(self) -> Space:
+        """The words' positions under the metric of the guarantee."""
+        return Space(np.arange(len(self.embedding)), metric=self.guarantee.metric)
+
+    def release(self, secrets: Sequence[Any] | Items, rng: Generator) -> Items:
+        """One position for each position."""
+        rows = positions_in(self.embedding, secrets)
+        released = np.empty(len(rows), dtype=np.intp)
+        for part in self._blocks(len(rows)):
+            noisy = self._noisy(rows[part], rng)
+            released[part] = self._picked(noisy, rng)
+        return released
+
+    def _blocks(self, count: int) -> Iterator[slice]:
+        step = max(1, _BLOCK_ELEMENTS // len(self.embedding))
+        for start in range(0, count, step):
+            yield slice(start, min(start + step, count))
+
+    def _noisy(self, rows: Indices, rng: Generator) -> Floats:
+        points = self.embedding.points[rows] * self.embedding.step
+        noise = rng.standard_normal(points.shape)
+        noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+        noise *= rng.standard_gamma(points.shape[1], len(points))[:, None] / self.guarantee.epsilon
+        return points + (noise if self.shape is None else noise @ self.shape)
+
+    def _picked(self, noisy: Floats, rng: Generator) -> Indices:
+        """The nearest word of each point; with probability t·d₁/(t·d₁ + (1−t)·d₂) the second."""
+        points = noisy / self.embedding.step
+        squared = self.embedding.squared_to(points)
+        first: Indices = squared.argmin(axis=1)
+        if self.second == 0:
+            return first
+        each = np.arange(len(first))
+        nearest = _root(squared[each, first] + (points**2).sum(axis=1))
+        squared[each, first] = np.inf
+        other = squared.argmin(axis=1)
+        runner = _root(squared[each, other] + (points**2).sum(axis=1))
+        t = self.second
+        weight = t * nearest + (1 - t) * runner
+        stay = rng.random(len(first)) * weight < (1 - t) * runner
+        return np.where(stay, first, other)
+
+
+def _root(squared: Floats) -> Floats:
+    return np.sqrt(np.maximum(squared, 0.0))

@@ -1,0 +1,239 @@
+"""From a file with a text column to a file that can be handed on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from voile.core.mechanism import Mechanism
+from voile.core.randomness import Generator
+from voile.domains.text.protector import TextProtector
+from voile.domains.text.released import Refused
+from voile.errors import InvalidInput
+from voile.jobs import Batch, JobReport, OnError, Released, RowProblem, Source, open_source, run_job
+from voile.jobs.workspace import write_json, writing
+from voile.tasks.text_recipe import (
+    TextRecipe,
+    build_protector,
+    check_budget,
+    load_vocabulary,
+    quantiles,
+)
+
+DOCUMENT_COLUMN = "document_epsilon"
+
+
+@dataclass(frozen=True)
+class MakeTextTransform:
+    """Builds a worker's transform: its own protector, its own generator."""
+
+    recipe: TextRecipe
+    document_column: bool = False
+
+    def __call__(self) -> TextTransform:
+        """One transform for one process."""
+        return TextTransform(self.recipe, build_protector(self.recipe), self.document_column)
+
+
+@dataclass(frozen=True)
+class TextTransform:
+    """Releases the text column of a batch; other columns pass as they are."""
+
+    recipe: TextRecipe
+    protector: TextProtector
+    document_column: bool
+
+    def __call__(self, batch: Batch) -> Released:
+        """One row or problem for each row, and counts of words and lengths."""
+        texts = [row.get(self.recipe.column) for row in batch.rows]
+        answers = self.protector.release_texts(texts, self.recipe.rng(batch.part))
+        rows: list[Mapping[str, Any] | RowProblem] = []
+        totals: dict[str, float] = {"words": 0, "changed": 0}
+        for row, answer in zip(batch.rows, answers, strict=True):
+            if isinstance(answer, Refused):
+                rows.append(RowProblem(answer.reason))
+                continue
+            released = {**row, self.recipe.column: answer.text}
+            if self.document_column:
+                released[DOCUMENT_COLUMN] = answer.epsilon
+            rows.append(released)
+            totals["words"] += answer.words
+            totals["changed"] += answer.changed
+            key = f"length {answer.words}"
+            totals[key] = totals.get(key, 0) + 1
+        return Released(rows, totals)
+
+
+def protect_file(
+    recipe: TextRecipe,
+    *,
+    out: str | Path,
+    jobs: int = 1,
+    document_column: bool = False,
+    on_error: OnError = OnError.FAIL,
+    batch_rows: int = 2000,
+    overwrite: bool = False,
+    progress: Callable[[int], None] = lambda rows: None,
+) -> dict[str, Any]:
+    """Release a file's text column and write `<out>` and `<out>.guarantee.json`.
+
+    Returns what the JSON file holds: what was promised, what lies outside, what the epsilon does.
+    """
+    recipe, source = checked(recipe)
+    out = Path(out)
+    protector = build_protector(recipe)
+    warm_up()
+    facts = describe(recipe, protector)
+    report = run_job(
+        source,
+        out,
+        MakeTextTransform(recipe, document_column),
+        identity=recipe.identity() | {"vocabulary_sha256": protector.vocabulary.embedding.digest},
+        added_columns=(DOCUMENT_COLUMN,) if document_column else (),
+        jobs=jobs,
+        batch_rows=batch_rows,
+        on_error=on_error,
+        overwrite=overwrite,
+        progress=progress,
+    )
+    facts |= _counted(report, recipe)
+    with writing(out):
+        write_json(out.with_name(out.name + ".guarantee.json"), facts)
+    return facts | {"seconds": report.seconds, "output": str(out), "resumed_parts": report.resumed}
+
+
+def checked(recipe: TextRecipe) -> tuple[TextRecipe, Source]:
+    """The recipe with its epsilon worked out, and its source; both refused early if wrong."""
+    recipe = check_budget(recipe)
+    source = open_source(recipe.source)
+    if recipe.column not in source.columns:
+        listed = ", ".join(source.columns[:20])
+        raise InvalidInput(f"the column must be one of {listed}; got {recipe.column!r}")
+    return recipe, source
+
+
+def warm_up() -> None:
+    """Compile the kernels once, so that workers find them compiled."""
+    from voile.mechanisms.word_exponential import examples
+
+    examples()[0].release([0], _harmless())
+
+
+def _harmless() -> Generator:
+    from voile.core.randomness import seeded_rng
+
+    return seeded_rng(0)
+
+
+def describe(recipe: TextRecipe, protector: TextProtector) -> dict[str, Any]:
+    """All that is known before a word is drawn: the guarantee and what it does."""
+    from voile import __version__
+
+    guarantee = protector.guarantee
+    words = protector.vocabulary
+    facts: dict[str, Any] = {
+        "voile": __version__,
+        "mechanism": recipe.mechanism,
+        "epsilon_per_word": recipe.epsilon,
+        "unit": guarantee.metric.unit,
+        "metric": guarantee.metric.name,
+        "granularity": guarantee.granularity,
+        "basis": str(guarantee.basis),
+        "headline": guarantee.headline(),
+        "vocabulary": {
+            "name": words.name,
+            "words": len(words),
+            "sha256": words.embedding.digest,
+            "private": words.private,
+        },
+        "outside": list(guarantee.outside),
+        "randomness": "secure" if recipe.seed is None else "seeded: not for release",
+        "seed": recipe.seed,
+        "expected": expected(protector, recipe),
+    }
+    if recipe.document_epsilon is not None:
+        facts["document_epsilon"] = recipe.document_epsilon
+        facts["epsilon_per_word"] = None if recipe.public_length else recipe.epsilon
+    if recipe.alphas:
+        facts["tiers"] = {
+            name: None if alpha is None else alpha * recipe.epsilon
+            for name, alpha in zip(("pii", "poii", "rest"), recipe.alphas, strict=True)
+        }
+    return facts
+
+
+def expected(protector: TextProtector, recipe: TextRecipe) -> dict[str, Any]:
+    """What this epsilon does, on public word frequencies: share kept, the best attacker."""
+    from voile.leakage.words import best_guess, kept_share
+    from voile.mechanisms._word_law import WordLaw
+
+    law = _last_law(protector)
+    if law is None or recipe.public_length:
+        return {}
+    frequencies = protector.vocabulary.frequencies()
+    answer: dict[str, Any] = {"kept": kept_share(law, frequencies)}
+    if isinstance(law, WordLaw):
+        candidates = min(2000, len(protector.vocabulary))
+        success, before = best_guess(law, frequencies, candidates=candidates)
+        answer |= {"attacker": success, "attacker_without": before, "candidates": candidates}
+    return answer
+
+
+def _last_law(protector: TextProtector) -> Mechanism | None:
+    return next((law for law in reversed(protector.laws) if law is not None), None)
+
+
+def _counted(report: JobReport, recipe: TextRecipe) -> dict[str, Any]:
+    lengths = {
+        int(key.removeprefix("length ")): int(value)
+        for key, value in report.totals.items()
+        if key.startswith("length ")
+    }
+    words = report.totals.get("words", 0)
+    middle, most, longest = quantiles(lengths, (0.5, 0.9, 1.0)) if lengths else (0, 0, 0)
+    total = {"median": middle, "nine_in_ten": most, "largest": longest}
+    fixed = recipe.document_epsilon is not None and recipe.public_length
+    return {
+        "rows": report.rows,
+        "skipped": report.skipped,
+        "masked": report.masked,
+        "words": int(words),
+        "changed": int(report.totals.get("changed", 0)),
+        "words_per_document": total,
+        "epsilon_per_document": {
+            name: recipe.document_epsilon if fixed else value * recipe.epsilon
+            for name, value in total.items()
+        },
+    }
+
+
+def epsilon_keeping(recipe: TextRecipe, share: float) -> float:
+    """The epsilon at which this share of words is kept, from public frequencies alone."""
+    from voile.leakage.words import epsilon_for_kept
+
+    if recipe.mechanism not in ("tem", "exponential", "santext"):
+        raise InvalidInput(
+            f"--keep must go with tem, exponential or santext, got {recipe.mechanism}; "
+            "give --epsilon"
+        )
+    words = load_vocabulary(recipe)
+    beta = 0.001 if recipe.mechanism == "tem" else None
+    return epsilon_for_kept(words.embedding, words.frequencies(), share=share, beta=beta)
+
+
+def sentence(facts: Mapping[str, Any]) -> str:
+    """One sentence on what was guaranteed."""
+    epsilon = facts["epsilon_per_word"]
+    if epsilon is None:
+        return (
+            f"Each document spent ε = {facts['document_epsilon']:g} in all, split evenly over its "
+            f"words ({facts['basis']})."
+        )
+    odds = math.exp(min(epsilon, 700.0))
+    return (
+        f"Whatever is released for a word, the odds between two words 1 {facts['unit']} apart "
+        f"change by at most e^{epsilon:.3g} = {odds:.3g}× ({facts['basis']}, {facts['metric']})."
+    )

@@ -1,0 +1,177 @@
+"""How a text job is made: everything that decides a release, in one picklable value."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from voile.core.mechanism import Mechanism
+from voile.core.randomness import Generator, secure_rng, seeded_rng
+from voile.domains.text import Unknown, Vocabulary, glove, minilm, read_vocabulary
+from voile.domains.text.protector import TextProtector
+from voile.domains.text.tiers import DEFAULT_PIPELINE, tiers
+from voile.domains.text.tokens import Tokenizer
+from voile.domains.text.vocabulary_files import DEFAULT_TOP, restricted
+from voile.errors import InvalidInput, require, require_epsilon
+from voile.jobs import RowProblem, open_source
+from voile.mechanisms._neighbours import cache_folder
+
+MECHANISMS = ("tem", "exponential", "santext", "santext+", "custext", "madlib", "mahalanobis",
+              "vickrey")  # fmt: skip
+PRIVATE_CORPUS = "private-corpus"
+
+
+@dataclass(frozen=True)
+class TextRecipe:
+    """What a text release depends on; equal recipes draw from equal laws.
+
+    `alphas` are the strengths of the tiers, as factors of epsilon; None leaves a tier alone.
+    With `document_epsilon`, a document's words share it: over at most `longest` words, or over
+    its own number of words if `public_length`.
+    """
+
+    source: str
+    column: str
+    epsilon: float
+    mechanism: str = "tem"
+    vocabulary: str = "glove"
+    top: int | None = DEFAULT_TOP
+    metric: str = "euclidean"
+    unknown: str = "perturb"
+    keep_stopwords: bool = False
+    identifiers: bool = True
+    alphas: tuple[float | None, ...] = ()
+    pipeline: str = DEFAULT_PIPELINE
+    longest: int | None = None
+    document_epsilon: float | None = None
+    public_length: bool = False
+    seed: int | None = None
+
+    def identity(self) -> dict[str, Any]:
+        """The recipe as JSON holds it, without where the file lies."""
+        facts = asdict(self)
+        del facts["source"]
+        return facts
+
+    def rng(self, part: int) -> Generator:
+        """A fresh secure generator, or the part's own repeatable one."""
+        if self.seed is None:
+            return secure_rng()
+        mixed = hashlib.sha256(f"{self.seed} {part}".encode()).digest()
+        return seeded_rng(int.from_bytes(mixed[:8], "little"))
+
+
+def load_vocabulary(recipe: TextRecipe) -> Vocabulary:
+    """The vocabulary that a recipe names: glove, minilm, a file, or private-corpus."""
+    if recipe.vocabulary == PRIVATE_CORPUS:
+        return restricted(glove(top=recipe.top, metric=recipe.metric), _occurring(recipe))
+    if recipe.vocabulary == "glove":
+        return glove(top=recipe.top, metric=recipe.metric)
+    if recipe.vocabulary == "minilm":
+        top = None if recipe.top == DEFAULT_TOP else recipe.top
+        return minilm(top=top, metric=recipe.metric)
+    return _from_file(recipe.vocabulary, recipe.top, recipe.metric)
+
+
+@lru_cache(maxsize=1)
+def _from_file(path: str, top: int | None, metric: str) -> Vocabulary:
+    return read_vocabulary(Path(path), top=top, metric=metric)
+
+
+def _occurring(recipe: TextRecipe) -> set[str]:
+    whole = glove(top=recipe.top, metric=recipe.metric)
+    tokenizer = Tokenizer(whole)
+    found: set[str] = set()
+    for _, row in open_source(recipe.source).rows():
+        text = None if isinstance(row, RowProblem) else row.get(recipe.column)
+        if isinstance(text, str):
+            found.update(
+                whole.written[piece.position]
+                for piece in tokenizer.split(text)
+                if not isinstance(piece, str)
+            )
+    return found
+
+
+def build_protector(recipe: TextRecipe) -> TextProtector:
+    """The protector of a recipe, with neighbours kept in the cache folder."""
+    words = load_vocabulary(recipe)
+    plain = TextProtector(
+        words,
+        (),
+        unknown=Unknown(recipe.unknown),
+        keep_stopwords=recipe.keep_stopwords,
+        identifiers=recipe.identifiers,
+        longest=recipe.longest,
+    )
+    build = _builder(recipe, words)
+    if recipe.alphas:
+        require(len(recipe.alphas) == 3, "alphas", "three, for pii, poii and the rest",
+                len(recipe.alphas))  # fmt: skip
+        laws = [None if a is None else build(a * recipe.epsilon) for a in recipe.alphas]
+        if all(law is None for law in laws):
+            raise InvalidInput("at least one tier must be perturbed, got none")
+        chosen = tiers(words, pipeline=recipe.pipeline)
+        return replace(plain, laws=tuple(laws), tiers=chosen)
+    if recipe.document_epsilon is not None and recipe.public_length:
+        budget = recipe.document_epsilon
+        per_length = lru_cache(maxsize=4096)(lambda words: build(budget / words))
+        return replace(plain, laws=(per_length(1),), law_of_length=per_length)
+    return replace(plain, laws=(build(recipe.epsilon),))
+
+
+def _builder(recipe: TextRecipe, words: Vocabulary) -> Callable[[float], Mechanism]:
+    """The constructor of the recipe's mechanism, sharing one table of neighbours."""
+    from voile import mechanisms
+    from voile.mechanisms._neighbours import neighbours_of
+
+    space = words.embedding
+    name = recipe.mechanism
+    require(name in MECHANISMS, "mechanism", "one of " + ", ".join(MECHANISMS), name)
+    if name in ("tem", "exponential", "santext"):
+        near = neighbours_of(space, cache=cache_folder())
+        if name == "tem":
+            return lambda e: mechanisms.word_truncated_exponential(
+                space, epsilon=e, neighbours=near
+            )
+        return lambda e: mechanisms.word_exponential(space, epsilon=e, neighbours=near)
+    if name == "santext+":
+        return lambda e: mechanisms.santext_plus(space, epsilon=e, cache=cache_folder())
+    simple: dict[str, Callable[..., Mechanism]] = {
+        "custext": mechanisms.custext,
+        "madlib": mechanisms.madlib,
+        "mahalanobis": mechanisms.mahalanobis,
+        "vickrey": mechanisms.vickrey,
+    }
+    return lambda e: simple[name](space, epsilon=e)
+
+
+def check_budget(recipe: TextRecipe) -> TextRecipe:
+    """The recipe with epsilon a word worked out from a document's budget, if one is given."""
+    if recipe.document_epsilon is None:
+        require_epsilon(recipe.epsilon)
+        return recipe
+    require_epsilon(recipe.document_epsilon, "the document's epsilon")
+    if recipe.public_length == (recipe.longest is not None):
+        raise InvalidInput(
+            "a document's epsilon must be split over a fixed number of words (--longest N, "
+            "decided without looking at the text) or over a length stated as public "
+            "(--public-length), one of the two"
+        )
+    if recipe.longest is not None:
+        require(recipe.longest >= 1, "longest", ">= 1", recipe.longest)
+        return replace(recipe, epsilon=recipe.document_epsilon / recipe.longest)
+    return replace(recipe, epsilon=recipe.document_epsilon)
+
+
+def quantiles(lengths: dict[int, int], shares: Sequence[float]) -> list[int]:
+    """Lengths at these shares of the documents, from counts by length."""
+    keys = np.array(sorted(lengths))
+    running = np.cumsum([lengths[int(key)] for key in keys])
+    return [int(keys[np.searchsorted(running, share * running[-1])]) for share in shares]

@@ -1,0 +1,168 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from voile.attackers.attack import SequenceAttack, hidden
+from voile.attackers.bayes import joint_bayes
+from voile.attackers.markov import fit_markov, markov_attack
+from voile.audit.posterior import posterior, supremum, verdicts
+from voile.errors import InvalidInput
+
+COIN = np.log([[0.72, 0.28], [0.28, 0.72]])
+CORRELATED = np.array([[0.01, 0.49], [0.49, 0.01]])
+
+
+def read(attack, releases):
+    return attack.log_posteriors([np.asarray(releases)])[0]
+
+
+def believed_before(attack, length):
+    return read(attack, [-1] * length)
+
+
+def random_law(rng, size, outputs):
+    law = rng.dirichlet(np.ones(outputs), size=size) + 1e-3
+    return np.log(law / law.sum(axis=1, keepdims=True))
+
+
+def test_golden_joint_leakage():
+    """mPL paper, section 2.4 and appendix C.1: 0.94446 alone, 1.84568 together."""
+    attack = joint_bayes(COIN, CORRELATED)
+    shift = read(attack, np.array([0, 1])) - believed_before(attack, 2)
+    assert abs(shift[0, 0] - shift[0, 1]) == pytest.approx(np.log(0.256032 / 0.040432))
+    assert abs(shift[0, 0] - shift[0, 1]) == pytest.approx(1.84568, abs=5e-6)
+    alone = COIN[0, 0] - COIN[1, 0]
+    assert alone == pytest.approx(0.94446, abs=5e-6)
+
+
+@settings(max_examples=30)
+@given(st.integers(2, 5), st.integers(1, 4), st.integers(0, 2**32))
+def test_forward_backward_is_bayes_on_the_chains_joint_prior(size, length, seed):
+    """Two constructions of one posterior."""
+    rng = np.random.default_rng(seed)
+    chain = fit_markov([rng.integers(size, size=30)], size=size, strength=0.5)
+    law = random_law(rng, size, 4)
+    step = chain.dense()
+    joint = chain.start
+    for position in range(1, length):
+        joint = joint[..., None] * step.reshape([1] * (position - 1) + [size, size])
+    exact = joint_bayes(law, joint / joint.sum())
+    attack = markov_attack(law, chain)
+    releases = rng.integers(4, size=length)
+    assert np.allclose(read(attack, releases), read(exact, releases), atol=1e-9)
+    assert np.allclose(believed_before(attack, length), believed_before(exact, length), atol=1e-9)
+
+
+def test_both_are_sequence_attacks():
+    chain = fit_markov([[0, 1, 0]], size=2)
+    assert isinstance(markov_attack(COIN, chain), SequenceAttack)
+    assert isinstance(joint_bayes(COIN, CORRELATED), SequenceAttack)
+
+
+def test_sequences_of_all_lengths_at_once():
+    rng = np.random.default_rng(1)
+    chain = fit_markov([rng.integers(6, size=100)], size=6)
+    attack = markov_attack(random_law(rng, 6, 9), chain)
+    sequences = [rng.integers(9, size=n) for n in (1, 7, 3)]
+    together = attack.log_posteriors(sequences)
+    for sequence, found in zip(sequences, together, strict=True):
+        assert np.allclose(found, read(attack, sequence))
+
+
+def test_an_unreleased_position_is_inferred_from_its_neighbours():
+    chain = fit_markov([[0, 1] * 200], size=2, strength=0.01)
+    attack = markov_attack(COIN, chain)
+    known = np.exp(read(attack, np.array([0, -1, 0])))
+    assert known[1, 1] > 0.85  # between two likely zeros stands a one
+    nothing = read(attack, np.array([-1, -1]))
+    assert np.allclose(nothing, believed_before(attack, 2))
+
+
+def test_a_thousand_steps_do_not_underflow():
+    rng = np.random.default_rng(2)
+    chain = fit_markov([rng.integers(50, size=500)], size=50)
+    attack = markov_attack(random_law(rng, 50, 50) * 3, chain)
+    beliefs = read(attack, rng.integers(50, size=1000))
+    assert np.isfinite(beliefs).all()
+    assert np.allclose(np.exp(beliefs).sum(axis=1), 1)
+
+
+def test_the_smoothed_chain_is_the_formula():
+    chain = fit_markov([[0, 1, 0, 1, 2]], size=3, strength=2.0)
+    frequency = np.array([3, 3, 2]) / 8  # one count added to each
+    expected = np.array([[0, 2, 0], [1, 0, 1], [0, 0, 0]]) / np.array([[2], [2], [1]])
+    weight = np.array([2 / 4, 2 / 4, 2 / 2])
+    table = (1 - weight)[:, None] * expected + weight[:, None] * frequency
+    assert np.allclose(chain.dense(), table)
+    beliefs = np.random.default_rng(0).random((4, 3))
+    assert np.allclose(chain.forward(beliefs), beliefs @ table)
+    assert np.allclose(chain.backward(beliefs), beliefs @ table.T)
+
+
+def test_the_audit_finds_the_correlation_and_says_open_without_it():
+    every = [np.array(pair) for pair in itertools.product([0, 1], repeat=2)] * 20
+    bad = posterior(
+        joint_bayes(COIN, CORRELATED), every, 1 - np.eye(2), epsilons=[1.0, 3.0], delta=0.05
+    )
+    assert [f.verdict for f in bad.findings] == ["violated", "open"]
+    assert bad.leakage.supremum == pytest.approx(1.84568, abs=5e-6)
+    fine = posterior(
+        joint_bayes(COIN, np.full((2, 2), 0.25)), every, 1 - np.eye(2), epsilons=[1.0], delta=0.05
+    )
+    assert fine.findings[0].verdict == "open"  # never "holds": another attacker may do more
+    assert fine.findings[0].lower == 0.0
+    assert fine.groups_to_certify[0] == 104
+    assert supremum(bad.leakage, claim=1.0).verdict == "violated"
+    assert supremum(fine.leakage, claim=1.0).verdict == "open"
+
+
+def test_only_sensitive_positions_count():
+    seen = [np.array([0, 1]), np.array([1, 0])]
+    attack = joint_bayes(COIN, CORRELATED)
+    audit = posterior(
+        attack, seen, 1 - np.eye(2), epsilons=[1.0], delta=0.1,
+        sensitive=[np.array([0]), np.array([], dtype=int)],
+    )  # fmt: skip
+    assert audit.leakage.releases == 1
+    with pytest.raises(InvalidInput, match="for each sequence"):
+        posterior(attack, seen, 1 - np.eye(2), epsilons=[1.0], delta=0.1, sensitive=[])
+    nobody = [np.array([], dtype=int)] * 2
+    with pytest.raises(InvalidInput, match="at least one release"):
+        posterior(attack, seen, 1 - np.eye(2), epsilons=[1.0], delta=0.1, sensitive=nobody)
+
+
+def test_hiding_leaves_the_caller_s_sequence_alone():
+    mine = np.array([3, 4, 5])
+    assert hidden(mine, np.array([1])).tolist() == [3, -1, 5]
+    assert mine.tolist() == [3, 4, 5]
+
+
+def test_failure_probability_is_shared_over_the_epsilons():
+    attack = joint_bayes(COIN, CORRELATED)
+    seen = [np.array([0, 1])] * 10
+    one = posterior(attack, seen, 1 - np.eye(2), epsilons=[1.0], delta=0.1)
+    assert one.findings[0].failure_probability == pytest.approx(0.01)
+    two = posterior(attack, seen, 1 - np.eye(2), epsilons=[1.0, 2.0], delta=0.1)
+    assert two.findings[0].failure_probability == pytest.approx(0.005)
+    assert verdicts(two.leakage, delta=0.1).findings == two.findings
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: joint_bayes(COIN, np.full((2, 3), 1 / 6)),
+        lambda: joint_bayes(COIN, np.full((2, 2), 0.3)),
+        lambda: read(joint_bayes(COIN, CORRELATED), [0]),
+        lambda: fit_markov([], size=3),
+        lambda: fit_markov([[0, 5]], size=3),
+        lambda: fit_markov([[0, 1]], size=2, strength=0.0),
+        lambda: markov_attack(COIN, fit_markov([[0, 1]], size=3)),
+        lambda: read(markov_attack(COIN, fit_markov([[0, 1]], size=2)), []),
+    ],
+)
+def test_bad_input(call):
+    with pytest.raises(InvalidInput):
+        call()

@@ -1,0 +1,102 @@
+"""Nothing of a text is lost, and nothing but lay-out stays in clear."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voile.domains.text.identifiers import find_identifiers, is_card, is_iban
+from voile.domains.text.tokens import Case, Token, Tokenizer, join
+from voile.domains.text.vocabulary import vocabulary
+
+WORDS = vocabulary(
+    ["do", "n't", "it", "'s", "well", "known", "well-known", "café", "2004", "a"],
+    [[float(i)] for i in range(10)],
+)
+TOKENIZER = Tokenizer(WORDS)
+ANY_TEXT = st.text(st.characters(codec="utf-8"), max_size=60) | st.sampled_from(
+    ["👩‍👩‍👧 ok", "हिन्दी में", "e\u0301té", "don’t—it's", "x\u200by", "a\x00b", "中文。", "İstanbul"]
+)
+
+
+@given(ANY_TEXT)
+def test_pieces_and_spellings_give_the_text_back(text: str) -> None:
+    pieces = TOKENIZER.split(text)
+    assert "".join(p if isinstance(p, str) else text[p.start : p.end] for p in pieces) == text
+
+
+@given(ANY_TEXT)
+def test_gaps_hold_spacing_punctuation_and_signs_only(text: str) -> None:
+    """Letters, marks, digits and emoji are always part of a secret."""
+    for piece in TOKENIZER.split(text):
+        if isinstance(piece, str):
+            kinds = {unicodedata.category(character)[0] for character in piece}
+            assert kinds <= {"Z", "P", "S", "C"}
+            assert not any(unicodedata.category(c) in ("So", "Co", "Cf") for c in piece)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Don't", ["do", "n't"]),
+        ("DON’T", ["do", "n't"]),
+        ("It's well-known", ["it", "'s", "well-known"]),
+        ("known-well", ["known", "well"]),
+        ("Cafe\u0301 2004", ["café", "2004"]),
+        ("😀 zzz", [None, None]),
+        ("a.b@", ["a", None]),
+    ],
+)
+def test_words_are_found(text: str, found: list[str | None]) -> None:
+    tokens = [p for p in TOKENIZER.split(text) if isinstance(p, Token)]
+    written = [WORDS.words[t.position] if t.position < len(WORDS) else None for t in tokens]
+    assert written == found
+
+
+def test_case_is_restored_and_words_do_not_run_together() -> None:
+    pieces = [
+        ("do", Case.CAPITAL),
+        ("house", Case.LOWER),
+        ", ",
+        ("it", Case.UPPER),
+        ("'s", Case.LOWER),
+    ]
+    assert join(pieces) == "Do house, IT's"
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("mail jane.doe+x@mail.example.co.uk now", ["EMAIL"]),
+        ("see https://example.org/a?b=c, or www.example.org.", ["URL", "URL"]),
+        ("from 192.168.1.254 and 2001:db8::8a2e:370:7334", ["IP", "IP"]),
+        ("999.1.1.1 is no address", []),
+        ("call +44 20 7946 0958 or (020) 7946-0958", ["PHONE", "PHONE"]),
+        ("card 4111 1111 1111 1111", ["CARD"]),
+        ("card 4111 1111 1111 1112", ["NUMBER"]),
+        ("IBAN GB82 WEST 1234 5698 7654 32 please", ["IBAN"]),
+        ("order 123456789", ["NUMBER"]),
+        ("in 1939-1945 and 2004, 10/10, 3.14 for $1,200", []),
+        ("plain words: none", []),
+    ],
+)
+def test_identifiers(text: str, kinds: list[str]) -> None:
+    assert [kind for *_, kind in find_identifiers(text)] == kinds
+
+
+def test_check_digits() -> None:
+    assert is_card("378282246310005")
+    assert not is_card("378282246310006")
+    assert is_iban("DE89370400440532013000")
+    assert not is_iban("DE89370400440532013001")
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=80))
+def test_spans_are_ordered_and_disjoint(text: str) -> None:
+    last = 0
+    for start, end, _ in find_identifiers(text + " a@b.cd 12345678"):
+        assert last <= start < end
+        last = end
