@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import numpy as np
 from voile.core.arrays import Floats, Items
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
-from voile.errors import require, require_epsilon
+from voile.errors import BadFile, require, require_epsilon
 from voile.rewriting.latent_noise import DELTA, clip_norm, gaussian_noise
 from voile.rewriting.rewriter import Fidelity, Rewritten, check_fidelity, guarantee_for
 
@@ -50,6 +52,41 @@ class Autoencoder:
             }
         )
         return cls(tuple(words), network, clip)
+
+    def save(self, folder: str | Path) -> None:
+        """Weights and vocabulary in a folder."""
+        from safetensors.torch import save_file
+
+        home = Path(folder)
+        home.mkdir(parents=True, exist_ok=True)
+        save_file(self.network.state_dict(), home / "model.safetensors")
+        facts = {
+            "words": self.words,
+            "clip": self.clip,
+            "hidden": self.dimension // 2,
+            "embedding": int(self.network["embedding"].embedding_dim),
+        }
+        (home / "adept.json").write_text(json.dumps(facts), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Autoencoder:
+        """What `save` wrote."""
+        from safetensors.torch import load_file
+
+        home = Path(folder)
+        try:
+            facts = json.loads((home / "adept.json").read_text(encoding="utf-8"))
+            model = cls.untrained(
+                facts["words"],
+                hidden=facts["hidden"],
+                embedding=facts["embedding"],
+                clip=facts["clip"],
+            )
+            model.network.load_state_dict(load_file(home / "model.safetensors"))
+        except (OSError, ValueError, KeyError, RuntimeError) as problem:
+            reason = type(problem).__name__
+            raise BadFile(f"{home.name} must be a folder that save() wrote: {reason}") from None
+        return model
 
     @property
     def dimension(self) -> int:
