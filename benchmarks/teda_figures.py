@@ -259,7 +259,7 @@ def figures_5_to_9(bench: Bench) -> None:
     made = {e: bench.workshop.prepare("tem", e) for e in (0.5, 1.0, 2.0, 5.0, 10.0)}
     rows = []
     for epsilon in (1.0, 2.0):
-        for trials in (10_000, 1_000_000):
+        for trials in (bench.trials, 100 * bench.trials):
             found, rewriting, audit = bench.cell(
                 "tem",
                 epsilon,

@@ -102,14 +102,14 @@ def _curves(axis: Any, cells: Sequence[Mapping[str, Any]], attack: str | None, *
         (line,) = axis.plot(places, lows, marker=MARKERS[number % len(MARKERS)], ms=4, label=name)
         axis.fill_between(places, lows, tops, color=line.get_color(), alpha=0.12, lw=0)
     axis.axhline(highest, color="0.3", ls="--", lw=1)
-    axis.text(0.01, highest, " ceiling", va="bottom", fontsize=8, transform=_mixed(axis))
+    axis.text(
+        0.01, highest, " ceiling", va="bottom", fontsize=8, transform=axis.get_yaxis_transform()
+    )
     axis.set_xscale("log")
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.xaxis.set_minor_formatter("")
     axis.set_ylim(-0.3, highest * 1.12)
     axis.grid(alpha=0.2)
-
-
-def _mixed(axis: Any) -> Any:
-    return axis.get_yaxis_transform()
 
 
 def _names(cells: Sequence[Mapping[str, Any]]) -> list[str]:

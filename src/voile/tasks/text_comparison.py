@@ -77,21 +77,25 @@ def recommend(
     ]
     if fit:
         best = max(fit, key=lambda c: (c.f1 or 0.0, c.similarity or 0.0, -c.worst.middle))
-        top = max(s.upper for s in best.shown)
         use = f", F1 {best.f1:.3f}" if best.f1 is not None else ""
         return best, (
             f"{best.mechanism} at ε = {best.epsilon:g} for {best.granularity}: no attack here "
-            f"shows more than {top:.2f}{use}"
+            f"shows more than {_top(best)}{use}"
         )
     calm = min(comparison.cells, key=lambda c: max(s.upper for s in c.shown))
     useful = max(comparison.cells, key=lambda c: c.f1 or 0.0)
     return None, (
         "no mechanism and epsilon here meets this: the least distinguishable is "
-        f"{calm.mechanism} at ε = {calm.epsilon:g} (up to {max(s.upper for s in calm.shown):.2f}"
+        f"{calm.mechanism} at ε = {calm.epsilon:g} (up to {_top(calm)}"
         f"{_f1(calm)}), the most useful {useful.mechanism} at ε = {useful.epsilon:g} (up to "
-        f"{max(s.upper for s in useful.shown):.2f}{_f1(useful)}); try other epsilons or more trials"
+        f"{_top(useful)}{_f1(useful)}); try other epsilons or more trials"
     )
 
 
 def _f1(cell: Cell) -> str:
     return f", F1 {cell.f1:.3f}" if cell.f1 is not None else ""
+
+
+def _top(cell: Cell) -> str:
+    value = max(s.upper for s in cell.shown)
+    return "∞" if value == float("inf") else f"{value:.2f}"

@@ -200,7 +200,9 @@ class Workshop:
 def word_likelihood(protector: Any) -> Callable[[Sequence[str], Sequence[Any]], Any]:
     """Ln K(release | text) of a protector whose law is known, word by word.
 
-    Texts of another number of words score −∞: how many words there are is released as it is.
+    How many words there are is released as it is, so a text of another number of words is far less
+    likely than any of the same number: the nearer the number, the likelier. (Not −∞: a drawn word
+    such as “o'clock” may be read back as two.)
     """
 
     def positions(text: str) -> list[int]:
@@ -214,7 +216,7 @@ def word_likelihood(protector: Any) -> Callable[[Sequence[str], Sequence[Any]], 
         for row, (text, release) in enumerate(zip(texts, releases, strict=True)):
             before, after = known[text], known[release]
             if len(before) != len(after):
-                total[row] = -np.inf
+                total[row] = -1e6 * abs(len(before) - len(after))
                 continue
             for word, drawn in zip(before, after, strict=True):
                 places.setdefault(word, []).append((row, drawn))
