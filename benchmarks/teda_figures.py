@@ -150,7 +150,7 @@ def ldp_auditor(bench: Bench) -> None:
             for i, (v, s) in enumerate(zip(values, seconds, strict=True))
         ],
         f"Mean {np.mean(values):.3f}, {np.mean(seconds):.2f} s an audit. LDP-Auditor printed 0.961 "
-        "and took 12.7 s for the same audit on this kind of machine.",
+        "and took 12.7 s for the same audit, measured before on the same kind of machine.",
     )
 
 

@@ -112,11 +112,20 @@ class Workshop:
         from voile.rewriting import dp_paraphrase, dp_prompt
         from voile.rewriting.models import logit_bounds
 
-        module = dp_prompt if name == "dp-prompt" else dp_paraphrase
-        make: Any = getattr(module, name.replace("-", "_"))
         language = self._language(name)
-        bounds = logit_bounds(language, [module.prompt(text) for text in BOUND_PROMPTS])
-        return make(
+        chat = name == "dp-prompt"
+        question = dp_prompt.chat_question(language) if chat else dp_paraphrase.prompt
+        bounds = logit_bounds(language, [question(text) for text in BOUND_PROMPTS])
+        if chat:
+            return dp_prompt.dp_prompt(
+                language,
+                epsilon=1.0,
+                bounds=bounds,
+                max_new_tokens=self.max_new_tokens,
+                fidelity=self.fidelity,
+                question=question,
+            )
+        return dp_paraphrase.dp_paraphrase(
             language,
             epsilon=1.0,
             bounds=bounds,
