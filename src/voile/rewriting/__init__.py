@@ -1,0 +1,1 @@
+"""Neural text rewriters (extra `neural`), each with a guarantee that says what it covers."""

@@ -1,0 +1,67 @@
+"""What all rewriters have in common: a result that says what was cut, and two fidelities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from voile.core.guarantee import Basis, Guarantee
+from voile.core.randomness import Generator
+from voile.errors import require
+from voile.metrics import discrete
+
+Fidelity = Literal["sound", "as_released"]
+"""`sound`: the guarantee holds. `as_released`: what the published code does, on its word."""
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """Rewritten texts, how many draws each took, and how many inputs were cut to fit the model."""
+
+    texts: list[str]
+    units: list[int] = field(default_factory=list)
+    cut: int = 0
+
+    def __repr__(self) -> str:  # never the texts
+        return f"Rewritten({len(self.texts)} texts, {sum(self.units)} draws, {self.cut} cut)"
+
+
+class Rewriter(Protocol):
+    """Text in, text out, under a guarantee for one unit and one for the whole text."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """For one drawn unit: a token, a triple, a text."""
+        ...
+
+    @property
+    def text_guarantee(self) -> Guarantee:
+        """For one whole text, by composition over all units that it may take."""
+        ...
+
+    def rewrite(self, texts: list[str], rng: Generator) -> Rewritten:
+        """One rewritten text for each."""
+        ...
+
+    def at(self, epsilon: float) -> Any:
+        """The same rewriter, model and all, at another epsilon."""
+        ...
+
+
+def check_fidelity(fidelity: str) -> None:
+    """Only the two that exist."""
+    known = fidelity in ("sound", "as_released")
+    require(known, "fidelity", "'sound' or 'as_released'", repr(fidelity))
+
+
+def guarantee_for(
+    granularity: str,
+    *,
+    epsilon: float,
+    fidelity: str,
+    delta: float = 0.0,
+    outside: tuple[str, ...] = (),
+) -> Guarantee:
+    """Local privacy for one unit: proved where the code is sound, claimed where it is not."""
+    basis = Basis.PROVED if fidelity == "sound" else Basis.CLAIMED
+    return Guarantee(epsilon, discrete(), granularity, basis, delta, outside)

@@ -1,0 +1,133 @@
+"""Drawing a token under a bound: the exponential mechanism on clipped logits, in integers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.core.arrays import Floats, Indices, Weights
+from voile.core.randomness import Generator
+from voile.core.weights import TOTAL, TOTAL_BITS, draw, quantise
+from voile.errors import InvalidInput, require, require_epsilon
+
+FLOOR = 24
+"""No token's weight is below 2**24 of 2**62: rounding moves its logarithm by at most 2**-23."""
+
+
+@dataclass(frozen=True)
+class TokenSampler:
+    """One token with probability ∝ exp(ε·clip(logit)/(2Δ)), Δ = upper − lower.
+
+    Temperature sampling at T = 2Δ/ε, read as the exponential mechanism (Mattern et al. 2022;
+    Utpala et al. 2023). Whatever text the logits came from, a clipped logit moves by at most Δ,
+    so a weight by e^(ε/2) and their sum by e^(ε/2): together ε for one token.
+
+    The law is integers that sum to 2**62, drawn exactly; no token has probability 0, where
+    float32 softmax would lose tokens from ε ≈ 206 on and with them the guarantee. What that
+    costs is inside ε: weights are raised to 2**-38, which adds at most V·2**-38 to a sum of 1,
+    and rounded by one unit in 2**24; `strength` is ε less both. NaN and −∞ count as the lower
+    bound, +∞ as the upper one. No top-k and no top-p: their support would depend on the text.
+
+    >>> import numpy as np
+    >>> sampler = TokenSampler(epsilon=10.0, lower=-1.0, upper=1.0)
+    >>> sampler.temperature
+    0.4
+    >>> np.exp(sampler.log_law(np.array([[0.0, 1.0, 99.0]]))).round(4)
+    array([[0.0394, 0.4803, 0.4803]])
+    """
+
+    epsilon: float
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        require_epsilon(self.epsilon)
+        ok = math.isfinite(self.lower) and math.isfinite(self.upper) and self.lower < self.upper
+        require(ok, "logit bounds", "finite, lower < upper", (self.lower, self.upper))
+        require(self.epsilon >= 1e-3, "epsilon for one token", ">= 0.001", self.epsilon)
+
+    @property
+    def temperature(self) -> float:
+        """T = 2(upper − lower)/ε."""
+        return 2 * (self.upper - self.lower) / self.epsilon
+
+    def weights(self, logits: NDArray[Any]) -> Weights:
+        """The law as integers, one row for each row of logits."""
+        table = np.asarray(logits, dtype=np.float64)
+        require(table.ndim == 2, "logits", "a row for each draw", f"{table.ndim} dimensions")
+        size = table.shape[1]
+        require(2 <= size <= 2**22, "a vocabulary", "between 2 and 2**22 tokens", size)
+        clipped = np.nan_to_num(table, nan=self.lower, posinf=self.upper, neginf=self.lower)
+        np.clip(clipped, self.lower, self.upper, out=clipped)
+        clipped *= self.strength(size) / (2 * (self.upper - self.lower))
+        return quantise(clipped, floor=FLOOR)
+
+    def strength(self, size: int) -> float:
+        """Epsilon less what the floor and rounding may add for a vocabulary of this size."""
+        rounding = 4 * 2.0 ** (1 - FLOOR)
+        raised = size * 2.0 ** (FLOOR - TOTAL_BITS)
+        return self.epsilon * (1 - 2.0**-40) - rounding - 2 * raised
+
+    def log_law(self, logits: NDArray[Any]) -> Floats:
+        """ln of the probabilities that are drawn from."""  # noqa: D403
+        return np.log(self.weights(logits)) - math.log(TOTAL)
+
+    def draw(self, logits: NDArray[Any], rng: Generator) -> Indices:
+        """One token for each row of logits."""
+        return draw_rows(self.weights(logits), rng)
+
+
+@dataclass(frozen=True)
+class ReleasedSampler:
+    """What published code draws from: plain softmax, perhaps unclipped, perhaps only the top k.
+
+    Kept to reproduce published figures, and for the audit to refute. Neither variant has a
+    bound: unclipped logits have no Δ, and the set of the k likeliest tokens depends on the text,
+    so some tokens are possible under one text and impossible under another.
+    """
+
+    epsilon: float
+    lower: float
+    upper: float
+    top_k: int | None = None
+    clipped: bool = True
+
+    @property
+    def temperature(self) -> float:
+        """T = 2(upper − lower)/ε, as if the bound held."""
+        return 2 * (self.upper - self.lower) / self.epsilon
+
+    def weights(self, logits: NDArray[Any]) -> Weights:
+        """The law as integers; 0 outside the top k."""
+        table = np.asarray(logits, dtype=np.float64)
+        if np.isnan(table).any():
+            raise InvalidInput("logits must be numbers, got NaN")
+        if self.clipped:
+            table = np.clip(table, self.lower, self.upper)
+        table = table / self.temperature
+        if self.top_k is not None and self.top_k < table.shape[1]:
+            kth = np.partition(table, -self.top_k, axis=1)[:, [-self.top_k]]
+            table = np.where(table >= kth, table, -np.inf)
+        return quantise(table, floor=-1)
+
+    def log_law(self, logits: NDArray[Any]) -> Floats:
+        """ln of the probabilities; −inf for what cannot be drawn."""  # noqa: D403
+        with np.errstate(divide="ignore"):
+            return np.log(self.weights(logits)) - math.log(TOTAL)
+
+    def draw(self, logits: NDArray[Any], rng: Generator) -> Indices:
+        """One token for each row of logits."""
+        return draw_rows(self.weights(logits), rng)
+
+
+Sampler = TokenSampler | ReleasedSampler
+
+
+def draw_rows(weights: Weights, rng: Generator) -> Indices:
+    """One column from each row of integer weights, exactly."""
+    sums = np.cumsum(weights, axis=1, dtype=np.uint64)
+    return draw(sums, np.arange(len(weights), dtype=np.intp), rng)

@@ -1,0 +1,252 @@
+"""Which rewriter and epsilon give this much use at this much distinguishability."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from voile.attackers.attribution import Attribution
+from voile.attackers.attribution_embedding import NearestEmbedding
+from voile.attackers.attribution_likelihood import Likelihood
+from voile.attackers.attribution_surface import Overlap, TfIdf
+from voile.audit.distinguish import Game, attribute, plan
+from voile.audit.empirical import shared
+from voile.core.randomness import seeded_rng
+from voile.errors import InvalidInput, require, require_epsilon
+from voile.leakage.text_tasks import attribute_f1, macro_f1
+from voile.tasks.text_comparison import Cell, Comparison, Shown
+from voile.tasks.text_releases import make_releases
+from voile.tasks.text_rewriters import NAMES, Prepared, Workshop
+
+ATTACKS = ("embedding", "tf-idf", "overlap", "likelihood")
+DEFAULT_ATTACKS = ATTACKS[:3]
+TEST_SHARE = 0.3
+
+
+def compare(
+    texts: Sequence[str],
+    *,
+    mechanisms: Sequence[str],
+    epsilons: Sequence[float],
+    workshop: Workshop,
+    labels: Sequence[str] | None = None,
+    attributes: Sequence[str] | None = None,
+    attacks: Sequence[str] = DEFAULT_ATTACKS,
+    extra_attacks: Sequence[Attribution] = (),
+    trials: int = 2000,
+    candidates: int = 2,
+    temperature: float = -10_000.0,
+    utility_rows: int = 1500,
+    failure_probability: float = 0.01,
+    seed: int = 0,
+    folder: Path | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Comparison:
+    """Play one game against every mechanism and epsilon, and measure what is left of the texts.
+
+    All cells face the same candidate sets. The failure probability is that of the whole table:
+    all intervals hold together with 1 − failure_probability. Releases are kept in `folder`.
+    """
+    _check(texts, mechanisms, epsilons, labels, attributes, attacks)
+    rng = seeded_rng(seed)
+    needs_encoder = temperature != 0 or "embedding" in attacks
+    encode = workshop.encoder if needs_encoder else None
+    progress("drawing candidate sets")
+    game = plan(
+        texts,
+        trials=trials,
+        candidates=candidates,
+        temperature=temperature,
+        encode=encode,
+        rng=rng,
+    )
+    chosen = attacks_named(attacks, encode) + list(extra_attacks)
+    count = len(attacks) + len(extra_attacks)
+    each = shared(failure_probability, among=len(mechanisms) * len(epsilons) * count)
+    rows = _Rows.of(texts, labels, attributes, most=utility_rows, seed=seed)
+    cells = []
+    for name in mechanisms:
+        for epsilon in epsilons:
+            progress(f"{name} at ε = {epsilon:g}")
+            prepared = workshop.prepare(name, epsilon)
+            made = _identity(workshop, name, epsilon)
+            cells.append(
+                _cell(
+                    name,
+                    epsilon,
+                    prepared,
+                    game,
+                    [*chosen, *_known_law(prepared, attacks)],
+                    rows,
+                    each=each,
+                    seed=seed,
+                    encode=encode,
+                    identity=made,
+                    folder=folder,
+                )
+            )
+    return Comparison(
+        cells=tuple(cells),
+        trials=trials,
+        candidates=candidates,
+        temperature=temperature,
+        failure_probability=failure_probability,
+        texts=len(texts),
+        duplicates=game.duplicates,
+        clean_f1=rows.f1(rows.texts) if labels else None,
+        clean_attribute_f1=rows.attribute_f1(rows.texts) if attributes else None,
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows on which use is measured, split once for all cells."""
+
+    texts: list[str]
+    labels: list[str] | None
+    attributes: list[str] | None
+    tested: int
+
+    @classmethod
+    def of(
+        cls,
+        texts: Sequence[str],
+        labels: Sequence[str] | None,
+        attributes: Sequence[str] | None,
+        *,
+        most: int,
+        seed: int,
+    ) -> _Rows:
+        order = np.random.default_rng(seed).permutation(len(texts))[:most].tolist()
+        return cls(
+            [texts[i] for i in order],
+            [labels[i] for i in order] if labels else None,
+            [attributes[i] for i in order] if attributes else None,
+            max(1, round(TEST_SHARE * len(order))),
+        )
+
+    def f1(self, released: Sequence[str]) -> float | None:
+        """Trained on releases of one part, tested on clean texts of the other."""
+        if self.labels is None:
+            return None
+        cut = self.tested
+        return macro_f1(
+            released[cut:], self.labels[cut:], tests=self.texts[:cut], test_labels=self.labels[:cut]
+        )
+
+    def attribute_f1(self, released: Sequence[str]) -> float | None:
+        """What an attacker reads off releases."""
+        return None if self.attributes is None else attribute_f1(released, self.attributes)
+
+
+def _cell(
+    name: str,
+    epsilon: float,
+    prepared: Prepared,
+    game: Game,
+    attacks: Sequence[Attribution],
+    rows: _Rows,
+    *,
+    each: float,
+    seed: int,
+    encode: Any,
+    identity: str,
+    folder: Path | None,
+) -> Cell:
+    made = make_releases(
+        prepared.rewrite, game.sources, identity=identity, seed=seed, folder=folder
+    )
+    delta = prepared.guarantee.delta
+    guessing = seeded_rng(seed + 1)
+    found = [
+        attribute(game, made.texts, attack, delta=delta, failure_probability=each, rng=guessing)
+        for attack in attacks
+    ]
+    shown = tuple(
+        Shown(
+            a.attack, a.estimate.lower, a.estimate.middle, a.estimate.upper, a.estimate.ceiling,
+            a.estimate.successes / a.estimate.trials,
+        )
+        for a in found
+    )  # fmt: skip
+    wanted = rows.labels is not None or rows.attributes is not None
+    kept = (
+        make_releases(prepared.rewrite, rows.texts, identity=identity, seed=seed, folder=folder)
+        if wanted
+        else None
+    )
+    released = kept.texts if kept else []
+    count = len(made.texts) + len(released)
+    seconds = made.seconds + (kept.seconds if kept else 0.0)
+    return Cell(
+        mechanism=name,
+        epsilon=epsilon,
+        granularity=prepared.guarantee.granularity,
+        basis=str(prepared.guarantee.basis),
+        text_epsilon=epsilon * prepared.units(game.sources),
+        shown=shown,
+        f1=rows.f1(released) if kept else None,
+        attribute_f1=rows.attribute_f1(released) if kept else None,
+        similarity=_similarity(game.sources, made.texts, encode),
+        empty=found[0].empty,
+        seconds=seconds,
+        rows_per_second=count / seconds if seconds > 0 else float("inf"),
+    )
+
+
+def _similarity(texts: Sequence[str], released: Sequence[str], encode: Any) -> float | None:
+    if encode is None:
+        return None
+    first, second = np.asarray(encode(list(texts))), np.asarray(encode(list(released)))
+    return float(np.einsum("ij,ij->i", first, second).mean())
+
+
+def attacks_named(names: Sequence[str], encode: Any) -> list[Attribution]:
+    """The attacks of these names; the likelihood attack belongs to a mechanism and is left out."""
+    known: dict[str, Attribution] = {"tf-idf": TfIdf(), "overlap": Overlap()}
+    if encode is not None:
+        known["embedding"] = NearestEmbedding(encode)
+    return [known[name] for name in names if name != "likelihood"]
+
+
+def _known_law(prepared: Prepared, names: Sequence[str]) -> list[Attribution]:
+    """The likelihood attack, where the mechanism knows its law."""
+    if "likelihood" not in names or prepared.log_likelihood is None:
+        return []
+    return [Likelihood(prepared.log_likelihood, batch=10**7)]
+
+
+def _identity(workshop: Workshop, name: str, epsilon: float) -> str:
+    public = hashlib.sha256("\0".join(workshop.public).encode()).hexdigest()
+    facts = [name, repr(epsilon), str(workshop.fidelity), workshop.models.get(name, ""), public]
+    return "|".join([*facts, str(workshop.max_new_tokens), str(workshop.top)])
+
+
+def _check(
+    texts: Sequence[str],
+    mechanisms: Sequence[str],
+    epsilons: Sequence[float],
+    labels: Sequence[str] | None,
+    attributes: Sequence[str] | None,
+    attacks: Sequence[str],
+) -> None:
+    require(len(texts) >= 2, "texts", "at least two", len(texts))
+    require(len(mechanisms) >= 1, "mechanisms", "at least one", "none")
+    unknown = [name for name in mechanisms if name not in NAMES]
+    if unknown:
+        raise InvalidInput(f"mechanisms must be among {', '.join(NAMES)}; got {unknown[0]!r}")
+    require(len(epsilons) >= 1, "epsilons", "at least one", "none")
+    for epsilon in epsilons:
+        require_epsilon(epsilon)
+    strange = [name for name in attacks if name not in ATTACKS]
+    if strange:
+        raise InvalidInput(f"attacks must be among {', '.join(ATTACKS)}; got {strange[0]!r}")
+    for name, values in (("labels", labels), ("attributes", attributes)):
+        if values is not None:
+            require(len(values) == len(texts), name, f"one for each of {len(texts)}", len(values))

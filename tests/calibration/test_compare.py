@@ -1,0 +1,249 @@
+"""Comparing rewriters: the table, the answer, what is kept, and the commands."""
+
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import voile
+from voile.audit.black_box import line_command
+from voile.errors import InvalidInput, VoileError
+from voile.metrics import discrete
+from voile.tasks import text_releases
+from voile.tasks.text_compare import compare
+from voile.tasks.text_comparison import recommend
+from voile.tasks.text_releases import make_releases
+from voile.tasks.text_rewriters import Prepared, Workshop, read_lines, word_likelihood
+
+pytest.importorskip("sklearn")
+
+WORDS = ("flight", "boston", "denver", "song", "play", "jazz", "cheap", "morning")
+TEXTS = [f"{a} {b} {c}" for a in WORDS for b in WORDS for c in WORDS[:3]]
+LABELS = ["music" if "song" in t or "jazz" in t else "travel" for t in TEXTS]
+
+
+class Coins:
+    """Every word is kept with a probability that grows with epsilon, else drawn anew."""
+
+    def __init__(self):
+        self.models, self.public, self.fidelity = {}, (), "sound"
+        self.max_new_tokens, self.top, self.calls = 0, 0, 0
+
+    encoder = None
+
+    def prepare(self, name, epsilon):
+        keep = 1 - len(WORDS) / (np.exp(epsilon) + len(WORDS) - 1)
+
+        def rewrite(texts, rng):
+            self.calls += len(texts)
+            return [
+                " ".join(w if rng.random() < keep else str(rng.choice(WORDS)) for w in t.split())
+                for t in texts
+            ]
+
+        guarantee = voile.Guarantee(epsilon, discrete(), "one word", "proved")
+        return Prepared(rewrite, guarantee, lambda texts: 3.0)
+
+
+def run(workshop=None, **more):
+    settings = {
+        "mechanisms": ["tem"],
+        "epsilons": [0.1, 2.0, 9.0],
+        "labels": LABELS,
+        "attributes": LABELS,
+        "attacks": ["tf-idf", "overlap"],
+        "temperature": 0.0,
+        "trials": 600,
+    }
+    return compare(TEXTS, workshop=workshop or Coins(), **(settings | more))
+
+
+def test_the_table_moves_as_it_must():
+    found = run()
+    first, second, third = found.cells
+    assert first.worst.lower == 0.0
+    assert first.worst.middle < second.worst.middle <= third.worst.middle
+    assert second.worst.upper <= second.text_epsilon == 6.0
+    assert first.f1 < third.f1 <= 1.0
+    assert first.attribute_f1 < third.attribute_f1
+    assert found.clean_f1 == pytest.approx(1.0, abs=0.05)
+    assert found.cells[0].rows_per_second > 0
+    each = found.failure_probability / 6
+    assert third.shown[0].ceiling == voile.audit.empirical.ceiling(
+        600, candidates=2, failure_probability=each
+    )
+
+
+def test_the_answer():
+    found = run()
+    best, words = recommend(found, target=6.0, least_f1=0.5)
+    assert best is not None
+    assert best.epsilon == 2.0
+    assert "no attack here shows more than" in words
+    nothing, words = recommend(found, target=0.01)
+    assert nothing is None
+    assert "no mechanism and epsilon here meets this" in words
+    assert "inf" not in words
+
+
+def test_releases_are_made_once_and_survive_a_crash(tmp_path, monkeypatch):
+    workshop = Coins()
+    first = run(workshop, folder=tmp_path)
+    asked = workshop.calls
+    again = run(workshop, folder=tmp_path)
+    assert workshop.calls == asked, "nothing is released twice"
+    assert [c.shown for c in again.cells] == [c.shown for c in first.cells]
+    monkeypatch.setattr(text_releases, "PART", 10)
+    done = []
+
+    def failing(texts, rng):
+        if len(done) == 3:
+            raise RuntimeError
+        done.append(len(texts))
+        return [t.upper() for t in texts]
+
+    with pytest.raises(RuntimeError):
+        make_releases(failing, TEXTS[:100], identity="x", seed=1, folder=tmp_path)
+    file = max(tmp_path.glob("*.jsonl"), key=lambda p: p.stat().st_mtime)
+    file.write_text(file.read_text()[:-4])  # the last line was cut off
+    made = make_releases(
+        lambda texts, rng: done.append(0) or [t.upper() for t in texts],
+        TEXTS[:100],
+        identity="x",
+        seed=1,
+        folder=tmp_path,
+    )
+    assert made.texts == [t.upper() for t in TEXTS[:100]]
+    assert len(done) == 3 + 8, "two whole parts were kept, the cut one and the rest made"
+
+
+def test_bad_input():
+    with pytest.raises(InvalidInput, match="mechanisms must be among"):
+        run(mechanisms=["nothing"])
+    with pytest.raises(InvalidInput, match="attacks must be among"):
+        run(attacks=["guess"])
+    with pytest.raises(InvalidInput, match="epsilon must be a finite number > 0"):
+        run(epsilons=[-1.0])
+    with pytest.raises(InvalidInput, match="labels must be one for each"):
+        run(labels=["a"])
+    with pytest.raises(InvalidInput, match="dp-st is trained here and needs public texts"):
+        Workshop()._public("dp-st")
+
+
+def test_likelihood_of_words_is_the_sum_over_words():
+    from voile.domains.text import protector, vocabulary
+
+    words = vocabulary(["good", "fine", "bad"], [[0.0], [0.1], [7.0]])
+    blur = protector(
+        words, epsilon=1.0, identifiers=False, mechanism=voile.mechanisms.word_exponential
+    )
+    law = word_likelihood(blur)
+    table = blur.laws[0].log_prob(np.arange(len(words.words)), np.arange(len(words.words)))
+    good, fine, bad = (list(words.words).index(w) for w in ("good", "fine", "bad"))
+    found = law(["good bad", "fine fine", "good"], ["fine bad", "good bad", "good bad"])
+    assert found[0] == pytest.approx(table[good, fine] + table[bad, bad])
+    assert found[1] == pytest.approx(table[fine, good] + table[fine, bad])
+    assert found[2] <= -1e6
+
+
+def test_programs_as_black_boxes(tmp_path):
+    echo = line_command([sys.executable, "-c", "import sys; sys.stdout.write(sys.stdin.read())"])
+    assert echo(["one\ntwo", "", "three"]) == ["one two", "", "three"]
+    for program, message in (
+        ("raise SystemExit(3)", "must exit with 0, got 3"),
+        ("print('once')", "the lines written must be as many as read"),
+        ("import time; time.sleep(9)", "must answer 2 lines within 0.3 s"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            line_command(
+                [sys.executable, "-c", program], timeout=0.3 if "sleep" in program else 60
+            )(["a", "b"])
+    with pytest.raises(InvalidInput, match="a program that exists"):
+        line_command([str(tmp_path / "no-such")])(["a"])
+
+
+@pytest.fixture
+def table_file(tmp_path):
+    path = tmp_path / "texts.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "label", "released"])
+        writer.writerows(
+            [t, y, t if i % 3 else "song"]
+            for i, (t, y) in enumerate(zip(TEXTS, LABELS, strict=True))
+        )
+    return path
+
+
+def invoke(*words):
+    from voile.cli.text_compare import app
+
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_calibrate_pairs_on_the_command_line(table_file):
+    done = invoke(
+        "calibrate", table_file, "--released", "released", "--attacks", "overlap",
+        "--temperature", "0", "--claim", "0.5",
+    )  # fmt: skip
+    assert done.exit_code == 1, done.output
+    assert "violated" in done.output
+    assert "never “safe”" in done.output
+    done = invoke(
+        "calibrate", table_file, "--released", "released", "--attacks", "overlap,tf-idf",
+        "--temperature", "0", "--json",
+    )  # fmt: skip
+    assert done.exit_code == 0
+    content = json.loads(done.output)
+    assert content["trials"] == 96
+    assert {row["attack"] for row in content["attacks"]} == {"overlap", "tf-idf"}
+
+
+def test_calibrate_a_program_on_the_command_line(table_file):
+    program = f"{sys.executable} -c \"import sys; [print('same') for _ in sys.stdin]\""
+    done = invoke(
+        "calibrate", table_file, "--command", program, "--attacks", "overlap",
+        "--temperature", "0", "--trials", "500", "--claim", "0.5",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "open" in done.output
+    done = invoke("calibrate", table_file)
+    assert isinstance(done.exception, VoileError)
+    assert "either --released COLUMN or --command PROGRAM" in str(done.exception)
+
+
+def test_compare_on_the_command_line_writes_table_and_charts(table_file, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(Workshop, "prepare", Coins().prepare)
+    out = tmp_path / "out"
+    done = invoke(
+        "compare", table_file, "--mechanisms", "tem,em", "--epsilon", "0.1,9", "--label",
+        "label", "--attacks", "overlap", "--temperature", "0", "--trials", "400", "--out", out,
+        "--target-epsilon-emp", "9",
+    )  # fmt: skip
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert "Answer:" in done.output
+    names = {path.name for path in out.iterdir()}
+    assert {"comparison.json", "comparison.csv", "calibration.png", "utility.svg", "nominal.png",
+            "converted.png"} <= names  # fmt: skip
+    content = json.loads((out / "comparison.json").read_text())
+    assert len(content["cells"]) == 4
+    assert len((out / "comparison.csv").read_text().splitlines()) == 5
+    for words, message in (
+        (("--epsilon", "x"), "numbers separated by commas"),
+        (("--epsilon", "1", "--model", "dp-mlm"), "NAME=ID or NAME=FOLDER"),
+        (("--epsilon", "1", "--judge-url", "http://x"), "needs --judge-model"),
+    ):
+        done = invoke("compare", table_file, "--mechanisms", "tem", *words)
+        assert message in str(done.exception)
+
+
+def test_lines_of_a_file(tmp_path):
+    path = tmp_path / "public.txt"
+    path.write_text("one\n\n two \n")
+    assert read_lines(path) == ["one", "two"]
+    with pytest.raises(InvalidInput, match="must be a readable UTF-8 text file"):
+        read_lines(tmp_path / "nothing.txt")

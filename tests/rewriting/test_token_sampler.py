@@ -1,0 +1,117 @@
+"""The token law: exact, bounded for all logits, and the published shortcuts caught."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import voile
+from laws import FALSE_ALARM, p_value
+from voile.audit import sampler as sampler_audit
+from voile.core.weights import TOTAL
+from voile.errors import InvalidInput
+from voile.rewriting.dp_mlm import ROBERTA_BOUNDS
+from voile.rewriting.dp_paraphrase import GPT2_BOUNDS
+from voile.rewriting.dp_prompt import FLAN_T5_BOUNDS
+from voile.rewriting.token_sampler import ReleasedSampler, TokenSampler
+
+EPSILONS = (0.01, 0.1, 1.0, 10.0, 100.0, 250.0, 2500.0, 1e6)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "numerator"),
+    [(GPT2_BOUNDS, 176.21), (FLAN_T5_BOUNDS, 53.42), (ROBERTA_BOUNDS, 39.028)],
+)
+def test_temperatures_of_the_fact_sheet(bounds, numerator):
+    """T = 2Δ/ε with the published clipping ranges."""
+    for epsilon in (1.0, 10.0, 250.0):
+        found = TokenSampler(epsilon, *bounds).temperature
+        assert found == pytest.approx(numerator / epsilon, abs=0.006 / epsilon)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_law_is_softmax_of_clipped_scaled_logits(epsilon):
+    rng = np.random.default_rng(1)
+    logits = rng.normal(size=(6, 50)) * 8
+    found = np.exp(TokenSampler(epsilon, -3.0, 5.0).log_law(logits))
+    exponents = np.clip(logits, -3, 5) * epsilon / 16
+    exact = np.exp(exponents - exponents.max(axis=1, keepdims=True))
+    exact /= exact.sum(axis=1, keepdims=True)
+    assert np.abs(found - exact).max() < 1e-6
+    large = exact > 1e-6
+    assert np.abs(np.log(found[large] / exact[large])).max() < 1e-5
+
+
+def worst_pair(size, toward, lower, upper):
+    """Two rows as far apart as clipping allows: one token up and the rest down, and reversed."""
+    first = np.full((1, size), lower)
+    second = np.full((1, size), upper)
+    first[0, toward], second[0, toward] = upper, lower
+    return first, second
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("size", [2, 7, 50_000])
+def test_the_worst_rows_stay_within_epsilon_in_the_integers(epsilon, size):
+    """The bound over all logits whatsoever is reached by these two rows; exact integers."""
+    sampler = TokenSampler(epsilon, -3.0, 5.0)
+    first, second = (sampler.weights(row)[0] for row in worst_pair(size, 1, -3.0, 5.0))
+    assert sum(first.tolist()) == TOTAL
+    assert int(first.min()) > 0
+    gaps = np.abs(np.log(first.astype(float)) - np.log(second.astype(float)))
+    assert gaps.max() <= epsilon
+    if epsilon <= 10 and size == 2:
+        assert gaps.max() >= 0.99 * epsilon / 2, "wastes the budget"
+
+
+@given(st.sampled_from(EPSILONS), st.integers(2, 40), st.integers(0, 2**31), st.booleans())
+def test_no_two_rows_exceed_epsilon(epsilon, size, seed, wild):
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(8, size)) * 10.0 ** rng.integers(-2, 4)
+    if wild:
+        logits[0, 0], logits[1, 0], logits[2, 0] = np.nan, np.inf, -np.inf
+    law = TokenSampler(epsilon, -2.0, 3.0).log_law(logits)
+    assert (law[:, None] - law[None]).max() <= epsilon
+
+
+def test_float32_softmax_would_lose_tokens_where_this_does_not():
+    """From ε ≈ 206 on, e^(−ε/2) is 0 in float32: an impossible token is an infinite epsilon."""
+    logits = np.array([[-3.0, 5.0]])
+    scaled = (logits * 300.0 / 16).astype(np.float32)
+    plain = np.exp(scaled - scaled.max())
+    assert plain[0, 0] == 0
+    assert int(TokenSampler(300.0, -3.0, 5.0).weights(logits).min()) > 0
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 40.0])
+def test_draws_follow_the_law(epsilon):
+    logits = np.random.default_rng(5).normal(size=(1, 12)) * 4
+    sampler = TokenSampler(epsilon, -3.0, 5.0)
+    law = np.exp(sampler.log_law(logits)[0])
+    drawn = sampler.draw(np.repeat(logits, 60_000, axis=0), voile.seeded_rng(6))
+    counts = np.bincount(drawn, minlength=12)
+    assert p_value(counts, law / law.sum()) > FALSE_ALARM
+    assert sampler_audit(drawn, law / law.sum()).verdict == "open"
+    liar = ReleasedSampler(epsilon, -3.0, 5.0, top_k=1)
+    drawn = liar.draw(np.repeat(logits, 60_000, axis=0), voile.seeded_rng(6))
+    assert p_value(np.bincount(drawn, minlength=12), law / law.sum()) < FALSE_ALARM
+
+
+def test_published_shortcuts_break_the_bound():
+    first, second = worst_pair(9, 1, -3.0, 5.0)
+    topped = ReleasedSampler(10.0, -3.0, 5.0, top_k=3)
+    with np.errstate(invalid="ignore"):
+        gaps = np.abs(topped.log_law(first) - topped.log_law(second))
+    assert np.isposinf(gaps).any(), "a top-k support depends on the text"
+    free = ReleasedSampler(10.0, -3.0, 5.0, clipped=False)
+    assert np.abs(free.log_law(30 * first) - free.log_law(30 * second)).max() > 10.0
+
+
+def test_bad_input():
+    for bad in (0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(InvalidInput, match="epsilon"):
+            TokenSampler(bad, 0.0, 1.0)
+    with pytest.raises(InvalidInput, match="lower < upper"):
+        TokenSampler(1.0, 1.0, 1.0)
+    with pytest.raises(InvalidInput, match="a row for each draw"):
+        TokenSampler(1.0, 0.0, 1.0).weights(np.zeros(3))
