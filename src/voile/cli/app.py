@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from voile.cli import labels, places, text, text_leakage
+from voile.cli import labels, places, text, text_compare, text_leakage
 from voile.cli.show import AsJson, bars, table
 
 app = typer.Typer(
@@ -23,6 +23,8 @@ app = typer.Typer(
 
 text.app.command()(text_leakage.audit)
 text.app.command()(text_leakage.tune)
+text.app.command()(text_compare.compare)
+text.app.command()(text_compare.calibrate)
 app.add_typer(text.app, name="text")
 app.add_typer(places.app, name="places")
 app.add_typer(labels.app, name="labels")
