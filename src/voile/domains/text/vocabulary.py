@@ -74,7 +74,7 @@ def vocabulary(
 
     Words are lower-cased and must be distinct. The unknown word gets the mean vector, a public
     place. "angular" scales vectors to length 1 and takes the distance between the ends, the
-    chord 2·sin(θ/2): a true metric, at most the angle, so the bound holds per radian too.
+    chord 2·sin(θ/2): a true metric, at most the angle.
 
     >>> animals = vocabulary(["cat", "dog"], [[0.0], [1.0]])
     >>> len(animals), animals.unknown, animals.positions["dog"]
