@@ -4,7 +4,8 @@
     python benchmarks/places_solver.py qif        # the pairwise-optimal channel on 8×8
     python benchmarks/places_solver.py best       # `best` at 15×20 cells, end to end
 
-Each appends its measured lines to results/places_solver.md.
+Each appends its measured lines to results/places_solver.md: wall-clock seconds, or CPU seconds
+where it says so.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def highs(epsilon: float, limit: float) -> list[str]:
     value = f"{answer.fun:.6f}" if solved else "stopped without an answer"
     ratio = f"{theirs / mine:.0f}×" if solved else f"more than {theirs / mine:.0f}×"
     return [
-        f"| (d), 12×16, ε = {epsilon:g}, {costs.size:,} variables | block solver | {mine:.1f} CPU | "
+        f"| (d), 12×16, ε = {epsilon:g}, {costs.size:,} variables | blocks | {mine:.1f} CPU | "
         f"{ours.loss:.6f}, gap {ours.gap:.0e} |",
         f"| the same | HiGHS interior point | {theirs:.1f} CPU | {value}; {ratio} |",
     ]
