@@ -109,6 +109,15 @@ def test_formats_keep_what_they_hold(tmp_path: Path) -> None:
         assert file.read() == "oneone\ntwotwo\n"
 
 
+def test_a_bad_row_in_another_process_is_named_too(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text('text\na\n""\n')
+    make = MakeCount(tmp_path / "ledger")
+    source = open_source(tmp_path / "in.csv")
+    with pytest.raises(InvalidInput, match="line 3: the text is missing"):
+        run_job(source, tmp_path / "out.csv", make, identity={}, jobs=2, batch_rows=1)
+    assert {p.name for p in tmp_path.iterdir()} <= {"in.csv", "ledger"}
+
+
 def test_a_bad_row_is_named_by_its_line_and_the_policy_decides(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text('id,text\n1,"a\nb"\n2,\n3,c,extra\n4,d\n')
@@ -237,8 +246,7 @@ def test_bad_files_are_refused_in_one_line(
     with pytest.raises(error, match=words) as caught:
         release()
     assert "\n" not in str(caught.value)
-    assert {p.name for p in tmp_path.iterdir()} <= {name, "x", f"out-{name}.voile-job"}
-    assert not (tmp_path / f"out-{name}").exists()
+    assert {p.name for p in tmp_path.iterdir()} <= {name, "x"}  # nothing half-written
 
 
 def test_outputs_that_cannot_be_written(tmp_path: Path) -> None:

@@ -81,9 +81,15 @@ def feed(law: WordLaw, word: int, first: int, *, accept: int = 0) -> int:
 
 
 @pytest.mark.parametrize("kept", [1, 7, 23, 24])
-def test_each_word_is_proposed_by_exactly_its_integers(kept: int) -> None:
-    """The first and the last integer of every interval, for near words and for the tail."""
-    words = Embedding.of(np.random.default_rng(1).normal(size=(24, 3)))
+@pytest.mark.parametrize("tied", [False, True])
+def test_each_word_is_proposed_by_exactly_its_integers(kept: int, tied: bool) -> None:
+    """The first and the last integer of every interval, for near words and for the tail.
+
+    With ties some words beyond the near list are as far as its last one: they must still come.
+    """
+    rng = np.random.default_rng(1)
+    grid = rng.integers(-1, 2, size=(24, 2)).astype(float)
+    words = Embedding.of(grid if tied else rng.normal(size=(24, 3)))
     law = word_truncated_exponential(words, epsilon=3.0, neighbours=kept)
     for word in (0, 11):
         proposals, _ = law.law(word)

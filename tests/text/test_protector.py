@@ -125,12 +125,16 @@ def test_each_tier_has_its_own_law() -> None:
 
 
 def test_the_second_tier_is_the_closest_share_of_the_vocabulary() -> None:
-    words = text.vocabulary(
-        ["paris", "london", "table", "lisbon", "chair"],
-        [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.8, 0.3], [0.1, 1.0]],
+    """Ten names around one direction, thirty other words: three seeds find the other seven."""
+    rng = np.random.default_rng(8)
+    centres = np.repeat(
+        [[4.0, 0, 0, 0], [0, 4.0, 0, 0], [0, 0, 4.0, 0], [0, 0, 0, 4.0]], 10, axis=0
     )
-    close = close_to(words, np.array([0]), share=0.5)
-    assert [w for w, c in zip(words.words, close, strict=False) if c] == ["london", "lisbon"]
+    vectors = centres + rng.normal(size=(40, 4)) * 0.3 + 20.0  # and a direction they all share
+    words = text.vocabulary([f"w{i}" for i in range(39)] + ["the"], vectors)
+    close = close_to(words, np.array([0, 1, 2]), share=7 / 37)
+    assert np.flatnonzero(close).tolist() == [3, 4, 5, 6, 7, 8, 9]
+    assert not close_to(words, np.array([30, 31]), share=1.0)[39]  # a stop word stays out
 
 
 def test_document_budgets(tmp_path: Path) -> None:
@@ -295,6 +299,9 @@ def test_keep_budget_dry_run_and_preview(files: Path) -> None:
         (["--epsilon", "1", "--on-error", "cry"], "--on-error"),
         (["--epsilon", "1", "--jobs", "-1"], "jobs must be"),
         (["--keep", "0.5", "--mechanism", "madlib"], "--keep must go with"),
+        (["--document-epsilon", "9", "--public-length", "--tiers", "pii"], "tiers must go with"),
+        (["--epsilon", "1", "--tiers", "all"], "--tiers must be"),
+        (["--epsilon", "1", "--tiers", "pii", "--alpha", "much"], "--alpha must be"),
     ],
 )
 def test_wrong_usage_is_one_clear_line(files: Path, arguments: list[str], words: str) -> None:
@@ -311,6 +318,39 @@ def test_null_and_broken_rows(files: Path) -> None:
     shown = call(files, str(files / "n.jsonl"), "--epsilon", "1", "--on-error", "skip")
     assert "3 rows were skipped" in shown
     assert len((files / "n.protected.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_killed_command_continues(files: Path) -> None:
+    """Kill −9 the command while it works; the same command finishes, and rows are in order."""
+    import os
+    import signal
+    import subprocess
+    import sys
+    import time
+
+    rows = "".join(f"{i},the cat sat do run tree dog {'the dog ' * 200}\n" for i in range(400))
+    (files / "long.csv").write_text("id,text\n" + rows)
+    arguments = ["protect", str(files / "long.csv"), "--vocabulary", str(files / "words.txt")]
+    arguments += ["--epsilon", "1", "--batch-rows", "5"]
+    code = "from voile.cli.text import app; import sys; app(sys.argv[1:])"
+    job = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], env=dict(os.environ), stdout=subprocess.DEVNULL
+    )
+    work = files / "long.protected.csv.voile-job"
+    while len(list(work.glob("part-*.json"))) < 3:
+        assert job.poll() is None
+        time.sleep(0.005)
+    job.send_signal(signal.SIGKILL)
+    job.wait()
+    assert not (files / "long.protected.csv").exists()
+    done = {p.name: p.read_bytes() for p in work.glob("part-????????")}
+    assert 0 < len(done) < 80
+    shown = call(files, str(files / "long.csv"), "--epsilon", "1", "--batch-rows", "5")
+    assert "Continued an interrupted job" in shown
+    with (files / "long.protected.csv").open() as file:
+        assert [row["id"] for row in csv.DictReader(file)] == [str(i) for i in range(400)]
+    whole = (files / "long.protected.csv").read_bytes()
+    assert all(content in whole for content in done.values())
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from voile.errors import CannotWrite, InvalidInput, require
+from voile.errors import CannotWrite, InvalidInput, VoileError, require
 from voile.jobs.parts import join_parts, write_part
 from voile.jobs.records import Batch, OnError, Row, RowProblem, Transform
 from voile.jobs.source import Source, format_of
@@ -109,9 +109,10 @@ def run_job(
                 tasks = _tasks(source, space, columns, schema, batch_rows, on_error)
                 notes, done_before = _draw(tasks, space, make_transform, jobs, progress)
                 _publish(space, notes, columns)
-            except InvalidInput:
-                # Bad input: nothing of this job may stay. Interrupts and full disks keep the parts.
-                space.remove()
+            except CannotWrite:
+                raise  # a full disk or a dead worker: the parts are kept, as for an interrupt
+            except VoileError:
+                space.remove()  # bad input or settings: nothing of this job may stay
                 raise
         space.remove()
     totals: Counter[str] = Counter()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -82,6 +83,7 @@ def _one_thread_each() -> Iterator[None]:
 
 def _start(make_transform: Callable[[], Transform], parent: int) -> None:
     global _transform
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's business
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
     _transform = make_transform()
 

@@ -100,9 +100,14 @@ class Embedding:
             self.unit,
             distance,
             parameters=(("vectors", self.digest[:16]),),
-            largest=2.0 if name == "chord" else math.inf,
+            largest=self._longest_chord if name == "chord" else math.inf,
             check_items=check,
         )
+
+    @property
+    def _longest_chord(self) -> float:
+        """Two, and what rounding two opposite unit vectors may add."""
+        return 2.0 + math.sqrt(self.coordinates.shape[1]) * self.step
 
     @cached_property
     def space(self) -> Space:

@@ -15,7 +15,7 @@ from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator, secure_rng, seeded_rng
 from voile.domains.text import Unknown, Vocabulary, glove, minilm, read_vocabulary
 from voile.domains.text.protector import TextProtector
-from voile.domains.text.tiers import DEFAULT_PIPELINE, tiers
+from voile.domains.text.tiers import DEFAULT_PIPELINE, Tiers, tiers
 from voile.domains.text.tokens import Tokenizer
 from voile.domains.text.vocabulary_files import DEFAULT_TOP, restricted
 from voile.errors import InvalidInput, require, require_epsilon
@@ -117,13 +117,18 @@ def build_protector(recipe: TextRecipe) -> TextProtector:
         laws = [None if a is None else build(a * recipe.epsilon) for a in recipe.alphas]
         if all(law is None for law in laws):
             raise InvalidInput("at least one tier must be perturbed, got none")
-        chosen = tiers(words, pipeline=recipe.pipeline)
-        return replace(plain, laws=tuple(laws), tiers=chosen)
+        return replace(plain, laws=tuple(laws), tiers=_tiers(words, recipe.pipeline))
     if recipe.document_epsilon is not None and recipe.public_length:
         budget = recipe.document_epsilon
         per_length = lru_cache(maxsize=4096)(lambda words: build(budget / words))
         return replace(plain, laws=(per_length(1),), law_of_length=per_length)
     return replace(plain, laws=(build(recipe.epsilon),))
+
+
+@lru_cache(maxsize=1)
+def _tiers(words: Vocabulary, pipeline: str) -> Tiers:
+    """Found once a process: the pipeline reads thousands of words for it."""
+    return tiers(words, pipeline=pipeline)
 
 
 def _builder(recipe: TextRecipe, words: Vocabulary) -> Callable[[float], Mechanism]:
@@ -164,6 +169,8 @@ def check_budget(recipe: TextRecipe) -> TextRecipe:
             "decided without looking at the text) or over a length stated as public "
             "(--public-length), one of the two"
         )
+    if recipe.public_length and recipe.alphas:
+        raise InvalidInput("tiers must go with --longest, and not with --public-length")
     if recipe.longest is not None:
         require(recipe.longest >= 1, "longest", ">= 1", recipe.longest)
         return replace(recipe, epsilon=recipe.document_epsilon / recipe.longest)

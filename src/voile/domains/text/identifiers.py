@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
 
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+# A look-behind where a run may be long: a match starts at its beginning only, so that a line of
+# megabytes costs one pass and not its square.
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _URL = re.compile(r"(?:https?://|ftp://|www\.)[^\s<>\"']+[^\s<>\"'.,;:!?)\]}]", re.IGNORECASE)
 _IPV6 = re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:])")
 _IPV4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]*\d)")
@@ -29,9 +32,12 @@ def find_identifiers(text: str) -> list[tuple[int, int, str]]:
     """
     found: list[tuple[int, int, str]] = []
     for start, end, kind in _candidates(text):
-        if all(end <= first or start >= last for first, last, _ in found):
-            found.append((start, end, kind))
-    return sorted(found)
+        place = bisect(found, (start,))
+        clear_before = place == 0 or found[place - 1][1] <= start
+        clear_after = place == len(found) or end <= found[place][0]
+        if clear_before and clear_after:
+            found.insert(place, (start, end, kind))
+    return found
 
 
 def _candidates(text: str) -> Iterator[tuple[int, int, str]]:
@@ -43,7 +49,7 @@ def _candidates(text: str) -> Iterator[tuple[int, int, str]]:
         yield from ((*m.span(), "URL") for m in _URL.finditer(text))
     if not any(map(str.isdigit, text)) and ":" not in text:
         return
-    yield from ((*m.span(), "IBAN") for m in _IBAN.finditer(text) if is_iban(m.group()))
+    yield from _ibans(text)
     yield from ((*m.span(), "IP") for m in _IPV4.finditer(text) if _is_ip(m.group()))
     if "::" in text or text.count(":") >= 7:
         yield from ((*m.span(), "IP") for m in _IPV6.finditer(text) if _is_ip(m.group()))
@@ -51,6 +57,16 @@ def _candidates(text: str) -> Iterator[tuple[int, int, str]]:
         kind = _number(match.group())
         if kind:
             yield (*match.span(), kind)
+
+
+def _ibans(text: str) -> Iterator[tuple[int, int, str]]:
+    """IBANs, also where capitals follow: the longest beginning of a match that passes its check."""
+    for match in _IBAN.finditer(text):
+        for end in range(match.end(), match.start() + 14, -1):
+            whole_word = end == len(text) or not text[end].isalnum()
+            if whole_word and is_iban(text[match.start() : end]):
+                yield match.start(), end, "IBAN"
+                break
 
 
 def _number(written: str) -> str:

@@ -58,7 +58,7 @@ class TextProtector:
         return replace(strongest, outside=(*self._outside(), *strongest.outside))
 
     def _outside(self) -> tuple[str, ...]:
-        notes = ["the number of words, spacing, punctuation and casing"]
+        notes = ["the number of words, spacing, punctuation, casing and bare lay-out tags (<br />)"]
         if self.identifiers:
             notes.append("that an identifier of some type stood where a placeholder stands")
         if self.unknown is Unknown.KEEP:

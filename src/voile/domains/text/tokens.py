@@ -36,6 +36,8 @@ Piece = str | Token
 
 _SUFFIX = re.compile(r"(.+?)(n't|'(?:s|re|ve|ll|d|m|t))")
 _HYPHENS = "-‐‑"
+_TAG = r"</?(?:[Bb][Rr]|[Hh][Rr]|[PpBbIiUu]|[Ee][Mm]|[Ll][Ii]|[UuOo][Ll])\s?/?>"
+"""HTML's lay-out tags without attributes, such as <br />: spacing in another form."""
 
 
 @cache
@@ -50,7 +52,8 @@ def _pattern() -> re.Pattern[str]:
         for code in range(min(sys.maxunicode, 0xFFFF))
         if unicodedata.category(chr(code)) in _BETWEEN
     )
-    return re.compile(rf"[^{between}]+(?:[{_HYPHENS}'’][^{between}]+)*")
+    word = rf"[^{between}]+(?:[{_HYPHENS}'’][^{between}]+)*"
+    return re.compile(rf"(?P<tag>{_TAG})|{word}")
 
 
 _BETWEEN = frozenset(
@@ -71,7 +74,8 @@ class Tokenizer:
         """Words and gaps in order; gaps joined with the words' own spelling give the text back.
 
         A contraction whose parts are in the vocabulary is two words ("do" and "n't"), a hyphened
-        word that is not in it is split at its hyphens. Digits count as words.
+        word that is not in it is split at its hyphens. Digits count as words. Bare HTML tags for
+        lay-out stay with the gaps.
 
         >>> from voile.domains.text.vocabulary import vocabulary
         >>> words = vocabulary(["do", "n't", "stop"], [[0.0], [1.0], [2.0]])
@@ -81,6 +85,8 @@ class Tokenizer:
         pieces: list[Piece] = []
         forms, last = self._forms, 0
         for match in _pattern().finditer(text):
+            if match.lastgroup == "tag":
+                continue  # stays in the gap
             start, end = match.span()
             surface = match.group()
             parts = forms.get(surface)
