@@ -40,6 +40,25 @@ def test_each_slot_is_bounded_whatever_triples_a_text_has(corpus, letters, epsil
     assert worst[0] > 0.05 * epsilon / 2
 
 
+def test_the_law_is_two_exponential_mechanisms_of_half_a_share_each(corpus, letters):
+    """Word for word: clusters by exp(ε_t/2·u/2), then members by the same, ε_t = ε/slots.
+
+    The bound alone would not notice a doubled ε here, since cosines rarely span all of [0, 1].
+    """
+    mechanism = dp_st(corpus, extract=two_words, encode=letters, epsilon=8.0, slots=2)
+    x = letters([" ".join(CORPUS[0])])[0]
+    x /= np.linalg.norm(x)
+
+    def law(others):
+        weights = np.exp(8.0 / 2 / 2 * np.maximum(others @ x, 0) / 2)
+        return weights / weights.sum()
+
+    expected = np.zeros(len(corpus.triples))
+    for share, members in zip(law(corpus.centroids), corpus.members, strict=True):
+        expected[members] = share * law(corpus.vectors[members])
+    assert np.exp(mechanism.log_law(CORPUS[:1])[0]) == pytest.approx(expected, rel=1e-5)
+
+
 def test_draws_follow_the_law(corpus, letters):
     mechanism = dp_st(corpus, extract=two_words, encode=letters, epsilon=20.0, slots=1)
     law = np.exp(mechanism.log_law(CORPUS[:1])[0])

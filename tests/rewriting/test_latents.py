@@ -68,8 +68,19 @@ def test_latents_are_inside_the_ball_for_any_text(autoencoder):
     assert found.cut == 1
     assert all(found.texts)
     assert mechanism.guarantee.delta == 1e-5
+    assert adept(autoencoder, epsilon=100.0).noise.sigma == pytest.approx(0.94670, rel=1e-4)
     assert mechanism.guarantee.granularity == "one text"
     assert adept(autoencoder, epsilon=1.0, fidelity="as_released").guarantee.basis == "claimed"
+
+
+def test_an_autoencoder_is_saved_and_loaded(autoencoder, tmp_path, public):
+    from voile.errors import BadFile
+
+    autoencoder.save(tmp_path / "model")
+    again = adept(Autoencoder.load(tmp_path / "model"), epsilon=1.0)
+    assert np.allclose(again.latent(public), adept(autoencoder, epsilon=1.0).latent(public))
+    with pytest.raises(BadFile, match=r"must be a folder that save\(\) wrote"):
+        Autoencoder.load(tmp_path)
 
 
 def internal(mechanism, texts, *, trials, claim):
@@ -147,6 +158,8 @@ def test_dp_bart_clips_noises_and_decodes(encoder_decoder, public):
     mechanism = dp_bart(encoder_decoder, epsilon=50.0)
     k = 20 * 32
     assert mechanism.sensitivity == pytest.approx(0.2 * math.sqrt(k))
+    saved = mechanism.noise.sigma
+    assert saved == pytest.approx(3.71213 * mechanism.sensitivity / 24.787, rel=1e-4)  # ε = 50
     latents = mechanism.latent(["red cat", "", "dog " * 50])
     assert latents.shape == (3, k)
     assert np.abs(latents).max() <= 0.1

@@ -86,7 +86,7 @@ def calibration_charts(cells: Sequence[Mapping[str, Any]], folder: Path) -> list
 
 def _curves(axis: Any, cells: Sequence[Mapping[str, Any]], attack: str | None, *, x: str) -> None:
     """One line a mechanism with its interval, and the ceiling; the strongest attack if None."""
-    highest = 0.0
+    ceilings: set[float] = set()
     for number, name in enumerate(_names(cells)):
         points = []
         for cell in _of(cells, name):
@@ -94,21 +94,21 @@ def _curves(axis: Any, cells: Sequence[Mapping[str, Any]], attack: str | None, *
             if found:
                 best = max(found, key=lambda s: (s["lower"], s["middle"]))
                 points.append((cell[x], best))
-                highest = max(highest, best["ceiling"])
+                ceilings.add(round(best["ceiling"], 3))
         points.sort(key=lambda point: point[0])
         places = [place for place, _ in points]
         lows = [s["lower"] for _, s in points]
         tops = [min(s["upper"], s["ceiling"] * 1.1) for _, s in points]
         (line,) = axis.plot(places, lows, marker=MARKERS[number % len(MARKERS)], ms=4, label=name)
         axis.fill_between(places, lows, tops, color=line.get_color(), alpha=0.12, lw=0)
-    axis.axhline(highest, color="0.3", ls="--", lw=1)
-    axis.text(
-        0.01, highest, " ceiling", va="bottom", fontsize=8, transform=axis.get_yaxis_transform()
-    )
+    across = axis.get_yaxis_transform()
+    for height in ceilings:
+        axis.axhline(height, color="0.3", ls="--", lw=1)
+        axis.text(0.01, height, f" ceiling {height:.2f}", va="bottom", fontsize=8, transform=across)
     axis.set_xscale("log")
     axis.xaxis.set_major_formatter("{x:g}")
     axis.xaxis.set_minor_formatter("")
-    axis.set_ylim(-0.3, highest * 1.12)
+    axis.set_ylim(-0.3, max(ceilings) * 1.12)
     axis.grid(alpha=0.2)
 
 

@@ -16,7 +16,7 @@ from voile.core.arrays import Floats, Items
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.errors import BadFile, require, require_epsilon
-from voile.rewriting.latent_noise import DELTA, clip_norm, gaussian_noise
+from voile.rewriting.latent_noise import DELTA, GaussianNoise, clip_norm, gaussian_noise
 from voile.rewriting.rewriter import Fidelity, Rewritten, check_fidelity, guarantee_for
 
 PAD, UNK, START, END = range(4)
@@ -167,15 +167,19 @@ class Adept:
         # clipped again in doubles: the sensitivity must hold for what noise is added to
         return clip_norm(raw.double().numpy(), clip=self.autoencoder.clip)
 
-    def noisy_latent(self, texts: Sequence[str], rng: Generator) -> Floats:
-        """Vectors with noise: the mechanism proper; all else is post-processing."""
-        noise = gaussian_noise(
+    @property
+    def noise(self) -> GaussianNoise:
+        """The noise of each coordinate, for vectors that differ by at most 2C."""
+        return gaussian_noise(
             sensitivity=2 * self.autoencoder.clip,
             epsilon=self.epsilon,
             delta=self.delta,
             fidelity=self.fidelity,
         )
-        return noise.add(self.latent(texts), rng)
+
+    def noisy_latent(self, texts: Sequence[str], rng: Generator) -> Floats:
+        """Vectors with noise: the mechanism proper; all else is post-processing."""
+        return self.noise.add(self.latent(texts), rng)
 
     def rewrite(self, texts: Sequence[str], rng: Generator) -> Rewritten:
         """Noise, then greedy decoding; an empty result is the word UNK."""
