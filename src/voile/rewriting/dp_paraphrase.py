@@ -11,7 +11,7 @@ GPT2_BOUNDS = (-96.85249956065758, -8.747697966442914)
 """Logit bounds that the published implementation uses with its GPT-2 paraphraser."""
 SEPARATOR = " >>>>> "
 RELEASED_TOP_K = 50
-"""What a generation pipeline keeps unless told otherwise; the published code does not tell it."""
+"""What a generation pipeline keeps by default; the published code does not set it otherwise."""
 
 
 def dp_paraphrase(
@@ -29,9 +29,9 @@ def dp_paraphrase(
     (2024): T = 2Δ/ε, so each token is ε-private between any two texts and n tokens nε.
     `as_released` draws among the 50 likeliest tokens only. Those 50 depend on the text, so the
     bound fails at every ε: a token outside them for one text is inside them for another, and
-    lowering ε flattens the law *within* the 50 but never lets go of them. That is why published
-    curves for this mechanism stay flat; see the calibration page. It also writes as many tokens
-    as the prompt has.
+    lowering ε flattens the law *within* the 50 but never lets go of them. That may be
+    why published curves for this mechanism stay flat; see the calibration page. It also writes as
+    many tokens as the prompt has.
     """
     check_fidelity(fidelity)
     check_length(max_new_tokens)
