@@ -45,6 +45,15 @@ def test_protect_writes_every_record_once(patients, tmp_path, mechanism):
     ]
     assert all(same) == (mechanism in ("rr", "prior"))
     assert done.recipe_path.exists()
+    promised = json.loads((tmp_path / "out.csv.guarantee.json").read_text(encoding="utf-8"))
+    assert promised["epsilon"] == {
+        name: bound.epsilon if bound else None
+        for name, bound in (
+            ("label", done.protection.label),
+            ("conditional", done.protection.conditional),
+            ("local", done.protection.local),
+        )
+    }
     assert not list(tmp_path.glob("*.voile-job"))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from voile.cli.labels_show import protected_dict, show_audit, show_comparison, show_protected
+from voile.cli.labels_show import show_audit, show_comparison, show_protected
 from voile.errors import InvalidInput
 
 app = typer.Typer(
@@ -94,7 +94,7 @@ def protect(
         ),
     ] = "cf",
     out: Annotated[
-        Path | None, typer.Option(help="Where to write; default DATA.released.csv.")
+        Path | None, typer.Option(help="Where to write; default DATA.protected.csv.")
     ] = None,
     recipe: Annotated[
         Path | None, typer.Option(help="A kept recipe; without one it is learned from the file.")
@@ -122,11 +122,11 @@ def protect(
 
     Example: `voile labels protect patients.csv --label diagnosis --epsilon 2 --mechanism cf`
     """
-    from voile.tasks.labels_protect import labels_protect
+    from voile.tasks.labels_protect import facts_of, labels_protect
 
     done = labels_protect(
         data,
-        out or data.with_name(f"{data.stem}.released.csv"),
+        out or data.with_name(f"{data.stem}.protected.csv"),
         label=label,
         epsilon=epsilon,
         mechanism=mechanism,
@@ -142,7 +142,7 @@ def protect(
         overwrite=overwrite,
     )
     if as_json:
-        typer.echo(json.dumps(protected_dict(done), indent=1))
+        typer.echo(json.dumps(facts_of(done), indent=1))
     else:
         show_protected(done)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -93,25 +93,6 @@ def show_protected(done: ProtectedLabels) -> None:
         typer.echo(main.explain(candidates=2))
     if done.seeded:
         typer.echo("seeded: not for release")
-
-
-def protected_dict(done: ProtectedLabels) -> dict[str, Any]:
-    """The same for another program."""
-    p = done.protection
-    main = p.conditional or p.label
-    bounds = {"label": p.label, "conditional": p.conditional, "local": p.local}
-    return {
-        "output": str(done.report.output),
-        "recipe": str(done.recipe_path),
-        "records": done.report.rows,
-        "skipped": done.report.skipped,
-        "masked": done.report.masked,
-        "mechanism": p.name,
-        "epsilon": {name: bound.epsilon if bound else None for name, bound in bounds.items()},
-        "not_covered": list(main.outside) if main else [],
-        "kept_cells": p.kept,
-        "stamp": "seeded: not for release" if done.seeded else "",
-    }
 
 
 def show_comparison(found: Comparison) -> None:

@@ -56,7 +56,7 @@ def similarity(
     values = np.concatenate(cosines)
     half = 1.96 * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
     mean = float(values.mean())
-    return Interval(mean, mean - half, mean + half)
+    return Interval(mean, max(-1.0, mean - half), min(1.0, mean + half))
 
 
 def _unit(table: Floats) -> Floats:

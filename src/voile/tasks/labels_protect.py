@@ -28,6 +28,7 @@ from voile.domains.labels.table import ABSENT, MISSING, OnError, read_table
 from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import Batch, JobReport, Released, RowProblem, Transform, open_source, run_job
 from voile.jobs import OnError as RowPolicy
+from voile.jobs.workspace import write_json, writing
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,29 @@ def labels_protect(
         on_error=RowPolicy(on_error), overwrite=overwrite,
     )  # fmt: skip
     where = beside if recipe is None else Path(recipe)
-    return ProtectedLabels(report, where, protection, drafted, seed is not None)
+    done = ProtectedLabels(report, where, protection, drafted, seed is not None)
+    with writing(target):
+        write_json(target.with_name(target.name + ".guarantee.json"), facts_of(done))
+    return done
+
+
+def facts_of(done: ProtectedLabels) -> dict[str, Any]:
+    """What was written and what it promises, as the guarantee file holds it."""
+    p = done.protection
+    main = p.conditional or p.label
+    bounds = {"label": p.label, "conditional": p.conditional, "local": p.local}
+    return {
+        "output": str(done.report.output),
+        "recipe": str(done.recipe_path),
+        "records": done.report.rows,
+        "skipped": done.report.skipped,
+        "masked": done.report.masked,
+        "mechanism": p.name,
+        "epsilon": {name: bound.epsilon if bound else None for name, bound in bounds.items()},
+        "not_covered": list(main.outside) if main else [],
+        "kept_cells": p.kept,
+        "stamp": "seeded: not for release" if done.seeded else "",
+    }
 
 
 def _protection(
