@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from voile.cli.labels_show import show_audit, show_comparison, show_protected
+from voile.cli.show import AsJson
 from voile.errors import InvalidInput
 
 app = typer.Typer(
@@ -25,7 +26,6 @@ OnError = Annotated[
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The file has no header; columns are c1, c2, …")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
 Chart = Annotated[Path | None, typer.Option(help="Also write a chart: .png, .svg or .pdf.")]
 
 

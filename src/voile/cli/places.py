@@ -19,6 +19,7 @@ from voile.cli._places import (
     show_design,
     without_infinity,
 )
+from voile.cli.show import AsJson
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -26,7 +27,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
 Latitude = Annotated[str, typer.Option("--lat", help="The latitude column.")]
 Longitude = Annotated[str, typer.Option("--lon", help="The longitude column.")]
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from voile.cli.show import AsJson
 from voile.cli.text_show import progress_bar, show_facts, show_preview
 
 app = typer.Typer(
@@ -15,8 +16,6 @@ app = typer.Typer(
     help="Release text word by word, and measure utility and leakage.",
     rich_markup_mode="markdown",
 )
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
 
 
 @app.command()

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from voile.cli.show import AsJson
 from voile.cli.text_compare_show import CAUTION, show_calibration, show_comparison, write_comparison
 from voile.errors import InvalidInput
 
@@ -19,7 +20,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
 Column = Annotated[str, typer.Option(help="The column that holds the text.")]
 Attacks = Annotated[
     str, typer.Option(help="embedding, tf-idf, overlap, likelihood (where the law is known).")
