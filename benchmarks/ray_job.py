@@ -5,7 +5,8 @@ Repeat with: `python benchmarks/ray_job.py [--rows 5000000] [--growth-rows 20000
 First, a cluster of several raylets on this machine releases a CSV of made-up trips while two of its
 nodes are killed with SIGKILL, one after a quarter of the rows and one after a half. The transform
 writes down every draw it makes, so that a lost row, a row released twice, a part with two committed
-versions or a published draw that nobody made is seen; any of these ends the run with an error.
+versions or a published draw that nobody made is seen; any of these ends the run with an error. A
+pause after each draw (`--slow`) makes sure that a node dies with draws made and not committed.
 
 Then the same job, smaller, by the local engine with one and two processes and by Ray with one, two
 and four workers, one after the other in the same run. Start-up is inside the figures, and stated.
@@ -40,31 +41,29 @@ STORE = 100 * 2**20
 class Recorded:
     """A transform that appends what it drew for a part to a file before anything is written."""
 
-    def __init__(self, make: Callable[[], Any], log: Path | None) -> None:
-        self.transform, self.log = make(), log
+    def __init__(self, make: Callable[[], Any], log: Path, slow: float) -> None:
+        self.transform, self.log, self.slow = make(), log, slow
 
     def __call__(self, batch: Batch) -> Replaced:
         """Draw, and write down what was drawn."""
         drawn = self.transform(batch)
-        if self.log is not None:
-            line = (
-                f"{batch.part} {os.getpid()} {digest(drawn.columns['lat'], drawn.columns['lon'])}\n"
-            )
-            descriptor = os.open(self.log, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
-            os.write(descriptor, line.encode())
-            os.close(descriptor)
+        line = f"{batch.part} {os.getpid()} {digest(drawn.columns['lat'], drawn.columns['lon'])}\n"
+        descriptor = os.open(self.log, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
+        os.write(descriptor, line.encode())
+        os.close(descriptor)
+        time.sleep(self.slow)
         return drawn
 
 
 class MakeRecorded:
     """Builds it in a worker."""
 
-    def __init__(self, make: Callable[[], Any], log: Path | None) -> None:
-        self.make, self.log = make, log
+    def __init__(self, make: Callable[[], Any], log: Path, slow: float) -> None:
+        self.make, self.log, self.slow = make, log, slow
 
     def __call__(self) -> Recorded:
         """One for one process."""
-        return Recorded(self.make, self.log)
+        return Recorded(self.make, self.log, self.slow)
 
 
 def digest(latitudes: Any, longitudes: Any) -> str:
@@ -100,7 +99,9 @@ def check_release(out: Path, log: Path, rows: int) -> tuple[int, int]:
     return sum(map(len, attempts.values())), sum(len(drawn) > 1 for drawn in attempts.values())
 
 
-def killed_twice(source: Path, folder: Path, make: Callable[[], Any], rows: int) -> str:
+def killed_twice(
+    source: Path, folder: Path, make: Callable[[], Any], rows: int, slow: float
+) -> str:
     cluster = Cluster(
         initialize_head=True,
         head_node_args={"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": False},
@@ -121,7 +122,7 @@ def killed_twice(source: Path, folder: Path, make: Callable[[], Any], rows: int)
 
     begun = time.monotonic()
     report = run_job(
-        open_source(source), folder / "killed.csv", MakeRecorded(make, folder / "log"),
+        open_source(source), folder / "killed.csv", MakeRecorded(make, folder / "log", slow),
         identity={}, batch_rows=PART, engine=Ray(), progress=progress,
     )  # fmt: skip
     seconds = time.monotonic() - begun
@@ -132,7 +133,8 @@ def killed_twice(source: Path, folder: Path, make: Callable[[], Any], rows: int)
     draws, again = check_release(folder / "killed.csv", folder / "log", rows)
     return (
         f"{rows:,} rows in {report.parts} parts on three one-core nodes; two nodes killed with "
-        f"SIGKILL while the job ran, one added after the first: {seconds:.0f} s. Every row was "
+        f"SIGKILL while the job ran, one added after the first: {seconds:.0f} s, with "
+        f"a pause of {slow:g} s after each draw so that nodes die at work. Every row was "
         f"published once, in order, none lost. {draws} draws were made: {again} parts were drawn "
         "again, with the same result, and none has two versions."
     )
@@ -150,6 +152,7 @@ def timed(source: Path, folder: Path, make: Callable[[], Any], engine: Engine) -
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--rows", type=int, default=5_000_000)
+    options.add_argument("--slow", type=float, default=0.3, help="seconds added to each draw")
     options.add_argument("--growth-rows", type=int, default=2_000_000)
     options.add_argument("--out", type=Path, default=None)
     given = options.parse_args()
@@ -166,7 +169,7 @@ def main() -> None:
         make = MakePlacesTransform(str(city), city.read_bytes(), "lat", "lon", None)
         if given.rows:
             write_trips(folder / "trips.csv", given.rows)
-            lines += [killed_twice(folder / "trips.csv", folder, make, given.rows), ""]
+            lines += [killed_twice(folder / "trips.csv", folder, make, given.rows, given.slow), ""]
         if given.growth_rows:
             lines += growth(folder, make, given.growth_rows)
     finally:
