@@ -114,6 +114,11 @@ def show_released(facts: dict[str, Any]) -> None:
         f"Released {facts['rows']:,} places in {facts['seconds']:.1f} s ({speed:,.0f} a "
         f"second) to {facts['output']}"
     )
+    if facts["resumed_parts"]:
+        typer.echo(
+            f"Continued an interrupted job: {facts['resumed_parts']:,} parts were there and were "
+            "not drawn again"
+        )
     if facts["skipped"] or facts["masked"]:
         typer.echo(f"Bad rows: {facts['skipped']:,} skipped, {facts['masked']:,} masked")
     if facts["places_outside_the_map"]:

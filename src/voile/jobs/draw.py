@@ -47,9 +47,15 @@ class PartTask:
 
 
 def draw_part(transform: Transform, task: PartTask) -> tuple[int, Note]:
-    """Make one part and commit it; its number and its note, whoever committed it first."""
+    """Make one part and commit it; its number and its note, whoever committed it first.
+
+    A task may come twice (its node died after the commit and before the answer): then nothing is
+    drawn again.
+    """
     space = Workspace(task.target, task.job)
     space.check()
+    if space.note(task.part).exists():
+        return task.part, space.read_note(task.part)
     block = task.source.read(task.piece)
     released = _drawn(transform, Batch(task.part, block.rows, task.key))
     rows, counts = _kept(block, released, task)
