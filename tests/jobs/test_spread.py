@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from voile.cli.app import app
-from voile.errors import InvalidInput
-from voile.jobs import Processes, Ray, engine_named, spread
+from voile.errors import CannotWrite, InvalidInput, MissingExtra
+from voile.jobs import Processes, Ray, engine_named, open_source, run_job, spread
 from voile.tasks.text_calibrate import calibrate_command
 
 
@@ -108,3 +108,30 @@ def test_a_comparison_is_the_same_in_two_processes() -> None:
     alone = compared(None)
     assert [cell.epsilon for cell in alone] == [3.0, 12.0]
     assert compared(Processes(2)) == alone
+
+
+def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)  # what an import of it then raises is ImportError
+    with pytest.raises(MissingExtra, match=r"pip install 'voile\[ray\]'"):
+        spread(pow, [1], common=1, engine=Ray())
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "words"),
+    [
+        ("127.0.0.1:1", CannotWrite, "none can be reached"),
+        ("ray://head:10001", InvalidInput, "HEAD:PORT"),
+        ("head", InvalidInput, "HEAD:PORT"),
+    ],
+)
+def test_a_cluster_that_is_not_there(
+    tmp_path: Path, address: str, error: type[Exception], words: str
+) -> None:
+    """Said at once, before anything is written."""
+    (tmp_path / "in.csv").write_text("text\na\n")
+    with pytest.raises(error, match=words):
+        run_job(
+            open_source(tmp_path / "in.csv"), tmp_path / "out.csv", dict, identity={},
+            engine=Ray(address),
+        )  # fmt: skip
+    assert [p.name for p in tmp_path.iterdir()] == ["in.csv"]
