@@ -40,7 +40,7 @@ def audit(
 ) -> None:
     """Train an attacker on part of the pairs, and measure what it learns from the rest.
 
-    Works for any release that keeps words in their places, also one made by another tool.
+    Works for any release that keeps words in their order, also one made by another tool.
 
     Example: `voile text audit reviews.csv reviews.protected.csv --epsilon 0.5 --delta 0.05`
     """
@@ -84,6 +84,7 @@ def as_facts(found: TextPosterior) -> dict[str, object]:
         "attacker": found.attacker,
         "documents": found.documents,
         "unaligned": found.unaligned,
+        "unpaired_words": found.unpaired,
         "candidates": found.candidates,
         "sensitive_words": found.sensitive_words,
         "triples": leakage.triples,
@@ -141,8 +142,11 @@ def _show_audit(found: TextPosterior, delta: float) -> None:
         f"{found.audit.groups:,} documents; largest leakage seen {leakage.supremum:.3g}."
     )
     typer.echo(f"The {found.attacker} is {found.reliability}.")
-    if found.unaligned:
-        typer.echo(f"{found.unaligned:,} documents could not be aligned and were left out.")
+    if found.unaligned or found.unpaired:
+        typer.echo(
+            f"Left out: {found.unaligned:,} of {found.unaligned + found.documents:,} documents that "
+            f"could not be aligned, and {found.unpaired:,} words without a clear partner."
+        )
     typer.echo("This is what one attacker found: open means not broken by this attack.")
 
 

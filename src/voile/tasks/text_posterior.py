@@ -35,6 +35,7 @@ class TextPosterior:
     attacker: str
     documents: int
     unaligned: int
+    unpaired: int
     candidates: int
     sensitive_words: int
     worst: tuple[str, str]
@@ -78,10 +79,14 @@ def fit_attacker(
     *,
     head: str = "candidates",
     epochs: int = 30,
+    batch: int = 64,
     seed: int = 0,
     progress: Progress = lambda line: None,
 ) -> SequenceAttack:
-    """A learned attacker on a corpus: which reader, and which way to believe."""
+    """A learned attacker on a corpus: which reader, and which way to believe.
+
+    A smaller `batch` means more steps an epoch, which few documents need.
+    """
     require(name in ATTACKERS, "attacker", "one of " + ", ".join(ATTACKERS), name)
     require(head in ("candidates", "embedding"), "head", "candidates or embedding", head)
     try:
@@ -103,6 +108,7 @@ def fit_attacker(
         head=made,
         body=bodies[name],
         epochs=epochs,
+        batch=batch,
         seed=seed,
         progress=lambda epoch, train, check: progress(
             f"{name}, epoch {epoch + 1}: loss {train:.3f}, held out {check:.3f}"
@@ -172,7 +178,7 @@ def audit_text(
 ) -> TextPosterior:
     """Train an attacker on pairs of originals and releases, and measure what it learns.
 
-    Works for any release that keeps words in their places, whoever made it. The attacker sees
+    Works for any release that keeps words in their order, whoever made it. The attacker sees
     60 % of the documents with their originals, is calibrated on 20 % and measured on 20 %.
     """
     words = glove(top=top)
@@ -186,7 +192,7 @@ def audit_text(
     chosen = sensitive_tiers(words, sensitive=sensitive, pipeline=pipeline)
     texts = corpus(
         read_words(before, words, tiers=chosen),
-        read_words(after, words),
+        read_words(after, words, beside=before),
         words,
         longest=longest,
         most_candidates=most_candidates,
@@ -205,6 +211,7 @@ def audit_text(
         attacker=attacker,
         documents=len(texts.sequences),
         unaligned=texts.unaligned,
+        unpaired=texts.unpaired,
         candidates=len(texts.candidates),
         sensitive_words=sum(len(item.sensitive) for item in texts.sequences),
         worst=(written[texts.candidates[first]], written[texts.candidates[second]]),

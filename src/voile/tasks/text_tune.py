@@ -110,6 +110,7 @@ def evaluator(
     head: str = "candidates",
     remapped: bool = True,
     epochs: int = 12,
+    batch: int = 64,
     seed: int = 0,
     progress: Progress = lambda line: None,
 ) -> Evaluate:
@@ -129,7 +130,7 @@ def evaluator(
         training, validation, test = split(items, seed=seed)
         shown = ", ".join(f"{value:.3g}" for value in strengths)
         attack = fit_attacker(
-            attacker, texts, training, validation, head=head, epochs=epochs, seed=seed,
+            attacker, texts, training, validation, head=head, epochs=epochs, batch=batch, seed=seed,
             progress=lambda line: progress(f"strengths {shown}: {line}"),
         )  # fmt: skip
         audit = measured(attack, test, texts, epsilons=[epsilon], delta=0.5)
