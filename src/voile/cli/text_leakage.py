@@ -144,8 +144,8 @@ def _show_audit(found: TextPosterior, delta: float) -> None:
     typer.echo(f"The {found.attacker} is {found.reliability}.")
     if found.unaligned or found.unpaired:
         typer.echo(
-            f"Left out: {found.unaligned:,} of {found.unaligned + found.documents:,} documents that "
-            f"could not be aligned, and {found.unpaired:,} words without a clear partner."
+            f"Left out: {found.unaligned:,} of {found.unaligned + found.documents:,} documents "
+            f"that could not be aligned, and {found.unpaired:,} words without a clear partner."
         )
     typer.echo("This is what one attacker found: open means not broken by this attack.")
 
