@@ -19,7 +19,7 @@ from voile.domains.text.sequences import corpus, read_words
 from voile.errors import InvalidInput
 from voile.leakage.bounds import chernoff_interval
 from voile.tasks import text_tune
-from voile.tasks.text_posterior import audit_text
+from voile.tasks.text_posterior import audit_text, shuffled
 from voile.tasks.text_tune import expected_loss, level_laws, perturbed, similarity_loss
 
 CIRCLE = ["paris", "london", "rome", "berlin", "madrid", "vienna"]
@@ -79,10 +79,34 @@ def test_a_release_in_clear_is_caught_and_noise_is_not(files):
     assert told.audit.findings[0].verdict == "violated"
     assert told.reliability.accuracy > 0.95
     assert told.candidates == 6
+    assert {one for _, one, _ in told.worst} | {other for *_, other in told.worst} <= set(CIRCLE)
+    assert [value for value, *_ in told.worst] == sorted((v for v, *_ in told.worst), reverse=True)
     blind = audit_text(original, noise, **OPTIONS)
     assert blind.audit.findings[0].verdict == "open"
     assert blind.audit.leakage.violation_shares[0] < 0.01
     assert blind.reliability.trustworthy
+
+
+def test_the_control_finds_nothing_where_the_release_tells_all(files):
+    original, clear, _ = files
+    found = audit_text(original, clear, control=True, **OPTIONS)
+    assert found.control is not None
+    assert found.audit.leakage.violation_shares[0] > 0.5
+    assert found.control[0] < 0.02
+
+
+def test_shuffled_releases_keep_their_counts_and_all_else(texts):
+    dealt = shuffled(texts.sequences, seed=1)
+    before, after = (
+        np.concatenate([item.releases[item.sensitive] for item in items])
+        for items in (texts.sequences, dealt)
+    )
+    assert np.bincount(before).tolist() == np.bincount(after).tolist()
+    assert (before == after).mean() < 0.4  # six words, so a sixth stays by chance
+    for one, other in zip(texts.sequences, dealt, strict=True):
+        assert one.secrets is other.secrets
+        clear = np.setdiff1d(np.arange(len(one.releases)), one.sensitive)
+        assert (one.releases[clear] == other.releases[clear]).all()
 
 
 def test_files_that_do_not_belong_together(files, tmp_path):

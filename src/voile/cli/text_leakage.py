@@ -11,6 +11,7 @@ import typer
 from voile.cli.show import AsJson, spinner, table
 
 if TYPE_CHECKING:
+    from voile.audit.finding import Finding
     from voile.tasks.text_posterior import TextPosterior
     from voile.tasks.text_tune import TunedText
 
@@ -33,8 +34,14 @@ def audit(
     words: Annotated[int, typer.Option(help="Words of each document that are read.")] = 40,
     epochs: Annotated[int, typer.Option(help="Most rounds of training.")] = 30,
     seed: Annotated[int, typer.Option(help="Repeats the split and the training.")] = 0,
+    control: Annotated[
+        bool,
+        typer.Option(
+            "--control", help="Also measure the attacker's own error; takes twice as long."
+        ),
+    ] = False,
     worst: Annotated[
-        bool, typer.Option("--worst", help="Name the pair of words whose odds moved most.")
+        bool, typer.Option("--worst", help="Name the pairs of words whose odds moved most.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -64,6 +71,7 @@ def audit(
             most_candidates=candidates,
             most_documents=documents,
             epochs=epochs,
+            control=control,
             seed=seed,
             progress=say,
         )
@@ -73,7 +81,11 @@ def audit(
     else:
         _show_audit(found, delta)
         if worst:
-            typer.echo(f"Odds moved most between: {found.worst[0]} and {found.worst[1]}")
+            typer.echo("Odds moved most between (do not hand this on):")
+            table(
+                ["leakage", "word", "word"],
+                [[f"{value:.3g}", one, other] for value, one, other in found.worst],
+            )
     raise typer.Exit(1 if violated else 0)
 
 
@@ -99,13 +111,15 @@ def as_facts(found: TextPosterior) -> dict[str, object]:
                 "lower": finding.lower,
                 "upper": finding.upper,
                 "verdict": str(finding.verdict),
+                "control_share": floor,
                 "hoeffding_log10_failure": log10,
                 "groups_to_certify": needed,
             }
-            for epsilon, finding, share, log10, needed in zip(
+            for epsilon, finding, share, floor, log10, needed in zip(
                 leakage.epsilons,
                 found.audit.findings,
                 leakage.violation_shares,
+                found.control or [None] * len(leakage.epsilons),
                 found.audit.hoeffding_log10,
                 found.audit.groups_to_certify,
                 strict=True,
@@ -124,19 +138,19 @@ def _show_audit(found: TextPosterior, delta: float) -> None:
     leakage = found.audit.leakage
     rows = []
     for k, finding in enumerate(found.audit.findings):
-        needed = found.audit.groups_to_certify[k]
-        rows.append(
-            [
-                f"{leakage.epsilons[k]:g}",
-                f"{100 * leakage.violation_shares[k]:.3g} %",
-                f"{100 * finding.lower:.3g} – {100 * finding.upper:.3g} %",
-                str(finding.verdict),
-                f"{needed:,}" if needed else "–",
-            ]
-        )
-    table(
-        ["leakage over", "share of triples", "interval", f"δ = {delta:g}", "documents for δ"], rows
-    )
+        row = [
+            f"{leakage.epsilons[k]:g}",
+            f"{100 * leakage.violation_shares[k]:.3g} %",
+            f"{100 * finding.lower:.3g} – {100 * finding.upper:.3g} %",
+            _told(finding, found.audit.groups_to_certify[k], delta),
+        ]
+        if found.control is not None:
+            row.insert(2, f"{100 * found.control[k]:.3g} %")
+        rows.append(row)
+    heads = ["leakage over", "share of triples", "interval", f"at most {100 * delta:g} %?"]
+    if found.control is not None:
+        heads.insert(2, "in the control")
+    table(heads, rows)
     typer.echo(
         f"{leakage.triples:,} triples from {leakage.releases:,} releases in "
         f"{found.audit.groups:,} documents; largest leakage seen {leakage.supremum:.3g}."
@@ -147,7 +161,20 @@ def _show_audit(found: TextPosterior, delta: float) -> None:
             f"Left out: {found.unaligned:,} of {found.unaligned + found.documents:,} documents "
             f"that could not be aligned, and {found.unpaired:,} words without a clear partner."
         )
-    typer.echo("This is what one attacker found: open means not broken by this attack.")
+    if found.control is not None:
+        typer.echo(
+            "The control's releases carry nothing: what is found there is the attacker's own error."
+        )
+    typer.echo("This is what one attacker found; a stronger one may find more.")
+
+
+def _told(finding: Finding, needed: int | None, delta: float) -> str:
+    """What the interval says about delta, for this attacker."""
+    if finding.verdict == "violated":
+        return "no: violated"
+    if finding.upper <= delta:
+        return "yes, for this attacker"
+    return f"open; about {needed:,} documents would tell" if needed else "open"
 
 
 def tune(

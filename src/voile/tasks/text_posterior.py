@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,10 @@ class TextPosterior:
     unpaired: int
     candidates: int
     sensitive_words: int
-    worst: tuple[str, str]
-    """The two words whose odds moved most, for the auditor's own screen only."""
+    worst: tuple[tuple[float, str, str], ...]
+    """Pairs of words whose odds moved most, for the auditor's own screen only."""
+    control: tuple[float, ...] | None = None
+    """Shares that the same kind of attacker finds where releases carry nothing: its own error."""
 
 
 def read_texts(path: str | Path, column: str) -> list[str]:
@@ -69,6 +71,22 @@ def split(sequences: Sequence[Observed], *, seed: int) -> tuple[list[Observed], 
     order = seeded_rng(seed).permutation(len(sequences))
     cuts = [int(0.6 * len(order)), int(0.8 * len(order))]
     return tuple([sequences[n] for n in part] for part in np.split(order, cuts))
+
+
+def shuffled(sequences: Sequence[Observed], *, seed: int) -> tuple[Observed, ...]:
+    """The same sequences with the releases of all sensitive words dealt out anew.
+
+    Each release then says nothing about the secret it stands at, nor about any other.
+    """
+    drawn = np.concatenate([item.releases[item.sensitive] for item in sequences])
+    dealt = seeded_rng(seed).permutation(drawn)
+    start, answer = 0, []
+    for item in sequences:
+        releases = item.releases.copy()
+        releases[item.sensitive] = dealt[start : start + len(item.sensitive)]
+        start += len(item.sensitive)
+        answer.append(Observed(releases, item.secrets, item.sensitive))
+    return tuple(answer)
 
 
 def fit_attacker(
@@ -173,13 +191,16 @@ def audit_text(
     most_candidates: int = 2000,
     most_documents: int = 5000,
     epochs: int = 30,
+    control: bool = False,
     seed: int = 0,
     progress: Progress = lambda line: None,
 ) -> TextPosterior:
     """Train an attacker on pairs of originals and releases, and measure what it learns.
 
     Works for any release that keeps words in their order, whoever made it. The attacker sees
-    60 % of the documents with their originals, is calibrated on 20 % and measured on 20 %.
+    60 % of the documents with their originals, is calibrated on 20 % and measured on 20 %. With
+    `control`, a second attacker is trained where the releases of sensitive words were shuffled
+    over all documents: the true leakage is then 0, and what is found is the attacker's own error.
     """
     words = glove(top=top)
     before, after = read_texts(original, column), read_texts(released, column)
@@ -203,7 +224,16 @@ def audit_text(
         progress=progress,
     )  # fmt: skip
     audit = measured(attack, test, texts, epsilons=epsilons, delta=delta, progress=progress)
-    _, first, second = audit.leakage.worst
+    floor = None
+    if control:
+        progress("the control: releases that carry nothing")
+        blind = replace(texts, sequences=shuffled(texts.sequences, seed=seed))
+        training, validation, others = split(blind.sequences, seed=seed)
+        guesser = fit_attacker(
+            attacker, blind, training, validation, head=head, epochs=epochs, seed=seed,
+            progress=lambda line: progress(f"control: {line}"),
+        )  # fmt: skip
+        floor = measured(guesser, others, blind, epsilons=epsilons, delta=delta)
     written = words.written
     return TextPosterior(
         audit=audit,
@@ -214,5 +244,9 @@ def audit_text(
         unpaired=texts.unpaired,
         candidates=len(texts.candidates),
         sensitive_words=sum(len(item.sensitive) for item in texts.sequences),
-        worst=(written[texts.candidates[first]], written[texts.candidates[second]]),
+        worst=tuple(
+            (value, written[texts.candidates[first]], written[texts.candidates[second]])
+            for value, first, second in audit.leakage.worst_pairs
+        ),
+        control=floor.leakage.violation_shares if floor else None,
     )
