@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from voile.cli.show import AsJson, spinner, table
-
-if TYPE_CHECKING:
-    from voile.audit.finding import Finding
-    from voile.tasks.text_posterior import TextPosterior
-    from voile.tasks.text_tune import TunedText
+from voile.cli.text_leakage_show import audit_facts, show_audit, show_tuned
 
 
 def audit(
@@ -77,9 +73,9 @@ def audit(
         )
     violated = any(finding.verdict == "violated" for finding in found.audit.findings)
     if as_json:
-        typer.echo(json.dumps(as_facts(found), indent=2))
+        typer.echo(json.dumps(audit_facts(found), indent=2))
     else:
-        _show_audit(found, delta)
+        show_audit(found, delta)
         if worst:
             typer.echo("Odds moved most between (do not hand this on):")
             table(
@@ -89,98 +85,13 @@ def audit(
     raise typer.Exit(1 if violated else 0)
 
 
-def as_facts(found: TextPosterior) -> dict[str, object]:
-    """The audit as JSON holds it: no word of any document."""
-    leakage = found.audit.leakage
-    return {
-        "attacker": found.attacker,
-        "documents": found.documents,
-        "unaligned": found.unaligned,
-        "unpaired_words": found.unpaired,
-        "candidates": found.candidates,
-        "sensitive_words": found.sensitive_words,
-        "triples": leakage.triples,
-        "releases": leakage.releases,
-        "groups": found.audit.groups,
-        "supremum": leakage.supremum,
-        "findings": [
-            {
-                "epsilon": epsilon,
-                "delta": finding.claim,
-                "share": share,
-                "lower": finding.lower,
-                "upper": finding.upper,
-                "verdict": str(finding.verdict),
-                "control_share": floor,
-                "hoeffding_log10_failure": log10,
-                "groups_to_certify": needed,
-            }
-            for epsilon, finding, share, floor, log10, needed in zip(
-                leakage.epsilons,
-                found.audit.findings,
-                leakage.violation_shares,
-                found.control or [None] * len(leakage.epsilons),
-                found.audit.hoeffding_log10,
-                found.audit.groups_to_certify,
-                strict=True,
-            )
-        ],
-        "reliability": {
-            "accuracy": found.reliability.accuracy,
-            "confidence": found.reliability.confidence,
-            "calibration_error": found.reliability.calibration_error,
-            "trustworthy": found.reliability.trustworthy,
-        },
-    }
-
-
-def _show_audit(found: TextPosterior, delta: float) -> None:
-    leakage = found.audit.leakage
-    rows = []
-    for k, finding in enumerate(found.audit.findings):
-        row = [
-            f"{leakage.epsilons[k]:g}",
-            f"{100 * leakage.violation_shares[k]:.3g} %",
-            f"{100 * finding.lower:.3g} – {100 * finding.upper:.3g} %",
-            _told(finding, found.audit.groups_to_certify[k], delta),
-        ]
-        if found.control is not None:
-            row.insert(2, f"{100 * found.control[k]:.3g} %")
-        rows.append(row)
-    heads = ["leakage over", "share of triples", "interval", f"at most {100 * delta:g} %?"]
-    if found.control is not None:
-        heads.insert(2, "in the control")
-    table(heads, rows)
-    typer.echo(
-        f"{leakage.triples:,} triples from {leakage.releases:,} releases in "
-        f"{found.audit.groups:,} documents; largest leakage seen {leakage.supremum:.3g}."
-    )
-    typer.echo(f"The {found.attacker} is {found.reliability}.")
-    if found.unaligned or found.unpaired:
-        typer.echo(
-            f"Left out: {found.unaligned:,} of {found.unaligned + found.documents:,} documents "
-            f"that could not be aligned, and {found.unpaired:,} words without a clear partner."
-        )
-    if found.control is not None:
-        typer.echo(
-            "The control's releases carry nothing: what is found there is the attacker's own error."
-        )
-    typer.echo("This is what one attacker found; a stronger one may find more.")
-
-
-def _told(finding: Finding, needed: int | None, delta: float) -> str:
-    """What the interval says about delta, for this attacker."""
-    if finding.verdict == "violated":
-        return "no: violated"
-    if finding.upper <= delta:
-        return "yes, for this attacker"
-    return f"open; about {needed:,} documents would tell" if needed else "open"
-
-
 def tune(
     file: Annotated[Path, typer.Argument(help="Text like the one to be protected.")],
-    data: Annotated[str, typer.Option(help="What this text is: public, held-out or private.")],
     epsilon: Annotated[float, typer.Option(help="Privacy parameter, and the leakage allowed.")],
+    data: Annotated[
+        str | None,
+        typer.Option(help="What this text is: public, held-out or private; asked if not given."),
+    ] = None,
     target_delta: Annotated[float, typer.Option(help="How often it may be exceeded.")] = 0.05,
     column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
     attacker: Annotated[str, typer.Option(help="rnn, lstm or transformer.")] = "lstm",
@@ -190,10 +101,16 @@ def tune(
     words: Annotated[int, typer.Option(help="Words of each document that are read.")] = 40,
     epochs: Annotated[int, typer.Option(help="Most rounds of training for each trial.")] = 12,
     rounds: Annotated[int, typer.Option(help="Most trials.")] = 12,
+    levels: Annotated[
+        str, typer.Option(help="What may move: pii,poii or pii (names alone).")
+    ] = "pii,poii",
     privacy_weight: Annotated[float, typer.Option(help="Weight of the violations.")] = 1.0,
     utility_weight: Annotated[float, typer.Option(help="Weight of the utility loss.")] = 1.0,
     trace: Annotated[
         Path | None, typer.Option(help="Keep every round here; an old one is continued.")
+    ] = None,
+    chart: Annotated[
+        Path | None, typer.Option(help="Also draw the trade-off: .png, .svg or .pdf.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Repeats draws, splits and training.")] = 0,
     as_json: AsJson = False,
@@ -202,8 +119,9 @@ def tune(
 
     Example: `voile text tune public.csv --data public --epsilon 0.5 --target-delta 0.05`
     """
-    from voile.tasks.text_tune import tune_text
+    from voile.tasks.text_tune import chart_tuned, tune_text
 
+    data = data or _what_it_is()
     with spinner(not as_json) as say:
         found = tune_text(
             file,
@@ -218,12 +136,15 @@ def tune(
             most_documents=documents,
             epochs=epochs,
             most_rounds=rounds,
+            levels=levels,
             privacy_weight=privacy_weight,
             utility_weight=utility_weight,
             trace=trace,
             seed=seed,
             progress=say,
         )
+    if chart is not None:
+        chart_tuned(found, chart)
     if as_json:
         rows = [round_.__dict__ for round_ in found.state.rounds]
         facts = {
@@ -235,30 +156,24 @@ def tune(
         }
         typer.echo(json.dumps(facts, indent=2))
         return
-    _show_tuned(found, target_delta)
+    show_tuned(found, target_delta)
+    if chart is not None:
+        typer.echo(f"Chart: {chart}")
 
 
-def _show_tuned(found: TunedText, target: float) -> None:
-    best = found.chosen.strengths
-    table(
-        ["round", "pii", "poii", "violations", "utility loss", ""],
-        [
-            [
-                str(number + 1),
-                f"{r.strengths[0]:.3g}",
-                f"{r.strengths[1]:.3g}",
-                f"{100 * r.violation:.3g} %",
-                f"{r.utility_loss:.4f}",
-                "chosen" if r.strengths == best else "",
-            ]
-            for number, r in enumerate(found.state.rounds)
-        ],
-    )
-    if not found.meets_target:
-        typer.echo(f"No round kept violations below {100 * target:g} %: this is the best found.")
-    typer.echo(f"Use: voile text protect FILE {found.protect_options()}")
-    if found.caveat:
-        typer.echo(found.caveat)
+def _what_it_is() -> str:
+    """Ask what the text is; adapting on private text spends privacy, so there is no default."""
+    import sys
+
+    from voile.errors import InvalidInput
+
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            "say what this text is with --data public, held-out or private: strengths chosen on "
+            "private text leak something about it"
+        )
+    answer: str = typer.prompt("Is this text public, held-out or private?")
+    return answer.strip().lower()
 
 
 def _numbers(text: str, option: str) -> list[float]:
