@@ -74,6 +74,12 @@ def protect(
     pipeline: Annotated[
         str | None, typer.Option(help="A spaCy pipeline that finds names; default: small English.")
     ] = None,
+    remap: Annotated[
+        bool,
+        typer.Option(
+            "--remap", help="Replace each drawn word by the likeliest-to-serve one; costs no ε."
+        ),
+    ] = False,
     document_column: Annotated[
         bool, typer.Option("--document-column", help="Add each document's total epsilon.")
     ] = False,
@@ -123,6 +129,7 @@ def protect(
         longest=longest,
         document_epsilon=document_epsilon,
         public_length=public_length,
+        remap=remap,
         seed=seed,
     )
     recipe, _ = text_protect.checked(recipe)

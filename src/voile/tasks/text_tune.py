@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from voile.attackers.attack import Observed
 from voile.core.arrays import Floats
 from voile.domains.text import glove
 from voile.domains.text.sequences import Corpus, corpus, read_words
-from voile.errors import require, require_epsilon
+from voile.errors import CannotWrite, MissingExtra, require, require_epsilon
 from voile.tasks.text_posterior import (
     Progress,
     fit_attacker,
@@ -110,6 +111,7 @@ def evaluator(
     head: str = "candidates",
     remapped: bool = True,
     epochs: int = 12,
+    batch: int = 64,
     seed: int = 0,
     progress: Progress = lambda line: None,
 ) -> Evaluate:
@@ -129,7 +131,7 @@ def evaluator(
         training, validation, test = split(items, seed=seed)
         shown = ", ".join(f"{value:.3g}" for value in strengths)
         attack = fit_attacker(
-            attacker, texts, training, validation, head=head, epochs=epochs, seed=seed,
+            attacker, texts, training, validation, head=head, epochs=epochs, batch=batch, seed=seed,
             progress=lambda line: progress(f"strengths {shown}: {line}"),
         )  # fmt: skip
         audit = measured(attack, test, texts, epsilons=[epsilon], delta=0.5)
@@ -156,6 +158,7 @@ def tune_text(
     most_documents: int = 2000,
     epochs: int = 12,
     most_rounds: int = 12,
+    levels: str = "pii,poii",
     privacy_weight: float = 1.0,
     utility_weight: float = 1.0,
     trace: str | os.PathLike[str] | None = None,
@@ -166,27 +169,39 @@ def tune_text(
     """Find strengths for names and words close to names that keep a learned attacker down.
 
     `data` says what the text is: "public", "held-out" or "private"; adapting on private text
-    spends privacy, and the answer says so.
+    spends privacy, and the answer says so. `levels` "pii" lets the strength of names alone move
+    (the paper's AmPL-I); a privacy weight of 0 is its AmPL-U.
     """
     require(data in CAVEATS, "data", "public, held-out or private", data,
             "adapting on private text itself spends privacy")  # fmt: skip
     require_epsilon(epsilon)
     require(0 < target_delta < 1, "target-delta", "in (0, 1)", target_delta)
+    require(levels in ("pii,poii", "pii"), "levels", "pii,poii or pii", levels)
     progress("reading words and finding names")
+    documents = read_texts(file, column)[:most_documents]
     texts = _own_corpus(
-        read_texts(file, column)[:most_documents], sensitive_of=pipeline, top=top,
-        longest=longest, most_candidates=most_candidates,
-    )  # fmt: skip
-    levels = Levels(
+        documents, sensitive_of=pipeline, top=top, longest=longest, most_candidates=most_candidates
+    )
+    search = Levels(
         start=(1.0, 1.0),
-        free=(True, True),
+        free=(True, levels == "pii,poii"),
         privacy_weight=privacy_weight,
         utility_weight=utility_weight,
     )
     evaluate = evaluator(
         texts, epsilon=epsilon, attacker=attacker, epochs=epochs, seed=seed, progress=progress
     )
-    state = adapt(levels, evaluate, most_rounds=most_rounds, trace=trace, progress=on_round)
+    about = {
+        "texts": hashlib.sha256("\0".join(documents).encode()).hexdigest(),
+        "epsilon": epsilon,
+        "attacker": attacker,
+        "pipeline": pipeline,
+        "sizes": [top, longest, most_candidates, epochs],
+        "seed": seed,
+    }
+    state = adapt(
+        search, evaluate, most_rounds=most_rounds, trace=trace, about=about, progress=on_round
+    )
     good = meets(state, delta=target_delta)
     return TunedText(
         state=state,
@@ -196,6 +211,41 @@ def tune_text(
         epsilon=epsilon,
         caveat=CAVEATS[data],
     )
+
+
+def chart_tuned(found: TunedText, path: str | Path) -> Path:
+    """All rounds by violations and utility loss, with those that no other round beats."""
+    try:
+        import matplotlib
+    except ImportError as problem:
+        raise MissingExtra("matplotlib", extra="labels") from problem
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plot
+
+    figure, axes = plot.subplots(figsize=(6.4, 4.4), layout="constrained")
+    best = found.frontier
+    axes.plot([100 * r.violation for r in best], [r.utility_loss for r in best], color="#2a6f97",
+              lw=1, label="not beaten in both")  # fmt: skip
+    for number, r in enumerate(found.state.rounds):
+        chosen = r.strengths == found.chosen.strengths
+        place = (100 * r.violation, r.utility_loss)
+        axes.plot(*place, "o", color="#b5332e" if chosen else "#333333", ms=7 if chosen else 4,
+                  label="chosen" if chosen else None)  # fmt: skip
+        shown = ", ".join(f"{strength:.2g}" for strength in r.strengths)
+        axes.annotate(f"{number + 1}: {shown}", place, textcoords="offset points", xytext=(5, 4),
+                      fontsize=7)  # fmt: skip
+    axes.set(xlabel=f"triples with leakage over {found.epsilon:g}, %",
+             ylabel="expected utility loss, remapped")  # fmt: skip
+    axes.legend(frameon=False, fontsize=8)
+    axes.set_title("Round: strengths of pii, poii", fontsize=10, loc="left")
+    target = Path(path)
+    try:
+        figure.savefig(target, dpi=150)
+    except (OSError, ValueError) as problem:
+        raise CannotWrite(f"cannot write the chart {target}: {problem}") from None
+    finally:
+        plot.close(figure)
+    return target
 
 
 def _own_corpus(
