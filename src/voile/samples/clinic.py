@@ -32,7 +32,9 @@ def clinic(count: int = 600, *, seed: int = 0) -> list[dict[str, Any]]:
     rng = np.random.default_rng([21, seed])
     age = np.clip(rng.normal(54, 15, count), 18, 95)
     bmi = np.clip(rng.normal(26.5, 4.2, count), 16, 48)
-    glucose = np.clip(88 + 0.25 * (age - 54) + 1.1 * (bmi - 26.5) + rng.gumbel(8, 13, count), 60, 260)
+    glucose = np.clip(
+        88 + 0.25 * (age - 54) + 1.1 * (bmi - 26.5) + rng.gumbel(8, 13, count), 60, 260
+    )
     odds = 0.085 * (glucose - 107) + 0.09 * (bmi - 26.5) + 0.02 * (age - 54)
     odds += 0.3 * rng.logistic(size=count)
     ill = rng.random(count) < 1 / (1 + np.exp(-odds))

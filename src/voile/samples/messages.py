@@ -165,7 +165,11 @@ class _Writer:
         if slot in ("me", "myself"):
             return (person.first if slot == "me" else person.name), "PERSON"
         if slot in ("first", "woman", "man", "last", "surname"):
-            name = self.first() if slot == "first" else self.pick("last" if slot == "surname" else slot)
+            name = (
+                self.first()
+                if slot == "first"
+                else self.pick("last" if slot == "surname" else slot)
+            )
             return name, "PERSON"
         if slot == "place":
             near = self.rng.random() < 0.8

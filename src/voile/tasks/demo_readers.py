@@ -59,6 +59,11 @@ class Reading:
     names_alone: float
     names_whole: float
 
+    @property
+    def names_read(self) -> float:
+        """The share of names that the better of the two readers gets."""
+        return max(self.names_alone, self.names_whole)
+
 
 def read(
     known: Knowledge,
@@ -70,9 +75,8 @@ def read(
 ) -> Reading:
     """Name every word of every message by Bayes' rule, forward–backward for whole messages.
 
-    `log_table` holds ln K(release | state); releases are its columns, `HIDDEN` where unclear.
+    `log_table` holds ln K(release | state); releases are its columns.
     `truths` are states, −1 for a word that no public message holds, which all readers miss.
-    A word whose release is unclear counts too: the rest of the message may tell it.
     """
     frequencies = known.chain.start
     attack = markov_attack(log_table, known.chain)
@@ -83,27 +87,53 @@ def read(
         some = range(start, min(start + BATCH, len(releases)))
         beliefs = attack.log_posteriors([releases[n] for n in some])
         for n, belief in zip(some, beliefs, strict=True):
-            blind = np.full(len(truths[n]), top)
-            by_itself = np.where(releases[n] == HIDDEN, top, alone[releases[n]])
-            right = np.stack([blind, by_itself, belief.argmax(axis=1)]) == truths[n]
+            most_frequent = np.full(len(truths[n]), top)
+            guesses = np.stack([most_frequent, alone[releases[n]], belief.argmax(axis=1)])
+            right = guesses == truths[n]
             named = is_name[n]
             hits += np.stack([right.sum(axis=1), right[:, named].sum(axis=1)])
             totals += [right.shape[1], named.sum()]
-    every, names = hits / np.maximum(totals, 1)[:, None]
-    counts = totals.astype(int).tolist()
-    return Reading(len(releases), counts[0], *every.tolist(), counts[1], *names.tolist())
+    (blind, alone_right, whole), (n_blind, n_alone, n_whole) = (
+        hits / np.maximum(totals, 1)[:, None]
+    ).tolist()
+    return Reading(
+        messages=len(releases),
+        words=int(totals[0]),
+        blind=blind,
+        alone=alone_right,
+        whole=whole,
+        names=int(totals[1]),
+        names_blind=n_blind,
+        names_alone=n_alone,
+        names_whole=n_whole,
+    )
 
 
-def read_release(texts: Corpus, law: WordLaw, known: Knowledge, names: Indices) -> Reading:
-    """Attack a release that a law made of whole messages; `names` are vocabulary positions."""
-    truths, releases, is_name = [], [], []
-    for item in texts.sequences:
-        words = texts.candidates[item.secrets[item.sensitive]]
-        truths.append(known.number[words])
-        releases.append(item.releases[item.sensitive])
-        is_name.append(np.isin(words, names))
-    table = law.log_prob(known.states, texts.seen)
-    return read(known, table, releases, truths, is_name=is_name)
+def read_release(
+    texts: Corpus, laws: Sequence[WordLaw], known: Knowledge, *, levels: Indices
+) -> Reading:
+    """Attack a release of whole messages; `laws` released the words of each of the `levels`.
+
+    `levels` gives every word of the vocabulary its tier. It is public, and the reader uses it:
+    a release tells its tier too. Words of tier 0 count as names.
+    """
+    words = [texts.candidates[item.secrets[item.sensitive]] for item in texts.sequences]
+    shown = [item.releases[item.sensitive] for item in texts.sequences]
+    if len(laws) == 1:
+        table, columns = laws[0].log_prob(known.states, texts.seen), shown
+    else:
+        size = len(texts.seen)
+        pairs = [levels[w] * size + s for w, s in zip(words, shown, strict=True)]
+        used = np.unique(np.concatenate(pairs))
+        columns = [np.searchsorted(used, p) for p in pairs]
+        table = np.full((len(known.states), len(used)), -np.inf)
+        for level, law in enumerate(laws):
+            rows = np.flatnonzero(levels[known.states] == level)
+            here = np.flatnonzero(used // size == level)
+            released = texts.seen[used[here] % size]
+            table[np.ix_(rows, here)] = law.log_prob(known.states[rows], released)
+    truths = [known.number[w] for w in words]
+    return read(known, table, columns, truths, is_name=[levels[w] == 0 for w in words])
 
 
 def names_evaluator(
@@ -158,7 +188,7 @@ def names_evaluator(
             width += len(drawn)
         found = read(known, np.hstack(tables), np.split(columns, cuts), truths, is_name=is_name)
         near = np.einsum("ij,ij->i", directions[words], directions[released])
-        return found.names_whole, float((1 - near).mean() / 2)
+        return found.names_read, float((1 - near).mean() / 2)
 
     return evaluate
 
