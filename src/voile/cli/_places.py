@@ -102,6 +102,11 @@ def parse_numbers(text: str, count: int, name: str) -> list[float]:
     return values
 
 
+def parse_list(text: str, name: str) -> list[float]:
+    """As many numbers as there are, with commas between them."""
+    return parse_numbers(text, text.count(",") + 1, name)
+
+
 def parse_metric(metric: str) -> float:
     """The exponent of an ℓ_p metric by its name."""
     from voile.errors import InvalidInput

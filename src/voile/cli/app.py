@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from voile.cli import labels, places, text, text_compare, text_leakage
+from voile.cli.reporting import begin
 from voile.cli.show import AsJson, bars, table
 
 app = typer.Typer(
@@ -40,11 +41,13 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def voile(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """The frame of all commands."""
+    begin(context)
 
 
 @app.command()

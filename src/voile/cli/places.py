@@ -11,6 +11,7 @@ import typer
 from voile.cli._places import (
     notes,
     parse_cells,
+    parse_list,
     parse_metric,
     parse_numbers,
     row_count,
@@ -19,7 +20,9 @@ from voile.cli._places import (
     show_design,
     without_infinity,
 )
+from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
 from voile.cli.show import AsJson
+from voile.errors import InvalidInput
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -33,6 +36,7 @@ Longitude = Annotated[str, typer.Option("--lon", help="The longitude column.")]
 
 @app.command()
 def design(
+    context: typer.Context,
     epsilon: Annotated[float, typer.Option(help="Privacy parameter per km.")],
     roads: Annotated[
         Path | None,
@@ -69,6 +73,11 @@ def design(
     compare: Annotated[
         bool, typer.Option("--compare", help="Run all methods and print a table; saves nothing.")
     ] = False,
+    sweep: Annotated[
+        str, typer.Option(help="More epsilons to solve for, so that the report shows a curve.")
+    ] = "",
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve for the mechanism of least travel error at a stated epsilon, and certify it.
@@ -76,7 +85,12 @@ def design(
     Example: `voile places design --roads city.graphml --epsilon 0.8 --out city.voile`
     """
     from voile.tasks.places_design import compare_places, design_places, public_map
+    from voile.tasks.places_sweep import sweep_places
 
+    pages = wanted(context, report, charts)
+    if compare and pages:
+        raise InvalidInput("--report is about one design; leave out --compare")
+    more = parse_list(sweep, "--sweep") if sweep else []
     rows, columns = parse_cells(cells)
     with notes(quiet=as_json) as note:
         public = public_map(
@@ -107,6 +121,16 @@ def design(
                 against_aipo=against_aipo,
                 note=note,
             )
+            curve = sweep_places(
+                public,
+                made,
+                epsilons=more,
+                method=method,
+                p=p,
+                bound=bound,
+                bound_size=bound_size,
+                note=note,
+            )
     if compare:
         show_comparison(found, as_json)
         return
@@ -116,10 +140,25 @@ def design(
 
         save(made, out)
         facts["saved"] = str(out)
+    if curve:
+        facts["sweep"] = [row._asdict() for row in curve]
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    else:
+        show_design(facts, made.guarantee.explain())
+    if not pages:
         return
-    show_design(facts, made.guarantee.explain())
+    from voile.report.places import design_report
+    from voile.tasks.places_ratios import local_ratios
+
+    pages.write(
+        lambda made_how: design_report(
+            made, ratios=local_ratios(made), sweep=curve, provenance=made_how
+        ),
+        public=[p for p in (roads, prior, tasks, out) if p is not None],
+        randomness=repeatable(seed),
+        quiet=as_json,
+    )
 
 
 @app.command()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
 from voile.cli.show import AsJson, spinner, table
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def audit(
+    context: typer.Context,
     original: Annotated[Path, typer.Argument(help="The file before, with its originals.")],
     released: Annotated[Path, typer.Argument(help="The file that was, or would be, handed on.")],
     column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
@@ -36,6 +38,8 @@ def audit(
     worst: Annotated[
         bool, typer.Option("--worst", help="Name the pair of words whose odds moved most.")
     ] = False,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Train an attacker on part of the pairs, and measure what it learns from the rest.
@@ -45,8 +49,10 @@ def audit(
     Example: `voile text audit reviews.csv reviews.protected.csv --epsilon 0.5 --delta 0.05`
     """
     from voile.errors import InvalidInput
+    from voile.tasks.text_facts import facts_of
     from voile.tasks.text_posterior import audit_text
 
+    pages = wanted(context, report, charts)
     if attack != "posterior":
         raise InvalidInput(f"attack must be posterior, got {attack}")
     with spinner(not as_json) as say:
@@ -68,55 +74,24 @@ def audit(
             progress=say,
         )
     violated = any(finding.verdict == "violated" for finding in found.audit.findings)
+    facts = facts_of(found, sensitive=sensitive)
     if as_json:
-        typer.echo(json.dumps(as_facts(found), indent=2))
+        typer.echo(json.dumps(facts, indent=2))
     else:
         _show_audit(found, delta)
         if worst:
             typer.echo(f"Odds moved most between: {found.worst[0]} and {found.worst[1]}")
+    if pages:
+        from voile.report.text import audit_report
+
+        pages.write(
+            lambda how: audit_report(facts, provenance=how),
+            private=[original],
+            public=[released],
+            randomness=repeatable(seed),
+            quiet=as_json,
+        )
     raise typer.Exit(1 if violated else 0)
-
-
-def as_facts(found: TextPosterior) -> dict[str, object]:
-    """The audit as JSON holds it: no word of any document."""
-    leakage = found.audit.leakage
-    return {
-        "attacker": found.attacker,
-        "documents": found.documents,
-        "unaligned": found.unaligned,
-        "candidates": found.candidates,
-        "sensitive_words": found.sensitive_words,
-        "triples": leakage.triples,
-        "releases": leakage.releases,
-        "groups": found.audit.groups,
-        "supremum": leakage.supremum,
-        "findings": [
-            {
-                "epsilon": epsilon,
-                "delta": finding.claim,
-                "share": share,
-                "lower": finding.lower,
-                "upper": finding.upper,
-                "verdict": str(finding.verdict),
-                "hoeffding_log10_failure": log10,
-                "groups_to_certify": needed,
-            }
-            for epsilon, finding, share, log10, needed in zip(
-                leakage.epsilons,
-                found.audit.findings,
-                leakage.violation_shares,
-                found.audit.hoeffding_log10,
-                found.audit.groups_to_certify,
-                strict=True,
-            )
-        ],
-        "reliability": {
-            "accuracy": found.reliability.accuracy,
-            "confidence": found.reliability.confidence,
-            "calibration_error": found.reliability.calibration_error,
-            "trustworthy": found.reliability.trustworthy,
-        },
-    }
 
 
 def _show_audit(found: TextPosterior, delta: float) -> None:
