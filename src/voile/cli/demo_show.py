@@ -19,6 +19,7 @@ HEADINGS = {
     "text": "Text: support messages",
     "places": "Places: pick-ups of a fleet",
     "labels": "Labels: a table of patients",
+    "report": "The report",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -84,9 +84,25 @@ def demo(
             elif isinstance(event, Skipped):
                 skipped.append(event)
             tell(event)
-    result = Demo(target, tuple(found), tuple(skipped), seed, time.monotonic() - begun)
+    reason = missing("report")
+    report = None
+    if reason:
+        skipped.append(Skipped("report", reason))
+        tell(skipped[-1])
+    elif found:
+        report = _reported(found, target, seed, time.monotonic() - begun)
+    seconds = time.monotonic() - begun
+    result = Demo(target, tuple(found), tuple(skipped), seed, seconds, report)
     _write_summary(result)
     return result
+
+
+def _reported(found: Sequence[Found], folder: Path, seed: int | None, seconds: float) -> Path:
+    from voile.report import write_report
+    from voile.tasks.demo_report import demo_report
+
+    made = demo_report(found, folder=folder, seed=seed, seconds=seconds)
+    return write_report(made, folder / "report.html")
 
 
 def _entered(room: str, folder: Path, seed: int | None) -> Iterator[Event]:
