@@ -56,7 +56,9 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         plan,
         (f"{done.report.rows} records released ({main.basis if main else 'claimed'}).",
          *sentences[1:3]),
-        {"rows": done.report.rows, "epsilon": EPSILON, "kept_cells": done.protection.kept,
+        {"rows": done.report.rows, "epsilon": EPSILON,
+            "certified": main.epsilon if main else float("inf"),
+            "basis": str(main.basis) if main else "claimed", "kept_cells": done.protection.kept,
          "outside": list(main.outside) if main else []},
     )  # fmt: skip
     plan = Plan(
