@@ -63,7 +63,7 @@ def _wrapped(line: str) -> None:
     import shutil
     import textwrap
 
-    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    width = min(100, shutil.get_terminal_size((80, 24)).columns)
     typer.echo(textwrap.fill(line, width, initial_indent="  ", subsequent_indent="  "))
 
 
@@ -71,7 +71,7 @@ def _figures(facts: object) -> None:
     rows = facts.get("mechanisms") if isinstance(facts, dict) else None
     if rows:
         table(
-            ["  mechanism", "claimed ε/km", "certified ε/km", "mean error km", "claim"],
+            ["  mechanism", "claimed ε", "certified ε", "error km", "claim"],
             [
                 [
                     f"  {row['mechanism']}",

@@ -71,9 +71,9 @@ def messages(count: int = 400, *, seed: int = 0) -> tuple[Message, ...]:
 
     >>> chosen = messages(400)[1]
     >>> len({message.text for message in messages(400)}), chosen.topic, chosen.tone
-    (400, 'delivery', 'upset')
+    (400, 'billing', 'upset')
     >>> chosen.private("PERSON")
-    ('Ivan',)
+    ('Nina Evans',)
     """
     require(1 <= count <= 5000, "count", "between 1 and 5000", count)
     writer = _Writer(_templates(), np.random.default_rng([20, seed]))

@@ -32,7 +32,7 @@ MESSAGES = 400
 TARGET = 0.1
 """Names that a reader of whole messages may get: one in ten."""
 LONGEST = 80
-ROUNDS = 7
+ROUNDS = 5
 
 
 def text_steps(folder: Path, seed: int | None) -> Iterator[Event]:
@@ -180,7 +180,7 @@ def _adapted(known: _Known, recipe: TextRecipe, original: Path, out: Path) -> It
     command = f"voile text tune public.csv --data public --epsilon {EPSILON:g}"
     plan = Plan("text", "Adapt: turn names down until a reader gets one in ten at most", command)
     yield plan
-    half = len(known.public) * 5 // 8
+    half = len(known.public) * 3 // 4
     evaluate = names_evaluator(
         known.public[half:],
         known.knowledge(half),
