@@ -86,7 +86,7 @@ def rounded_tables() -> Path:
     axis.axhline(certified, color=GREEN, label=f"integer weights: {certified:.4f}")
     axis.axhline(2.0, color=INK, ls=":", label="claimed")
     axis.set(xlabel="decimal digits of the table", ylabel="tight ε per km", ylim=(0, top))
-    axis.legend(frameon=False, loc="center right")
+    axis.legend(frameon=False, loc="lower right")
     return saved(drawn, "rounded-tables")
 
 
@@ -94,10 +94,10 @@ def whole_map() -> Path:
     """ln p along a line through the city: a table by cells jumps, a spline does not."""
     design = _design()
     low, high = design.box
-    xs = np.linspace(low[0], high[0], 1201)
+    xs = np.linspace(low[0], high[0], 401)
     line = np.column_stack([xs, np.full(len(xs), -2.0)])
     logs = np.log(design.mechanism.probabilities(line))
-    chosen = np.unique(logs[::200].argmax(axis=1))[:5]
+    chosen = np.unique(logs[::66].argmax(axis=1))[:5]
     drawn, (left, right) = figure(2, width=8.2)
     for output, colour in zip(chosen, (BLUE, RED, GREEN, INK, GREY), strict=False):
         left.plot(xs, logs[:, output], color=colour)
@@ -194,7 +194,7 @@ def ceilings() -> Path:
         axis.plot(shares, lower, color=colour, label=f"{trials:,} trials")
         axis.axhline(ceiling(trials, candidates=2), color=colour, ls=":", lw=1)
     axis.set(xlabel="right guesses out of two texts", ylabel="ε of one text, at least")
-    axis.legend(frameon=False, title="dotted: the ceiling")
+    axis.legend(frameon=False, title="dotted: the ceiling", loc=(0.05, 0.4))
     return saved(drawn, "ceilings")
 
 
