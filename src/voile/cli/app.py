@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from voile.cli import labels, places, text, text_compare, text_leakage
+from voile.cli import (
+    labels,
+    places,
+    text,
+    text_compare,
+    text_leakage,
+)
 from voile.cli.reporting import begin
-from voile.cli.show import AsJson, bars, table
+from voile.cli.show import AsJson, bars, print_json, table
 
 app = typer.Typer(
     help="Blur text, places and labels under a guarantee you can state, and measure what shows.",
@@ -91,7 +96,7 @@ def explain(
             "explanation": found.sentences,
             "rows": rows,
         }
-        typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        print_json(answer)
         return
     typer.echo(found.sentences)
     typer.echo("")
@@ -112,7 +117,7 @@ def mechanisms(as_json: AsJson = False) -> None:
 
     entries = catalogue()
     if as_json:
-        typer.echo(json.dumps([entry.__dict__ for entry in entries], indent=2, ensure_ascii=False))
+        print_json([entry.__dict__ for entry in entries])
         return
     table(
         ["mechanism", "what it does", "distance", "guarantee"],
