@@ -11,7 +11,9 @@ from typer.testing import CliRunner
 
 from voile.cli.app import app
 from voile.domains.places.projection import Projection
+from voile.report import Digest, Provenance
 
+HOW = Provenance("1.2.3", "voile x", "secure", "2026-01-02 03:04 UTC", 1.5, (Digest("f", "ab"),))
 WORD, NAME, SECRET = "zyxwcanary", "Quetzalcoatlina", "xylophone"
 LATITUDE, LONGITUDE = "45.012347", "5.023459"
 CLASS, CATEGORY, NOTE = "canaryclass", "canarytown", "canarynote"
@@ -134,14 +136,11 @@ def commands(files: dict[str, Path], folder: Path) -> dict[str, list[str]]:
     }  # fmt: skip
 
 
-def run(name: str, arguments: list[str], folder: Path, *more: str) -> Run:
-    """One command with a report and pictures."""
+def run(name: str, arguments: list[str], folder: Path, *more: str, pictures: bool = True) -> Run:
+    """One command with a report, and its pictures too unless they are not wanted."""
     stem = name.replace(" ", "-")
     report, charts = folder / f"{stem}.html", folder / f"{stem}-charts"
-    done = CliRunner().invoke(
-        app,
-        [*name.split(), *arguments, "--report", str(report), "--charts", str(charts), *more],
-        prog_name="voile",
-        catch_exceptions=False,
-    )
+    words = [*name.split(), *arguments, "--report", str(report), *more]
+    words += ["--charts", str(charts)] if pictures else []
+    done = CliRunner().invoke(app, words, prog_name="voile", catch_exceptions=False)
     return Run(name, done.exit_code, done.stdout, done.stderr, report, charts)

@@ -127,6 +127,21 @@ def mechanisms(as_json: AsJson = False) -> None:
 
 
 @app.command()
+def schema(
+    command: Annotated[
+        list[str] | None, typer.Argument(help="Of one command only, such as: text audit.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema of what commands print with --json.
+
+    Example: `voile schema text audit`
+    """
+    from voile.tasks.schema import schema as task
+
+    print_json(task(" ".join(command) if command else None))
+
+
+@app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("demo"),
     seed: Annotated[

@@ -57,7 +57,7 @@ def protect(
             progress=progress,
         )
     if pages:
-        from voile.report.places import protect_report
+        from voile.report.places_release import protect_report
 
         pages.write(
             lambda how: protect_report(facts, load_design(mechanism), provenance=how),
@@ -128,7 +128,7 @@ def audit(
     else:
         show_audit(found, files)
     if pages:
-        from voile.report.places import audit_report
+        from voile.report.places_release import audit_report
         from voile.tasks.places_ratios import local_ratios
 
         pages.write(

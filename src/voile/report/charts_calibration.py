@@ -7,7 +7,7 @@ from typing import Any
 
 from voile.report.charts_common import frontier_chart
 from voile.report.drawing import altair, base, finished, level, series
-from voile.report.model import Chart, Table, finite
+from voile.report.model import Chart, Table, finite, or_infinity
 
 STRONGEST = "strongest"
 
@@ -29,7 +29,7 @@ def calibration_chart(
     top = max(s["ceiling"] for cell in cells for s in cell["shown"])
     rows = []
     for cell in cells:
-        best = max(cell["shown"], key=lambda s: (s["lower"], s["middle"]))
+        best = max(cell["shown"], key=lambda s: (s["lower"], or_infinity(s["middle"])))
         rows += [_row(cell, s, s["attack"], x) for s in cell["shown"]]
         rows.append(_row(cell, best, STRONGEST, x))
     table = Table(
@@ -133,12 +133,11 @@ def use_chart(
 
 
 def _row(cell: Mapping[str, Any], s: Mapping[str, Any], attack: str, x: str) -> tuple[Any, ...]:
-    upper = s["upper"]
     return (
         str(cell["mechanism"]),
         float(cell[x]),
         attack,
         float(s["lower"]),
-        float("inf") if upper is None else float(upper),
+        or_infinity(s["upper"]),
         float(s["ceiling"]),
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from voile.audit.finding import Verdict
 from voile.report.charts_calibration import calibration_chart, use_chart
 from voile.report.charts_common import bar_chart, interval_chart
 from voile.report.drawing import percent
-from voile.report.model import Chart, Provenance, Report, Table, worst_verdict
+from voile.report.model import Chart, Provenance, Report, Table, or_infinity, worst_verdict
 from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED, counted
 
 NO_CLAIM = "Usefulness was measured; no claim about privacy was tested."
@@ -141,7 +141,7 @@ def membership_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Re
 def calibrate_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
     """What attacks show of a black box that rewrites texts (`voile text calibrate`)."""
     attacks, claim = list(facts["attacks"]), facts["claim"]
-    best = max(attacks, key=lambda a: (a["lower"], a["middle"]))
+    best = max(attacks, key=lambda a: (a["lower"], or_infinity(a["middle"])))
     verdict = worst_verdict([a["verdict"] for a in attacks])
     ceiling = max(a["ceiling"] for a in attacks)
     marks = ({} if claim is None else {"claim": float(claim)}) | {"ceiling": float(ceiling)}
@@ -169,9 +169,9 @@ def calibrate_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Rep
         charts=(
             interval_chart(
                 [
-                    (a["attack"], float(a["middle"]) if a["middle"] is not None else float("inf"),
+                    (a["attack"], or_infinity(a["middle"]),
                      float(a["lower"]),
-                     float("inf") if a["upper"] is None else float(a["upper"]))
+                     or_infinity(a["upper"]))
                     for a in attacks
                 ],
                 name="attacks",
@@ -244,8 +244,7 @@ def compare_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Repor
 
 
 def _worst(cell: Mapping[str, Any]) -> float:
-    tops: Sequence[Any] = [s["upper"] for s in cell["shown"]]
-    return max(float("inf") if top is None else float(top) for top in tops)
+    return max(or_infinity(s["upper"]) for s in cell["shown"])
 
 
 def _number(value: float) -> str:
