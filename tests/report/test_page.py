@@ -8,13 +8,13 @@ from html.parser import HTMLParser
 
 import pytest
 
+from report.runs import HOW
 from voile.audit.finding import Verdict
 from voile.errors import CannotWrite, InvalidInput
 from voile.report import Chart, Digest, Provenance, Report, Table, combined, render, write_report
 from voile.report.glossary import GLOSSARY
 from voile.report.theme import DARK, LIGHT, SERIES, contrast, painted
 
-HOW = Provenance("1.2.3", "voile x", "secure", "2026-01-02 03:04 UTC", 1.5, (Digest("f", "ab"),))
 BAR = {
     "data": {"values": [{"a": 1, "b": 2}]},
     "mark": {"type": "bar", "color": "var(--blue)"},

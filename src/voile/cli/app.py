@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from voile.cli import labels, places, text, text_compare, text_leakage
+from voile.cli import (
+    labels,
+    places,
+    text,
+    text_compare,
+    text_leakage,
+)
 from voile.cli.reporting import begin
-from voile.cli.show import AsJson, bars, table
+from voile.cli.show import AsJson, bars, print_json, table
 
 app = typer.Typer(
     help="Blur text, places and labels under a guarantee you can state, and measure what shows.",
@@ -91,7 +96,7 @@ def explain(
             "explanation": found.sentences,
             "rows": rows,
         }
-        typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        print_json(answer)
         return
     typer.echo(found.sentences)
     typer.echo("")
@@ -112,13 +117,28 @@ def mechanisms(as_json: AsJson = False) -> None:
 
     entries = catalogue()
     if as_json:
-        typer.echo(json.dumps([entry.__dict__ for entry in entries], indent=2, ensure_ascii=False))
+        print_json([entry.__dict__ for entry in entries])
         return
     table(
         ["mechanism", "what it does", "distance", "guarantee"],
         [[e.name, e.law.rstrip("."), e.metric, e.basis] for e in entries],
     )
     typer.echo("certified: computed from the very integers that are drawn; proved: a theorem.")
+
+
+@app.command()
+def schema(
+    command: Annotated[
+        list[str] | None, typer.Argument(help="Of one command only, such as: text audit.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema of what commands print with --json.
+
+    Example: `voile schema text audit`
+    """
+    from voile.tasks.schema import schema as task
+
+    print_json(task(" ".join(command) if command else None))
 
 
 @app.command()

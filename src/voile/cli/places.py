@@ -1,27 +1,26 @@
-"""Places on the command line: design a mechanism for a map, release with it, audit and show it."""
+"""Places on the command line: design a mechanism for a map, and show what it does."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from voile.cli import places_release
 from voile.cli._places import (
+    Latitude,
+    Longitude,
     notes,
     parse_cells,
     parse_list,
     parse_metric,
     parse_numbers,
-    row_count,
-    show_audit,
     show_comparison,
     show_design,
-    without_infinity,
 )
 from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
-from voile.cli.show import AsJson
+from voile.cli.show import AsJson, print_json
 from voile.errors import InvalidInput
 
 app = typer.Typer(
@@ -29,9 +28,6 @@ app = typer.Typer(
     help="Blur places with mechanisms solved for a map, certified on all of it.",
     rich_markup_mode="markdown",
 )
-
-Latitude = Annotated[str, typer.Option("--lat", help="The latitude column.")]
-Longitude = Annotated[str, typer.Option("--lon", help="The longitude column.")]
 
 
 @app.command()
@@ -143,7 +139,7 @@ def design(
     if curve:
         facts["sweep"] = [row._asdict() for row in curve]
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_json(facts)
     else:
         show_design(facts, made.guarantee.explain())
     if not pages:
@@ -161,112 +157,8 @@ def design(
     )
 
 
-@app.command()
-def protect(
-    file: Annotated[Path, typer.Argument(help="CSV, JSONL or Parquet; .gz allowed.")],
-    mechanism: Annotated[Path, typer.Option(help="What `voile places design` saved.")],
-    lat: Latitude = "lat",
-    lon: Longitude = "lon",
-    out: Annotated[Path | None, typer.Option(help="Output; default FILE.protected.csv")] = None,
-    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
-    on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
-    batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 20_000,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
-    seed: Annotated[
-        int | None, typer.Option(help="Repeatable draws, for experiments: not for release.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Replace the place of every row by a draw; interrupted runs continue without a second draw.
-
-    Example: `voile places protect trips.csv --lat lat --lon lon --mechanism city.voile`
-    """
-    from voile.errors import InvalidInput
-    from voile.jobs import OnError
-    from voile.tasks.places_protect import protect_places
-
-    if on_error not in tuple(OnError):
-        raise InvalidInput(f"--on-error must be fail, skip or mask, got {on_error!r}")
-    target = out or file.with_name(f"{file.name.split('.')[0]}.protected.csv")
-    with row_count(quiet=as_json) as progress:
-        facts = protect_places(
-            file,
-            mechanism=mechanism,
-            out=target,
-            lat=lat,
-            lon=lon,
-            seed=seed,
-            jobs=jobs,
-            on_error=OnError(on_error),
-            batch_rows=batch_rows,
-            overwrite=overwrite,
-            progress=progress,
-        )
-    if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
-        return
-    speed = facts["rows"] / max(facts["seconds"], 1e-9)
-    typer.echo(
-        f"Released {facts['rows']:,} places in {facts['seconds']:.1f} s ({speed:,.0f} a "
-        f"second) to {facts['output']}"
-    )
-    if facts["skipped"] or facts["masked"]:
-        typer.echo(f"Bad rows: {facts['skipped']:,} skipped, {facts['masked']:,} masked")
-    if facts["places_outside_the_map"]:
-        typer.echo(
-            f"{facts['places_outside_the_map']:,} places lay outside the map and were "
-            "moved to its border first"
-        )
-    if facts["columns_in_clear"]:
-        typer.echo(f"Not protected, passed as they are: {', '.join(facts['columns_in_clear'])}")
-    if seed is not None:
-        typer.echo("seeded: not for release")
-    typer.echo(facts["explanation"])
-
-
-@app.command()
-def audit(
-    mechanism: Annotated[Path, typer.Argument(help="What `voile places design` saved.")],
-    against: Annotated[
-        tuple[Path, Path] | None, typer.Option(help="ORIGINAL.csv RELEASED.csv, row by row.")
-    ] = None,
-    lat: Latitude = "lat",
-    lon: Longitude = "lon",
-    trace: Annotated[
-        str | None, typer.Option(help="Column that names a trace: attack it as a Markov chain.")
-    ] = None,
-    places: Annotated[int, typer.Option(help="Random places of the ratio test.")] = 1000,
-    seed: Annotated[int, typer.Option(help="For the random places.")] = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Recompute the certificate, test ratios, and attack the release.
-
-    Exit code 1 if a claim is violated. Example: `voile places audit city.voile`
-    """
-    from dataclasses import asdict
-
-    from voile.tasks.places_audit import audit_design, audit_files
-    from voile.tasks.places_protect import load_design
-
-    loaded = load_design(mechanism)
-    found = audit_design(loaded, places=places, seed=seed)
-    files = None
-    if against is not None:
-        files = audit_files(loaded, against[0], against[1], lat=lat, lon=lon, trace=trace)
-    violated = any(str(f.verdict) == "violated" for f in found["findings"])
-    if as_json:
-        listed = [asdict(f) | {"verdict": str(f.verdict)} for f in found["findings"]]
-        typer.echo(
-            json.dumps(
-                without_infinity({"findings": listed, "attack": found["attack"], "files": files}),
-                indent=2,
-                ensure_ascii=False,
-            )
-        )
-    else:
-        show_audit(found, files)
-    if violated:
-        raise typer.Exit(1)
+app.command()(places_release.protect)
+app.command()(places_release.audit)
 
 
 @app.command()
@@ -286,7 +178,7 @@ def show(
     latitude, longitude = parse_numbers(at, 2, "--at")
     facts = show_place(load_design(mechanism), latitude=latitude, longitude=longitude, out=out)
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        print_json(facts)
         return
     if not facts["inside_the_map"]:
         typer.echo("This place is outside the map: it is moved to the border first.")

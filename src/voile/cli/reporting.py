@@ -198,7 +198,7 @@ def _shown(name: str, value: Any) -> str:
         return f"{value:g}" if isinstance(value, float) else str(value)
     if isinstance(value, Path):
         return shlex.quote(value.name)
-    return shlex.quote(str(value)) if name in SHOWN else "…"
+    return shlex.quote(str(value).rpartition("/")[2]) if name in SHOWN else "…"
 
 
 def _digest(path: Path, key: bytes | None) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
-from voile.cli.show import AsJson, spinner, table
+from voile.cli.show import AsJson, plain, print_json, spinner, table
 
 if TYPE_CHECKING:
     from voile.tasks.text_posterior import TextPosterior
@@ -74,9 +73,9 @@ def audit(
             progress=say,
         )
     violated = any(finding.verdict == "violated" for finding in found.audit.findings)
-    facts = facts_of(found, sensitive=sensitive)
+    facts = plain(facts_of(found, sensitive=sensitive))
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        print_json(facts)
     else:
         _show_audit(found, delta)
         if worst:
@@ -86,8 +85,7 @@ def audit(
 
         pages.write(
             lambda how: audit_report(facts, provenance=how),
-            private=[original],
-            public=[released],
+            private=[original, released],
             randomness=repeatable(seed),
             quiet=as_json,
         )
@@ -122,6 +120,7 @@ def _show_audit(found: TextPosterior, delta: float) -> None:
 
 
 def tune(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="Text like the one to be protected.")],
     data: Annotated[str, typer.Option(help="What this text is: public, held-out or private.")],
     epsilon: Annotated[float, typer.Option(help="Privacy parameter, and the leakage allowed.")],
@@ -140,6 +139,8 @@ def tune(
         Path | None, typer.Option(help="Keep every round here; an old one is continued.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Repeats draws, splits and training.")] = 0,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Choose strengths for names and for words close to names: perturb, attack, adapt.
@@ -148,6 +149,7 @@ def tune(
     """
     from voile.tasks.text_tune import tune_text
 
+    pages = wanted(context, report, charts)
     with spinner(not as_json) as say:
         found = tune_text(
             file,
@@ -168,18 +170,21 @@ def tune(
             seed=seed,
             progress=say,
         )
+    facts = plain(found.as_facts(target_delta=target_delta))
     if as_json:
-        rows = [round_.__dict__ for round_ in found.state.rounds]
-        facts = {
-            "chosen": found.chosen.__dict__,
-            "meets_target": found.meets_target,
-            "protect_options": found.protect_options(),
-            "caveat": found.caveat,
-            "rounds": rows,
-        }
-        typer.echo(json.dumps(facts, indent=2))
-        return
-    _show_tuned(found, target_delta)
+        print_json(facts)
+    else:
+        _show_tuned(found, target_delta)
+    if pages:
+        from voile.report.text import tune_report
+
+        pages.write(
+            lambda how: tune_report(facts, provenance=how),
+            private=[] if data == "public" else [file],
+            public=[file] if data == "public" else [],
+            randomness=repeatable(seed),
+            quiet=as_json,
+        )
 
 
 def _show_tuned(found: TunedText, target: float) -> None:

@@ -32,9 +32,9 @@ def odds_chart(
         .encode(
             x=alt.X("distance:Q").title(f"how far apart the two are ({unit})").axis(tickCount=5),
             y=alt.Y("odds:Q")
-            .scale(type="log" if reach > 100 else "linear", zero=False)
+            .scale(alt.Scale(type="log") if reach > 100 else alt.Scale(zero=False))
             .title("odds change at most, ×")
-            .axis(format="~g", tickCount=5),
+            .axis(format=".4~r", tickCount=5),
             tooltip=[
                 alt.Tooltip("distance:Q", title=unit, format=".3g"),
                 alt.Tooltip("odds:Q", title="odds ×", format=".3g"),
@@ -150,13 +150,13 @@ def bar_chart(
         for what, value in rows
     ]
     top = max([value for _, value in rows] + ([mark[1]] if mark else []) + [1e-12])
-    scale = library.Scale(domain=[0, 1.18 * top])
+    scale = library.Scale(domain=[0, 1.3 * top])
     y = library.Y("what:N").sort([r["what"] for r in records]).title(None).axis(labelLimit=170)
     x = (
         library.X("value:Q")
         .scale(scale)
         .title(axis)
-        .axis(format="%" if shares else "~g", tickCount=5)
+        .axis(format="%" if shares else ".4~r", tickCount=5)
     )
     tone = (
         library.when("datum.tone === 'this'")

@@ -51,7 +51,7 @@ def sweep_chart(rows: Sequence[tuple[float, str, float, float | None]]) -> Chart
     tint, sign = series("what", names)
     ticks = sorted({e for e, _, _, _ in rows})
     x = alt.X("epsilon:Q").scale(type="log", nice=False, padding=14).title("ε per km").axis(
-        values=ticks, format="~g"
+        values=ticks, format=".4~r"
     )  # fmt: skip
     y = alt.Y("loss:Q").scale(zero=True).title("expected loss (km)")
     tips = ["what:N", "epsilon:Q", alt.Tooltip("loss:Q", title="km", format=".4g")]
@@ -177,7 +177,7 @@ def ratio_map(*, box: Box, streets: Floats, ratios: Floats, claim: float, unit: 
             title=f"ε used, per {unit}",
             orient="bottom",
             gradientLength=180,
-            format="~g",
+            format=".4~r",
             direction="horizontal",
         )
     )

@@ -95,14 +95,17 @@ def rounds_chart(rounds: Sequence[dict[str, Any]], *, target: float, chosen: int
         for k, what in ((3, "violations"), (4, "utility loss"))
     ]
     tint, sign = series("what", ["violations", "utility loss"])
-    x = alt.X("round:Q").title("round").axis(tickMinStep=1, format="d")
-    y = alt.Y("value:Q").scale(zero=True).title("share, or loss").axis(format="~g")
+    x = (
+        alt.X("round:Q")
+        .scale(domain=[0.5, len(rows) + 0.5], nice=False)
+        .title("round")
+        .axis(tickMinStep=1, format="d")
+    )
+    y = alt.Y("value:Q").scale(zero=True).title("share, or loss").axis(format=".4~r")
     tips = ["round:Q", "what:N", alt.Tooltip("value:Q", format=".4g")]
     star = [{"round": chosen}]
     figure = (
-        base(star)
-        .mark_rule(strokeWidth=18, opacity=0.16, color=colour("green"))
-        .encode(x="round:Q")
+        base(star).mark_rule(strokeWidth=18, opacity=0.16, color=colour("green")).encode(x=x)
         + base(long).mark_line(strokeWidth=2).encode(x=x, y=y, color=tint)
         + base(long)
         .mark_point(filled=True, size=80, opacity=1)

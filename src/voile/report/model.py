@@ -101,9 +101,9 @@ class Provenance:
 class Report:
     """The answer in a sentence, a verdict, and what they rest on, in the order of a page.
 
-    `because` says what the verdict rests on; `guarantee` says in sentences what is promised;
-    `terms` are the words of `glossary` that the page explains. With `parts`, the report is of
-    several tasks and each part is a section.
+    `because` says what the verdict rests on; `guarantee` says in sentences what is promised or,
+    under the heading `about`, what was tested; `terms` are the words of `glossary` that the page
+    explains. With `parts`, the report is of several tasks and each part is a section.
     """
 
     title: str
@@ -118,6 +118,7 @@ class Report:
     notes: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     parts: tuple[Report, ...] = ()
+    about: str = "What is promised"
 
     def __post_init__(self) -> None:
         require(bool(self.answer.strip()), "answer", "a sentence", "nothing")
@@ -177,3 +178,12 @@ def promised(guarantee: Guarantee) -> tuple[str, ...]:
 def finite(value: Value) -> Value:
     """The value, or nothing where it is no finite number."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def or_infinity(value: Any) -> float:
+    """A number of a JSON document, where null stands for an infinity.
+
+    >>> or_infinity(None), or_infinity(2)
+    (inf, 2.0)
+    """
+    return math.inf if value is None else float(value)

@@ -109,7 +109,7 @@ def _contents(report: Report) -> str:
         links = [(f"part-{k}", part.title) for k, part in enumerate(report.parts, start=1)]
         links += [(key, _PARTS[key]) for key in ("how", "glossary")]
     else:
-        links = list(_PARTS.items())
+        links = [(key, report.about if key == "promise" else _PARTS[key]) for key in _PARTS]
     items = "".join(f'<li><a href="#{key}">{escape(text)}</a></li>' for key, text in links)
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n'
 
@@ -130,19 +130,22 @@ def _stamp(provenance: Provenance) -> str:
 def _sections(report: Report, *, level: int, prefix: str) -> Iterator[str]:
     if report.guarantee:
         lines = "".join(f"<p>{escape(line)}</p>\n" for line in report.guarantee)
-        yield _section("promise", lines, level, prefix)
+        yield _section("promise", lines, level, prefix, report.about)
     if report.tables or report.charts or report.notes:
         found = "".join(f"<p>{escape(note)}</p>\n" for note in report.notes)
         found += "".join(_table(table) for table in report.tables)
         found += "".join(_figure(chart, level + 1) for chart in report.charts)
-        yield _section("found", found, level, prefix)
+        yield _section("found", found, level, prefix, _PARTS["found"])
     if report.not_protected:
         items = "".join(f"<li>{escape(item)}</li>\n" for item in report.not_protected)
-        yield _section("not-protected", f"<ul>\n{items}</ul>\n", level, prefix)
+        yield _section(
+            "not-protected", f"<ul>\n{items}</ul>\n", level, prefix, _PARTS["not-protected"]
+        )
 
 
-def _section(key: str, content: str, level: int, prefix: str) -> str:
-    return f'<section id="{prefix}{key}"><h{level}>{_PARTS[key]}</h{level}>\n{content}</section>\n'
+def _section(key: str, content: str, level: int, prefix: str, title: str) -> str:
+    heading = f"<h{level}>{escape(title)}</h{level}>"
+    return f'<section id="{prefix}{key}">{heading}\n{content}</section>\n'
 
 
 def _figure(chart: Chart, level: int) -> str:

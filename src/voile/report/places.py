@@ -1,4 +1,4 @@
-"""Reports of the places tasks."""
+"""The report of a design for places, and the maps that other reports of places share."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from voile.report.charts_places import (
     sweep_chart,
 )
 from voile.report.model import Chart, Provenance, Report, Table, promised
+from voile.report.words import sentence
 
 TERMS = ("epsilon", "odds", "certified", "proved", "loss", "lower bound", "prior", "mechanism")
 REPEATED = (
@@ -73,7 +74,7 @@ def design_report(
         loss_chart(losses, method=str(facts["method"]), lower_bound=facts.get("lower_bound")),
         *((sweep_chart(sweep),) if sweep else ()),
         likely_place(design),
-        _ratios(design, ratios),
+        certificate_chart(design, ratios),
         guarantee_chart(guarantee, farthest=2.0),
     ]
     return Report(
@@ -83,12 +84,12 @@ def design_report(
         because=because,
         guarantee=promised(guarantee),
         not_protected=(
-            *(_sentence(item) for item in guarantee.outside),
+            *(sentence(item) for item in guarantee.outside),
             REPEATED,
             "Anything else that is handed on beside the place: times, names, other columns.",
         ),
         provenance=provenance,
-        notes=(_sentence(f"The map: {facts['map']}"),),
+        notes=(sentence(f"The map: {facts['map']}"),),
         tables=(figures,),
         charts=tuple(charts),
         terms=TERMS,
@@ -96,9 +97,13 @@ def design_report(
 
 
 def likely_place(design: PlacesDesign) -> Chart:
-    """The blur of the place where, by the public prior, people are likeliest to be."""
-    place = design.places[int(np.argmax(design.prior))]
+    """The blur of the place where, by the public prior, people are likeliest to be.
+
+    Of equally likely ones, the one nearest to the middle of the map.
+    """
     low, high = design.box
+    likely = design.places[design.prior >= design.prior.max() * (1 - 1e-9)]
+    place = likely[np.linalg.norm(likely - (low + high) / 2, axis=1).argmin()]
     inside = np.clip(place, low, high)
     return blur_chart(
         box=design.box,
@@ -110,7 +115,8 @@ def likely_place(design: PlacesDesign) -> Chart:
     )
 
 
-def _ratios(design: PlacesDesign, ratios: Floats) -> Chart:
+def certificate_chart(design: PlacesDesign, ratios: Floats) -> Chart:
+    """The certificate over the map of a design."""
     return ratio_map(
         box=design.box,
         streets=street_lines(design.places, design.streets, most=6000),
@@ -122,8 +128,3 @@ def _ratios(design: PlacesDesign, ratios: Floats) -> Chart:
 
 def _number(value: Any) -> float | None:
     return None if value is None else float(value)
-
-
-def _sentence(text: str) -> str:
-    """A listed item as a sentence of its own."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

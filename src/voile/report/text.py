@@ -1,22 +1,17 @@
-"""Reports of the text tasks."""
+"""Reports of audits and adaptations of text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from voile.report.charts_text import exceedance_chart
+from voile.audit.finding import Verdict
+from voile.report.charts_common import frontier_chart
+from voile.report.charts_text import exceedance_chart, rounds_chart
 from voile.report.drawing import percent
 from voile.report.model import Provenance, Report, Table, worst_verdict
+from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED
 
-OWN_FIGURES = (
-    "This report itself: its figures were computed from the originals, and no ε covers them. "
-    "Keep it with the data."
-)
-ONE_ATTACKER = (
-    "Stronger attackers: this is what one of them found with the knowledge it was given. Another "
-    "may find more."
-)
 _SECRETS = {"pii,poii": "names and words close to names", "all": "all words"}
 
 
@@ -71,6 +66,7 @@ def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
     curve = [(point["leakage"], point["share"]) for point in facts["exceedance"]]
     return Report(
         title="Audit of released text",
+        about=TESTED,
         answer=answer,
         verdict=verdict,
         because=because,
@@ -91,4 +87,62 @@ def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
         tables=(tested, basis),
         charts=(exceedance_chart(curve, findings, delta=delta),) if curve else (),
         terms=("epsilon", "delta", "odds", "posterior leakage", "triple", "attacker", "interval"),
+    )
+
+
+def tune_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
+    """How strengths were chosen against a learned attacker (`voile text tune`)."""
+    rounds, chosen, target = list(facts["rounds"]), facts["chosen"], facts["target_delta"]
+    number = next(k for k, r in enumerate(rounds, 1) if r["strengths"] == chosen["strengths"])
+    pii, poii = chosen["strengths"]
+    found = (
+        f"With strengths {pii:g} for names and {poii:g} for words close to names, leakage exceeds "
+        f"ε = {facts['epsilon']:g} in {percent(chosen['violation'])} of cases"
+    )
+    met = facts["meets_target"]
+    table = Table(
+        "Violations against utility loss",
+        ("round", "violations", "utility loss"),
+        tuple((k, r["violation"], r["utility_loss"]) for k, r in enumerate(rounds, 1)),
+    )
+    frontier = frontier_chart(
+        table,
+        name="frontier",
+        title="Privacy against use, and the chosen point",
+        alt=(
+            "Each point is a round, with its number; left and down is better. The ring marks the "
+            "strengths that were chosen."
+        ),
+        x="violations",
+        y="utility loss",
+        group=None,
+        beside="round",
+        chosen=(float(chosen["violation"]), float(chosen["utility_loss"])),
+        axes=("share of triples above ε", "utility loss"),
+    )
+    return Report(
+        title="Strengths for names in text",
+        answer=f"{found}, {'within' if met else 'still more than'} the {percent(target)} allowed.",
+        verdict=Verdict.OPEN,
+        because=(
+            "The strengths keep this attacker below the target. That is not a proof: another "
+            "attacker may find more."
+            if met
+            else "No round came below the target; this is the best that was found."
+        ),
+        guarantee=(
+            f"Names are released at ε = {facts['epsilon'] * pii:.4g} and words close to names at "
+            f"ε = {facts['epsilon'] * poii:.4g}, each per unit of distance between words; all "
+            "other words stay in clear.",
+            f"To use them: voile text protect FILE {facts['protect_options']}",
+        ),
+        not_protected=(
+            "All words that are neither names nor close to names: they stay in clear.",
+            ONE_ATTACKER,
+            *((str(facts["caveat"]),) if facts["caveat"] else ()),
+            OWN_FIGURES,
+        ),
+        provenance=provenance,
+        charts=(rounds_chart(rounds, target=target, chosen=number), frontier),
+        terms=("epsilon", "delta", "strength", "violations", "utility loss", "triple", "attacker"),
     )
