@@ -76,9 +76,7 @@ class TokenSampler:
         """ln of the probabilities that are drawn from."""  # noqa: D403
         return np.log(self.weights(logits)) - math.log(TOTAL)
 
-    def draw(
-        self, logits: NDArray[Any], rng: Generator, *, rows: Indices | None = None
-    ) -> Indices:
+    def draw(self, logits: NDArray[Any], rng: Generator, *, rows: Indices | None = None) -> Indices:
         """One token for each row of logits, or for each of `rows`, which may repeat a row."""
         return draw_rows(self.weights(logits), rng, rows=rows)
 
@@ -121,9 +119,7 @@ class ReleasedSampler:
         with np.errstate(divide="ignore"):
             return np.log(self.weights(logits)) - math.log(TOTAL)
 
-    def draw(
-        self, logits: NDArray[Any], rng: Generator, *, rows: Indices | None = None
-    ) -> Indices:
+    def draw(self, logits: NDArray[Any], rng: Generator, *, rows: Indices | None = None) -> Indices:
         """One token for each row of logits, or for each of `rows`, which may repeat a row."""
         return draw_rows(self.weights(logits), rng, rows=rows)
 

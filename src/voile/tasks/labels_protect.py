@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import Indices
+from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator, secure_rng, seeded_rng
 from voile.domains.labels.cells import learn_cells
 from voile.domains.labels.columns import LEVELS, CategoryColumn, NumberColumn
@@ -52,6 +53,14 @@ class ProtectedLabels:
     protection: Protection
     drafted: bool
     seeded: bool
+
+    @property
+    def main(self) -> Guarantee:
+        """The strongest bound on a label: by the whole release if there is one."""
+        bound = self.protection.conditional or self.protection.label
+        if bound is None:
+            raise InvalidInput("this protection bounds nothing about the label")
+        return bound
 
 
 def labels_protect(
@@ -132,7 +141,6 @@ def labels_protect(
 def facts_of(done: ProtectedLabels) -> dict[str, Any]:
     """What was written and what it promises, as the guarantee file holds it."""
     p = done.protection
-    main = p.conditional or p.label
     bounds = {"label": p.label, "conditional": p.conditional, "local": p.local}
     return {
         "output": str(done.report.output),
@@ -142,7 +150,9 @@ def facts_of(done: ProtectedLabels) -> dict[str, Any]:
         "masked": done.report.masked,
         "mechanism": p.name,
         "epsilon": {name: bound.epsilon if bound else None for name, bound in bounds.items()},
-        "not_covered": list(main.outside) if main else [],
+        "basis": str(done.main.basis),
+        "explanation": done.main.explain(candidates=2),
+        "not_covered": list(done.main.outside),
         "kept_cells": p.kept,
         "stamp": "seeded: not for release" if done.seeded else "",
     }

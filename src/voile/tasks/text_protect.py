@@ -182,6 +182,7 @@ def describe(recipe: TextRecipe, protector: TextProtector) -> dict[str, Any]:
         "granularity": guarantee.granularity,
         "basis": str(guarantee.basis),
         "headline": guarantee.headline(),
+        "explanation": guarantee.explain(),
         "vocabulary": {
             "name": words.name,
             "words": len(words),

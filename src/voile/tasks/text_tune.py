@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,18 @@ class TunedText:
     frontier: tuple[Round, ...]
     epsilon: float
     caveat: str
+
+    def as_facts(self, *, target_delta: float) -> dict[str, Any]:
+        """The search as JSON and reports hold it."""
+        return {
+            "epsilon": self.epsilon,
+            "target_delta": target_delta,
+            "chosen": asdict(self.chosen),
+            "meets_target": self.meets_target,
+            "protect_options": self.protect_options(),
+            "caveat": self.caveat,
+            "rounds": [asdict(round_) for round_ in self.state.rounds],
+        }
 
     def protect_options(self) -> str:
         """The options that make `voile text protect` use these strengths."""
