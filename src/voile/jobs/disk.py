@@ -128,7 +128,11 @@ class LocalFile:
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    """See that a file, or a folder's names, are on disk."""
+    folder = path.is_dir()
+    if folder and os.name == "nt":  # no such thing there
+        return
+    descriptor = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:
