@@ -127,6 +127,16 @@ def compare(
             "caution": CAUTION,
         }
     )
+    if out:
+        write_comparison(found, out)
+    if as_json:
+        print_json(facts)
+    else:
+        show_comparison(found)
+        if answer:
+            typer.echo(f"\nAnswer: {answer}.")
+        if out:
+            typer.echo(f"Wrote {out}/ (comparison.json, comparison.csv, charts, releases)")
     if pages:
         from voile.report.measured import compare_report
 
@@ -136,16 +146,6 @@ def compare(
             randomness=repeatable(seed),
             quiet=as_json,
         )
-    if out:
-        write_comparison(found, out)
-    if as_json:
-        print_json(facts)
-        return
-    show_comparison(found)
-    if answer:
-        typer.echo(f"\nAnswer: {answer}.")
-    if out:
-        typer.echo(f"Wrote {out}/ (comparison.json, comparison.csv, charts, releases)")
 
 
 @app.command()
