@@ -89,6 +89,7 @@ def compare(
     from voile.tasks.text_rewriters import Workshop, read_lines
 
     pages = wanted(context, report, charts)
+    wanted(context, None, out)  # its charts need the same
     texts, labels = _read(file, column, label)
     attributes = _read(file, column, attribute)[1] if attribute else None
     workshop = Workshop(
