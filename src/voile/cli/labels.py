@@ -26,7 +26,6 @@ OnError = Annotated[
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The file has no header; columns are c1, c2, …")
 ]
-Chart = Annotated[Path | None, typer.Option(help="Also write a chart: .png, .svg or .pdf.")]
 
 
 @app.command()
@@ -46,7 +45,6 @@ def audit(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if features leak beyond epsilon.")
     ] = False,
-    chart: Chart = None,
     report: ReportFile = None,
     charts: ChartFolder = None,
     as_json: AsJson = False,
@@ -70,16 +68,10 @@ def audit(
         drop=_words(drop),
         most_records=records,
     )
-    if chart is not None:
-        from voile.tasks.labels_chart import chart_audit
-
-        chart_audit(found, chart)
     if as_json:
         print_json(found.as_dict(worst=worst))
     else:
         show_audit(found, worst)
-        if chart is not None:
-            typer.echo(f"chart: {chart}")
     if pages:
         from voile.report.labels import audit_report
 
@@ -190,14 +182,13 @@ def compare(
     no_header: NoHeader = False,
     records: Annotated[int, typer.Option(help="Use at most so many records, at random.")] = 4_000,
     seed: Annotated[int, typer.Option(help="Of splits and noise; nothing is released.")] = 0,
-    chart: Chart = None,
     report: ReportFile = None,
     charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Usefulness (test AUC) against total leakage for label DP, Label DP-CF and local DP.
 
-    Example: `voile labels compare patients.csv --label diagnosis --chart trade-off.png`
+    Example: `voile labels compare patients.csv --label diagnosis --report ways.html`
     """
     from voile.core.randomness import seeded_rng
     from voile.tasks.labels_compare import labels_compare
@@ -215,16 +206,10 @@ def compare(
         drop=_words(drop),
         most_records=records,
     )
-    if chart is not None:
-        from voile.tasks.labels_chart import chart_comparison
-
-        chart_comparison(found, chart)
     if as_json:
         print_json(found.as_dict())
     else:
         show_comparison(found)
-        if chart is not None:
-            typer.echo(f"chart: {chart}")
     if pages:
         from voile.report.labels import compare_report
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -56,6 +56,10 @@ def protect(
             overwrite=overwrite,
             progress=progress,
         )
+    if as_json:
+        print_json(facts)
+    else:
+        _show_release(facts)
     if pages:
         from voile.report.places_release import protect_report
 
@@ -66,9 +70,9 @@ def protect(
             randomness=drawn(seed),
             quiet=as_json,
         )
-    if as_json:
-        print_json(facts)
-        return
+
+
+def _show_release(facts: dict[str, Any]) -> None:
     speed = facts["rows"] / max(facts["seconds"], 1e-9)
     typer.echo(
         f"Released {facts['rows']:,} places in {facts['seconds']:.1f} s ({speed:,.0f} a "
@@ -83,7 +87,7 @@ def protect(
         )
     if facts["columns_in_clear"]:
         typer.echo(f"Not protected, passed as they are: {', '.join(facts['columns_in_clear'])}")
-    if seed is not None:
+    if facts["seed"] is not None:
         typer.echo("seeded: not for release")
     typer.echo(facts["explanation"])
 

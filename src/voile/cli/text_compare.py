@@ -89,6 +89,7 @@ def compare(
     from voile.tasks.text_rewriters import Workshop, read_lines
 
     pages = wanted(context, report, charts)
+    wanted(context, None, out)  # its charts need the same
     texts, labels = _read(file, column, label)
     attributes = _read(file, column, attribute)[1] if attribute else None
     workshop = Workshop(
@@ -127,6 +128,16 @@ def compare(
             "caution": CAUTION,
         }
     )
+    if out:
+        write_comparison(found, out)
+    if as_json:
+        print_json(facts)
+    else:
+        show_comparison(found)
+        if answer:
+            typer.echo(f"\nAnswer: {answer}.")
+        if out:
+            typer.echo(f"Wrote {out}/ (comparison.json, comparison.csv, charts, releases)")
     if pages:
         from voile.report.measured import compare_report
 
@@ -136,16 +147,6 @@ def compare(
             randomness=repeatable(seed),
             quiet=as_json,
         )
-    if out:
-        write_comparison(found, out)
-    if as_json:
-        print_json(facts)
-        return
-    show_comparison(found)
-    if answer:
-        typer.echo(f"\nAnswer: {answer}.")
-    if out:
-        typer.echo(f"Wrote {out}/ (comparison.json, comparison.csv, charts, releases)")
 
 
 @app.command()

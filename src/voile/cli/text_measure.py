@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
 from voile.cli.show import AsJson, plain, print_json
+
+if TYPE_CHECKING:
+    from voile.tasks.text_utility import TextUtility
 
 
 def utility(
@@ -37,6 +40,10 @@ def utility(
     found = text_utility(
         original, released, column=column, label=label, encoder=encoder, sample=sample
     )
+    if as_json:
+        print_json(asdict(found))
+    else:
+        typer.echo("\n".join(_utility_lines(found)))
     if pages:
         from voile.report.measured import utility_report
 
@@ -46,9 +53,9 @@ def utility(
             randomness=repeatable(0),
             quiet=as_json,
         )
-    if as_json:
-        print_json(asdict(found))
-        return
+
+
+def _utility_lines(found: TextUtility) -> list[str]:
     lines = [f"Words gone: {100 * found.words_gone:.1f} % ({found.rows:,} rows)."]
     if found.similarity is not None:
         lines.append(
@@ -60,7 +67,7 @@ def utility(
             f"{found.accuracy}."
         )
         lines.append(f"Trained on the originals: {found.baseline}.")
-    typer.echo("\n".join(lines))
+    return lines
 
 
 def membership(

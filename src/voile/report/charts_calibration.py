@@ -102,7 +102,7 @@ def use_chart(
     says = {"f1": "F1 on clean texts", "similarity": "similarity of meaning"}[use]
     rows, ring = [], None
     for cell in cells:
-        if cell[use] is None:
+        if cell.get(use) is None:
             continue
         shown = max(s["lower"] for s in cell["shown"])
         rows.append((str(cell["mechanism"]), float(cell["epsilon"]), shown, float(cell[use])))

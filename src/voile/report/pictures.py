@@ -26,7 +26,7 @@ def complete(spec: Mapping[str, Any], *, width: int | str = WIDTH) -> dict[str, 
 
 def still(chart: Chart) -> str:
     """The chart as inline SVG whose colours follow the page, for readers without scripts."""
-    drawn = str(_converter().vegalite_to_svg(complete(chart.spec)))
+    drawn = str(_converter().vegalite_to_svg(complete(chart.spec), allowed_base_urls=[]))
     drawn = re.sub(r' width="\d+" height="\d+"', "", drawn, count=1)
     drawn = re.sub(r"<rect [^>]*fill=\"transparent\"/>", "", drawn, count=1)
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(chart.alt)}" ', 1)
@@ -49,8 +49,8 @@ def write_charts(charts: Sequence[Chart], folder: str | Path) -> list[Path]:
             spec = painted(complete(chart.spec))
             spec["config"]["background"] = "white"
             svg, png = target / f"{chart.name}.svg", target / f"{chart.name}.png"
-            svg.write_text(converter.vegalite_to_svg(spec), encoding="utf-8")
-            png.write_bytes(converter.vegalite_to_png(spec, scale=2.0))
+            svg.write_text(converter.vegalite_to_svg(spec, allowed_base_urls=[]), encoding="utf-8")
+            png.write_bytes(converter.vegalite_to_png(spec, scale=2.0, allowed_base_urls=[]))
             written += [svg, png]
     except OSError as problem:
         raise CannotWrite(f"cannot write charts to {target}: {problem.strerror}") from problem
