@@ -1,7 +1,7 @@
 """The pictures of the explanation pages, drawn from real computations.
 
-Run `python docs/pictures.py` after `pip install 'voile[text,places,labels]'`; it writes the SVG files
-in docs/assets. Nothing in them is drawn by hand, and every run draws the same.
+Run `python docs/pictures.py` with the extras text, places and labels; it writes the SVG files in
+docs/assets. Nothing in them is drawn by hand, and every run draws the same.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def rounded_tables() -> Path:
 
 
 def whole_map() -> Path:
-    """ln p along a line through the city: a table by cells jumps, a spline does not."""
+    """Log-probabilities along a line through the city, and their slopes."""
     design = _design()
     low, high = design.box
     xs = np.linspace(low[0], high[0], 401)

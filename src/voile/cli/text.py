@@ -73,7 +73,8 @@ def protect(
         str, typer.Option(help="Strengths of pii, poii and the rest, times epsilon; or 'keep'.")
     ] = "0.3,0.6,1",
     pipeline: Annotated[
-        str | None, typer.Option(help="A spaCy pipeline that finds names; default: small English.")
+        str | None,
+        typer.Option(help="Finds names: a spaCy pipeline, or a .txt list; default: small English."),
     ] = None,
     remap: Annotated[
         bool,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -124,8 +125,20 @@ def _entered(room: str, folder: Path, seed: int | None) -> Iterator[Event]:
 
 def _write_summary(result: Demo) -> None:
     path = result.folder / "summary.json"
-    text = json.dumps(result.as_dict(), indent=2, ensure_ascii=False, default=float)
+    text = json.dumps(_plain(result.as_dict()), indent=2, ensure_ascii=False, allow_nan=False)
     try:
         path.write_text(text + "\n", encoding="utf-8")
     except OSError as problem:
         raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from problem
+
+
+def _plain(value: Any) -> Any:
+    """JSON's own types; null stands for an infinity, which JSON lacks."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, str | int | None):
+        return value
+    number = float(value)
+    return number if math.isfinite(number) else None

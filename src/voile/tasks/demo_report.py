@@ -11,6 +11,8 @@ from typing import Any
 from voile.audit.finding import Verdict
 from voile.report import Provenance, Report, Table, combined
 from voile.report.charts_common import bar_chart, frontier_chart
+from voile.report.charts_labels import label_leakage_chart
+from voile.report.words import sentence
 from voile.tasks.demo_steps import Found
 
 Facts = Mapping[str, Any]
@@ -137,7 +139,7 @@ def _text(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
             f"{100 * protected['changed']:.0f} % of them changed.",
         ),
         not_protected=(
-            *(f"{item[:1].upper()}{item[1:]}." for item in protected["outside"]),
+            *(sentence(item) for item in protected["outside"]),
             "A whole message: its words add up, and context tells what one word does not.",
         ),
         provenance=made,
@@ -158,10 +160,10 @@ def _text(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
                 tried, name="adapting", title="Names read against meaning lost, round by round",
                 alt=f"{len(rounds)} rounds; the ringed one was chosen: names read "
                 f"{100 * chosen['violation']:.1f} %, utility loss {chosen['utility_loss']:.3f}.",
-                x="utility loss", y="names read", group=None, beside="strength of names",
+                x="utility loss", y="names read", group=None,
                 chosen=(chosen["utility_loss"], chosen["violation"]),
                 levels=[(float(tuned["target"]), "one name in ten")],
-                axes=("utility loss (strength of names beside each point)", "share of names read"),
+                axes=("utility loss", "share of names read"),
             ),
             bar_chart(
                 use, name="use", title="What the release is still good for",
@@ -206,11 +208,6 @@ def _places(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
 def _labels(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
     audit, protected, compared = facts
     at = audit["audit"]["epsilons"]
-    leak = [
-        (f"ε = {p['epsilon']:g}: {what}", value)
-        for p in at
-        for what, value in (("announced", p["expected"]), ("in fact", p["total"]["value"]))
-    ]
     points = compared["points"]
     table = Table(
         "Use against leakage",
@@ -235,15 +232,10 @@ def _labels(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
             f"whatever is released, the odds between them change by at most e^{epsilon:g} = "
             f"{2.718281828**epsilon:.1f}×.",
         ),
-        not_protected=tuple(f"{item[:1].upper()}{item[1:]}." for item in protected["outside"]),
+        not_protected=tuple(sentence(item) for item in protected["outside"]),
         provenance=made,
         charts=(
-            bar_chart(
-                leak, name="leakage-of-labels", title="What ε announces, and what is guessed",
-                alt=f"Share of labels guessed right: {_listed(leak)}.",
-                axis="labels guessed", columns=("ε of the label", "share guessed"), shares=True,
-                mark=("features alone", float(low["features_alone"])),
-            ),
+            label_leakage_chart(at),
             frontier_chart(
                 table, name="labels-frontier", title="A model's use against an attacker's success",
                 alt="AUC of a model trained on the release against the share of labels guessed; "
