@@ -125,9 +125,6 @@ def tune(
     trace: Annotated[
         Path | None, typer.Option(help="Keep every round here; an old one is continued.")
     ] = None,
-    chart: Annotated[
-        Path | None, typer.Option(help="Also draw the trade-off: .png, .svg or .pdf.")
-    ] = None,
     seed: Annotated[int, typer.Option(help="Repeats draws, splits and training.")] = 0,
     report: ReportFile = None,
     charts: ChartFolder = None,
@@ -137,7 +134,7 @@ def tune(
 
     Example: `voile text tune public.csv --data public --epsilon 0.5 --target-delta 0.05`
     """
-    from voile.tasks.text_tune import chart_tuned, tune_text
+    from voile.tasks.text_tune import tune_text
 
     pages = wanted(context, report, charts)
     data = data or _what_it_is()
@@ -162,15 +159,11 @@ def tune(
             seed=seed,
             progress=say,
         )
-    if chart is not None:
-        chart_tuned(found, chart)
     facts = plain(found.as_facts(target_delta=target_delta))
     if as_json:
         print_json(facts)
     else:
         show_tuned(found, target_delta)
-        if chart is not None:
-            typer.echo(f"Chart: {chart}")
     if pages:
         from voile.report.text import tune_report
 
