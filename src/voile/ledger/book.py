@@ -1,0 +1,234 @@
+"""The ledger: charge persons for what is about to be released about them, once and durably."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import BadFile, CannotWrite, InvalidInput, require
+from voile.ledger.amounts import Bill, Bools, Whole, shown
+from voile.ledger.decide import by_person, decide
+from voile.ledger.entries import NOWHERE, Entry, Event, Head, after
+from voile.ledger.filters import Budget
+from voile.ledger.kinds import Kind
+from voile.ledger.people import Key
+from voile.ledger.store import Front, Store, open_store
+from voile.ledger.terms import Terms
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Which rows may be released, and whether this was decided in an earlier run."""
+
+    within: Bools
+    replayed: bool
+
+
+class Ledger:
+    r"""Who has spent how much, by keyed hash.
+
+    `charge` returns only after the charge is on disk, so what is released afterwards was paid for,
+    whatever crashes in between. A part of a job is charged once: asked again, the ledger repeats
+    its first answer. All processes that use a ledger wait for each other.
+
+    >>> import tempfile
+    >>> from voile.ledger import Bill, Budget, Key, Kind, Ledger, simple_cost
+    >>> ledger = Ledger.create(tempfile.mkdtemp() + "/ledger.db", Key(bytes(32)))
+    >>> _ = ledger.agree(Kind("one location", "euclidean", "km"), Budget(1.0))
+    >>> bill = Bill.listed([simple_cost(0.4)] * 4)
+    >>> ledger.charge("job", 0, ["ann", "bob", "ann", "ann"], bill).within.tolist()
+    [True, True, True, False]
+    >>> ledger.charge("job", 0, ["ann", "bob", "ann", "ann"], bill).replayed
+    True
+    >>> ledger.spent("ann"), ledger.spent("bob"), ledger.spent("eve")
+    (800000000, 400000000, 0)
+    """
+
+    def __init__(self, where: str, key: Key | None) -> None:
+        self.where = where
+        self.key = key
+        self.store: Store = open_store(where)
+        front = self.store.front()
+        self.identity = front.identity
+        if key is not None and key.check != front.check:
+            raise InvalidInput(
+                "the key must be the one that this ledger was made with, it is another; "
+                "persons would get a second account"
+            )
+
+    @classmethod
+    def create(cls, where: str, key: Key) -> Ledger:
+        """A new, empty ledger."""
+        identity = secrets.token_hex(8)
+        first = after(NOWHERE, Event.OPENED, facts=f'{{"identity": "{identity}"}}').sealed(key)
+        store = open_store(where)
+        store.create(Front(identity, key.check, first.head, ""), first)
+        store.close()
+        return cls(where, key)
+
+    # ── terms ──────────────────────────────────────────────────────────────────────────────
+
+    def terms(self) -> Terms | None:
+        """Kind and budget, once they are set."""
+        text = self.store.front().terms
+        return Terms.read(text) if text else None
+
+    def agree(self, kind: Kind, budget: Budget | None) -> Terms:
+        """Set kind and budget if nothing is set yet; else they must be what was set.
+
+        Epsilons of two kinds cannot be added up, so a ledger is of one kind.
+        """
+        with self.store.transaction() as now:
+            if now.front.terms:
+                terms = Terms.read(now.front.terms)
+                _same(terms, kind, budget)
+                return terms
+            if budget is None:
+                raise InvalidInput("the first release into a ledger must set its --budget")
+            terms = Terms(kind, budget)
+            entry = after(now.front.head, Event.TERMS, facts=terms.text()).sealed(self._key)
+            now.write(entry, [], np.zeros((0, 4), dtype=np.int64), terms.text())
+            return terms
+
+    # ── charging ───────────────────────────────────────────────────────────────────────────
+
+    def charge(self, job: str, part: int, persons: Sequence[str], bill: Bill) -> Receipt:
+        """Charge each row's person, in order, as far as budgets reach.
+
+        Cost: one transaction a part, one write for each distinct person in it.
+        """
+        require(bool(job) and part >= 0, "job and part", "a name and a number >= 0", part)
+        require(len(persons) == len(bill), "a bill", f"{len(persons)} rows", len(bill))
+        hashes, owners = self._owners(persons)
+        text = self.store.front().terms
+        if not text:
+            raise InvalidInput("the ledger has no kind and budget yet; agree on them first")
+        terms = Terms.read(text)
+        prices = [terms.budget.price(cost) for cost in bill.prices]
+        rows = np.array(prices, dtype=np.int64).reshape(-1, 3)[bill.which]
+        request = _digest(hashes, owners, rows)
+        with self.store.transaction() as now:
+            if now.refunded(job):
+                raise CannotWrite("this job was given up and its charges taken back; start anew")
+            found = now.entry(job, part)
+            if found is not None:
+                if found.request != request:
+                    raise BadFile(
+                        f"part {part} was charged for other rows than it holds now; "
+                        "delete the job's folder and start anew"
+                    )
+                return Receipt(found.decisions(), replayed=True)
+            spent = now.balances(hashes)
+            within = decide(rows, owners, spent[:, :3], terms.budget)
+            table = by_person(rows, owners, within, len(hashes))
+            paid = np.flatnonzero(table[:, 3])
+            some = [hashes[i] for i in paid]
+            entry = after(
+                now.front.head,
+                Event.CHARGED,
+                job=job,
+                part=part,
+                rows=len(persons),
+                within=np.packbits(within).tobytes(),
+                request=request,
+                persons=b"".join(some),
+                amounts=table[paid].astype("<i8").tobytes(),
+            ).sealed(self._key)
+            now.write(entry, some, spent[paid] + table[paid], text)
+            return Receipt(within, replayed=False)
+
+    def refund(self, job: str) -> int:
+        """Take back what a job was charged; the number of parts.
+
+        Only for a job whose parts were all deleted unread: nothing about the persons was released,
+        so nothing was spent. The job can charge nothing more.
+        """
+        with self.store.transaction() as now:
+            charged = [e for e in now.entries_of(job) if e.event == Event.CHARGED]
+            if not charged or now.refunded(job):
+                return 0
+            sums = _added(charged)
+            persons = sorted(sums)
+            table = np.array([sums[p] for p in persons], dtype=np.int64).reshape(-1, 4)
+            entry = after(
+                now.front.head,
+                Event.REFUNDED,
+                job=job,
+                persons=b"".join(persons),
+                amounts=table.astype("<i8").tobytes(),
+            ).sealed(self._key)
+            now.write(entry, persons, now.balances(persons) - table, now.front.terms)
+            return len(charged)
+
+    # ── reading ────────────────────────────────────────────────────────────────────────────
+
+    def spent(self, person: str) -> int:
+        """The sum of a person's epsilons, in units."""
+        return self.account(person)[0]
+
+    def account(self, person: str) -> tuple[int, int, int, int]:
+        """A person's epsilon, moment, delta and number of rows."""
+        return self.store.balance(self._key.person(person)) or (0, 0, 0, 0)
+
+    @property
+    def head(self) -> Head:
+        """The last entry."""
+        return self.store.front().head
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.store.close()
+
+    @property
+    def _key(self) -> Key:
+        if self.key is None:
+            raise InvalidInput("the ledger's key is needed for this: give --ledger-key FILE")
+        return self.key
+
+    def _owners(self, persons: Sequence[str]) -> tuple[list[bytes], NDArray[np.intp]]:
+        """The distinct persons by keyed hash, sorted, and which of them each row belongs to."""
+        places: dict[str, int] = {}
+        owners = np.array([places.setdefault(p, len(places)) for p in persons], dtype=np.intp)
+        hashes = self._key.persons(places)
+        distinct = sorted(set(hashes))
+        rank = {value: i for i, value in enumerate(distinct)}
+        moved = np.array([rank[value] for value in hashes], dtype=np.intp)
+        return distinct, moved[owners] if len(owners) else owners
+
+
+def _same(terms: Terms, kind: Kind, budget: Budget | None) -> None:
+    if terms.kind != kind:
+        raise InvalidInput(
+            f"the ledger is of another metric: it counts {terms.kind}, this release spends {kind} "
+            f"(they differ in {terms.kind.differs_in(kind)}); keep a ledger for each"
+        )
+    wanted = (
+        budget if budget is None or budget.delta else replace(terms.budget, epsilon=budget.epsilon)
+    )
+    if wanted is not None and wanted != terms.budget:
+        raise InvalidInput(
+            f"the ledger's budget is {shown(terms.budget.epsilon_limit)}"
+            + (f" with δ = {terms.budget.delta:g}" if terms.budget.delta else "")
+            + f", got {budget}; a budget is set once"
+        )
+
+
+def _digest(hashes: Sequence[bytes], owners: NDArray[np.intp], rows: Whole) -> bytes:
+    """What was asked for: resuming with other rows under the same part would be seen."""
+    content = hashlib.sha256(b"".join(hashes))
+    content.update(owners.astype("<i8").tobytes())
+    content.update(rows.astype("<i8").tobytes())
+    return content.digest()
+
+
+def _added(entries: Sequence[Entry]) -> dict[bytes, Whole]:
+    sums: dict[bytes, Whole] = {}
+    for entry in entries:
+        for person, amounts in zip(entry.hashes(), entry.table(), strict=True):
+            sums[person] = sums[person] + amounts if person in sums else amounts
+    return sums
