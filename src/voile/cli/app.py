@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from voile.cli import labels, places, text, text_compare, text_leakage
+from voile.cli import labels, ledger, places, text, text_compare, text_leakage
 from voile.cli.show import AsJson, bars, table
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ text.app.command()(text_compare.calibrate)
 app.add_typer(text.app, name="text")
 app.add_typer(places.app, name="places")
 app.add_typer(labels.app, name="labels")
+app.add_typer(ledger.app, name="ledger")
 
 
 def _version(asked: bool) -> None:

@@ -8,6 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
+from voile.cli._ledger import (
+    BudgetOption,
+    LedgerKey,
+    LedgerWhere,
+    Person,
+    WhenOver,
+    ledger_choice,
+    show_charged,
+)
 from voile.cli.labels_show import show_audit, show_comparison, show_protected
 from voile.cli.show import AsJson
 from voile.errors import InvalidInput
@@ -113,6 +122,11 @@ def protect(
     on_error: OnError = "fail",
     jobs: Annotated[int, typer.Option(help="Processes to use.")] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
+    ledger: LedgerWhere = None,
+    person: Person = None,
+    budget: BudgetOption = None,
+    over_budget: WhenOver = "refuse",
+    ledger_key: LedgerKey = None,
     seed: Annotated[
         int | None, typer.Option(help="For experiments only: the output must not be released.")
     ] = None,
@@ -140,11 +154,20 @@ def protect(
         seed=seed,
         jobs=jobs,
         overwrite=overwrite,
+        ledger=ledger_choice(
+            ledger=ledger,
+            person=person,
+            budget=budget,
+            key_file=ledger_key,
+            over_budget=over_budget,
+        ),
     )
+    facts = facts_of(done)
     if as_json:
-        typer.echo(json.dumps(facts_of(done), indent=1))
+        typer.echo(json.dumps(facts, indent=1))
     else:
         show_protected(done)
+        show_charged(facts)
 
 
 @app.command()

@@ -8,6 +8,15 @@ from typing import Annotated
 
 import typer
 
+from voile.cli._ledger import (
+    BudgetOption,
+    LedgerKey,
+    LedgerWhere,
+    Person,
+    WhenOver,
+    ledger_choice,
+    show_charged,
+)
 from voile.cli._places import (
     notes,
     parse_cells,
@@ -133,6 +142,11 @@ def protect(
     on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
     batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 20_000,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
+    ledger: LedgerWhere = None,
+    person: Person = None,
+    budget: BudgetOption = None,
+    over_budget: WhenOver = "refuse",
+    ledger_key: LedgerKey = None,
     seed: Annotated[
         int | None, typer.Option(help="Repeatable draws, for experiments: not for release.")
     ] = None,
@@ -148,6 +162,9 @@ def protect(
 
     if on_error not in tuple(OnError):
         raise InvalidInput(f"--on-error must be fail, skip or mask, got {on_error!r}")
+    choice = ledger_choice(
+        ledger=ledger, person=person, budget=budget, key_file=ledger_key, over_budget=over_budget
+    )
     target = out or file.with_name(f"{file.name.split('.')[0]}.protected.csv")
     with row_count(quiet=as_json) as progress:
         facts = protect_places(
@@ -161,6 +178,7 @@ def protect(
             on_error=OnError(on_error),
             batch_rows=batch_rows,
             overwrite=overwrite,
+            ledger=choice,
             progress=progress,
         )
     if as_json:
@@ -183,6 +201,7 @@ def protect(
     if seed is not None:
         typer.echo("seeded: not for release")
     typer.echo(facts["explanation"])
+    show_charged(facts)
 
 
 @app.command()

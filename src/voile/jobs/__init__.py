@@ -4,18 +4,22 @@ A release cannot be taken back, and releasing a record twice with fresh noise sp
 twice. So a job draws each part once, keeps it, and shows the output only when it is whole.
 """
 
-from voile.jobs.records import Batch, OnError, Released, RowProblem, Transform
+from voile.jobs.charging import Charging, WhenSpent
+from voile.jobs.records import Batch, BeyondBudget, OnError, Released, RowProblem, Transform
 from voile.jobs.run import JobReport, run_job
 from voile.jobs.source import Source, open_source
 
 __all__ = [
     "Batch",
+    "BeyondBudget",
+    "Charging",
     "JobReport",
     "OnError",
     "Released",
     "RowProblem",
     "Source",
     "Transform",
+    "WhenSpent",
     "open_source",
     "run_job",
 ]

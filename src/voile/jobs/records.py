@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
+
+from voile.ledger.amounts import Bill, Bools
 
 Row = Mapping[str, Any]
 """One record: column name to value. CSV and text values are strings, as they stand in the file."""
@@ -27,15 +29,25 @@ class RowProblem:
 
 
 @dataclass(frozen=True)
+class BeyondBudget(RowProblem):
+    """A row that its person's budget does not cover: nothing may be drawn for it."""
+
+    reason: str = "its person's budget is spent"
+
+
+@dataclass(frozen=True)
 class Batch:
     """Consecutive readable rows of a source: they become one part, drawn once.
 
     `part` counts batches from 0. A seeded transform derives its generator from it, so that the
-    result does not depend on how many processes work.
+    result does not depend on how many processes work. Where a ledger is kept, a transform calls
+    `charge` once with what each row costs, before it draws, and draws for those rows alone that
+    come back true; the others it answers with `BeyondBudget`.
     """
 
     part: int
     rows: Sequence[Row]
+    charge: Callable[[Bill], Bools] | None = None
 
 
 @dataclass(frozen=True)

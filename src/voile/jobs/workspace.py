@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -68,6 +69,26 @@ class Workspace:
         self.folder.mkdir(parents=True, exist_ok=True)
         write_json(manifest, wanted)
         return False
+
+    @property
+    def stopped(self) -> Path:
+        """Stands when a part has failed: nobody need wait for it."""
+        return self.folder / "stopped"
+
+    def job(self) -> str:
+        """A name for this job, drawn once and found again by a restart; call it when locked.
+
+        A job begun anew on the same file has another one: it releases a second time.
+        """
+        path = self.folder / "job"
+        if not path.exists():
+            temporary = path.with_name("job.tmp")
+            with temporary.open("w", encoding="ascii") as file:
+                file.write(secrets.token_hex(16))
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        return path.read_text("ascii")
 
     def remove(self) -> None:
         """Delete the folder and what it holds."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import BadFile, CannotWrite, InvalidInput, require
-from voile.ledger.amounts import Bill, Bools, Whole, shown
+from voile.ledger.amounts import Bill, Bools, Whole
 from voile.ledger.decide import by_person, decide
 from voile.ledger.entries import NOWHERE, Entry, Event, Head, after
 from voile.ledger.filters import Budget
@@ -79,18 +79,19 @@ class Ledger:
         return Terms.read(text) if text else None
 
     def agree(self, kind: Kind, budget: Budget | None) -> Terms:
-        """Set kind and budget if nothing is set yet; else they must be what was set.
+        """Kind and budget: set by the first release, and the same from then on.
 
-        Epsilons of two kinds cannot be added up, so a ledger is of one kind.
+        Epsilons of two kinds cannot be added up, so a ledger is of one kind. Without a budget the
+        one that was set (by `init`, say) holds. As long as nothing is charged both may be changed.
         """
         with self.store.transaction() as now:
-            if now.front.terms:
-                terms = Terms.read(now.front.terms)
-                _same(terms, kind, budget)
-                return terms
-            if budget is None:
-                raise InvalidInput("the first release into a ledger must set its --budget")
-            terms = Terms(kind, budget)
+            before = Terms.read(now.front.terms) if now.front.terms else None
+            chosen = _chosen(before, budget)
+            if before is not None and before.kind == kind and before.budget == chosen:
+                return before
+            if before is not None and not now.untouched():
+                _refuse(before, kind, chosen)
+            terms = Terms(kind, chosen)
             entry = after(now.front.head, Event.TERMS, facts=terms.text()).sealed(self._key)
             now.write(entry, [], np.zeros((0, 4), dtype=np.int64), terms.text())
             return terms
@@ -201,21 +202,27 @@ class Ledger:
         return distinct, moved[owners] if len(owners) else owners
 
 
-def _same(terms: Terms, kind: Kind, budget: Budget | None) -> None:
-    if terms.kind != kind:
+def _chosen(before: Terms | None, budget: Budget | None) -> Budget:
+    """The budget that is meant; one without a delta keeps the delta that was set."""
+    if before is None:
+        if budget is None:
+            raise InvalidInput("the first release into a ledger must set its --budget")
+        return budget
+    if budget is None:
+        return before.budget
+    return budget if budget.delta else replace(before.budget, epsilon=budget.epsilon)
+
+
+def _refuse(before: Terms, kind: Kind, budget: Budget) -> None:
+    if before.kind != kind:
         raise InvalidInput(
-            f"the ledger is of another metric: it counts {terms.kind}, this release spends {kind} "
-            f"(they differ in {terms.kind.differs_in(kind)}); keep a ledger for each"
+            f"the ledger is of another metric: it counts {before.kind}, this release spends {kind} "
+            f"(they differ in {before.kind.differs_in(kind)}); keep a ledger for each"
         )
-    wanted = (
-        budget if budget is None or budget.delta else replace(terms.budget, epsilon=budget.epsilon)
+    raise InvalidInput(
+        f"the ledger's budget must stay what it is, {before.budget}; got {budget}; leave out "
+        "--budget, or begin a new ledger"
     )
-    if wanted is not None and wanted != terms.budget:
-        raise InvalidInput(
-            f"the ledger's budget is {shown(terms.budget.epsilon_limit)}"
-            + (f" with δ = {terms.budget.delta:g}" if terms.budget.delta else "")
-            + f", got {budget}; a budget is set once"
-        )
 
 
 def _digest(hashes: Sequence[bytes], owners: NDArray[np.intp], rows: Whole) -> bytes:

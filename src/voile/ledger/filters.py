@@ -64,6 +64,9 @@ class Budget:
         ok = self.leaks == 0 or 0 < self.leaks < self.delta
         require(ok, "leaks", "below delta", self.leaks)
 
+    def __str__(self) -> str:
+        return f"{self.epsilon:.12g}" + (f" with δ = {self.delta:g}" if self.delta else "")
+
     @cached_property
     def epsilon_limit(self) -> int:
         """The budget in units."""

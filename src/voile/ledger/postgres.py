@@ -174,6 +174,11 @@ class PostgresTransaction:
         row = self._database.execute(statement + " AND job <> ''", (job, part)).fetchone()
         return None if row is None else Entry(*row)
 
+    def untouched(self) -> bool:
+        """Whether no job was charged yet."""
+        statement = "SELECT 1 FROM voile_entries WHERE job <> '' LIMIT 1"
+        return self._database.execute(statement).fetchone() is None
+
     def entries_of(self, job: str) -> list[Entry]:
         """All entries of a job."""
         statement = f"SELECT {_FIELDS} FROM voile_entries WHERE job = %s ORDER BY number"

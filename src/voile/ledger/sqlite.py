@@ -191,6 +191,11 @@ class SqliteTransaction:
         """The entry of a part."""
         return _entry(self._database, job, part)
 
+    def untouched(self) -> bool:
+        """Whether no job was charged yet."""
+        statement = "SELECT 1 FROM entries WHERE job <> '' LIMIT 1"
+        return self._database.execute(statement).fetchone() is None
+
     def entries_of(self, job: str) -> list[Entry]:
         """All entries of a job."""
         statement = f"SELECT {_FIELDS} FROM entries WHERE job = ? ORDER BY number"

@@ -34,6 +34,10 @@ class Transaction(Protocol):
         """The entry of a part, if it was charged."""
         ...
 
+    def untouched(self) -> bool:
+        """Whether no job was charged yet."""
+        ...
+
     def entries_of(self, job: str) -> list[Entry]:
         """All entries of a job."""
         ...

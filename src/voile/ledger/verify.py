@@ -54,8 +54,8 @@ class _Replay:
         if entry.event == Event.OPENED:
             self.identity = str(entry.known().get("identity"))
         elif entry.event == Event.TERMS:
-            if self.terms:
-                yield f"{where} sets kind and budget a second time"
+            if self.parts:
+                yield f"{where} sets another kind or budget after the first charge"
             self.terms = entry.facts
         elif entry.event == Event.CHARGED:
             yield from self._charged(entry, where)

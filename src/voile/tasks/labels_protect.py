@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import Indices
+from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator, secure_rng, seeded_rng
 from voile.domains.labels.cells import learn_cells
 from voile.domains.labels.columns import LEVELS, CategoryColumn, NumberColumn
@@ -26,9 +27,21 @@ from voile.domains.labels.protection import (
 from voile.domains.labels.recipe import Recipe, draft_recipe, load_recipe, recipe_from
 from voile.domains.labels.table import ABSENT, MISSING, OnError, read_table
 from voile.errors import CannotWrite, InvalidInput
-from voile.jobs import Batch, JobReport, Released, RowProblem, Transform, open_source, run_job
+from voile.jobs import (
+    Batch,
+    BeyondBudget,
+    Charging,
+    JobReport,
+    Released,
+    RowProblem,
+    Transform,
+    open_source,
+    run_job,
+)
 from voile.jobs import OnError as RowPolicy
 from voile.jobs.workspace import write_json, writing
+from voile.ledger import Bill
+from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +53,7 @@ class ProtectedLabels:
     protection: Protection
     drafted: bool
     seeded: bool
+    charging: Charging | None = None
 
 
 def labels_protect(
@@ -59,12 +73,16 @@ def labels_protect(
     seed: int | None = None,
     jobs: int = 1,
     overwrite: bool = False,
+    ledger: LedgerChoice | None = None,
 ) -> ProtectedLabels:
     """Release each record of `data` once into `out`, by one of four mechanisms.
 
     Without `recipe` one is drafted from the file and written beside the output before anything
     is drawn; a restart finds it there and continues. With one, nothing is learned from the file.
+    With a ledger, a record charges its person `charged_guarantee`; the person column is no feature.
     """
+    if ledger is not None:
+        drop = (*drop, ledger.person)
     target = Path(out)
     beside = target.with_name(target.name + ".recipe.json")
     drafted = recipe is None and (overwrite or not beside.exists())
@@ -92,6 +110,7 @@ def labels_protect(
     text = made.to_json()
     build = partial(_protection, text, mechanism, epsilon, tuple(prior), label_share)
     protection = build()
+    charging = charging_for(ledger, charged_guarantee(protection), source.columns, seed=seed)
     if recipe is None and drafted:
         _write(beside, text)
     identity = {
@@ -105,10 +124,10 @@ def labels_protect(
     }
     report = run_job(
         source, target, partial(_transform, build, made, seed), identity=identity, jobs=jobs,
-        on_error=RowPolicy(on_error), overwrite=overwrite,
+        on_error=RowPolicy(on_error), overwrite=overwrite, charging=charging,
     )  # fmt: skip
     where = beside if recipe is None else Path(recipe)
-    done = ProtectedLabels(report, where, protection, drafted, seed is not None)
+    done = ProtectedLabels(report, where, protection, drafted, seed is not None, charging)
     with writing(target):
         write_json(target.with_name(target.name + ".guarantee.json"), facts_of(done))
     return done
@@ -130,7 +149,20 @@ def facts_of(done: ProtectedLabels) -> dict[str, Any]:
         "not_covered": list(main.outside) if main else [],
         "kept_cells": p.kept,
         "stamp": "seeded: not for release" if done.seeded else "",
+        **ledger_facts(done.charging, done.report),
     }
+
+
+def charged_guarantee(protection: Protection) -> Guarantee:
+    """The bound that adds up over a person's records, whatever they have to do with each other.
+
+    For cf and ldp that is the bound on the whole record. The bound by the whole release (CF) is
+    smaller, but takes features to be drawn for each record anew, which a person's records are not.
+    """
+    found = protection.local or protection.label
+    if found is None:
+        raise InvalidInput("a ledger needs a mechanism with a bound for one record or one label")
+    return found
 
 
 def _protection(
@@ -180,6 +212,13 @@ def _released(batch: Batch, protection: Protection, recipe: Recipe, rng: Generat
     rows: list[dict[str, Any] | RowProblem] = [
         p if isinstance(p, RowProblem) else {} for p in parsed
     ]
+    if batch.charge is not None:
+        readable = np.array([not isinstance(p, RowProblem) for p in parsed], dtype=np.bool_)
+        bound = charged_guarantee(protection)
+        within = batch.charge(Bill.alike(((bound.epsilon, bound.delta, 1),), readable))
+        for i in np.flatnonzero(readable & ~within).tolist():
+            rows[i] = BeyondBudget()
+        good = [i for i in good if within[i]]
     if good:
         columns = []
         for j, column in enumerate(recipe.columns):

@@ -15,9 +15,11 @@ from voile.core.arrays import Floats
 from voile.core.randomness import Generator, secure_rng, seeded_rng
 from voile.domains.places.design import PlacesDesign
 from voile.errors import BadFile, InvalidInput, require
-from voile.jobs import Batch, OnError, Released, RowProblem, open_source, run_job
+from voile.jobs import Batch, BeyondBudget, OnError, Released, RowProblem, open_source, run_job
 from voile.jobs.workspace import write_json, writing
+from voile.ledger import Bill, Cost
 from voile.storage import load
+from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
 
 SEEDED = "seeded: not for release"
 
@@ -76,18 +78,27 @@ class PlacesTransform:
         points = np.zeros_like(degrees)
         points[good] = self.design.projection.to_km(degrees[good, 0], degrees[good, 1])
         outside = self._outside(points[good])
-        drawn = np.zeros(len(degrees), dtype=np.intp)
-        drawn[good] = self.design.mechanism.draw(points[good], self._rng(batch.part))
+        chosen = good
+        if batch.charge is not None:
+            chosen = good & batch.charge(Bill.alike(self._price(), good))
+        drawn = np.full(len(degrees), -1, dtype=np.intp)
+        drawn[chosen] = self.design.mechanism.draw(points[chosen], self._rng(batch.part))
         rows: list[Mapping[str, Any] | RowProblem] = []
         for row, ok, output in zip(batch.rows, good.tolist(), drawn.tolist(), strict=True):
-            if ok:
+            if output >= 0:
                 latitude, longitude = self.outputs[output]
                 rows.append({**row, self.lat: latitude, self.lon: longitude})
+            elif ok:
+                rows.append(BeyondBudget())
             else:
                 rows.append(
                     RowProblem(f"{self.lat} and {self.lon} must be degrees within ±90 and ±180")
                 )
         return Released(rows, {"places": int(good.sum()), "outside": outside})
+
+    def _price(self) -> Cost:
+        """What one place spends."""
+        return ((self.design.guarantee.epsilon, self.design.guarantee.delta, 1),)
 
     def _outside(self, points: Floats) -> int:
         """How many places lie outside the map; refused if most of them are far away."""
@@ -121,9 +132,13 @@ def protect_places(
     on_error: OnError = OnError.FAIL,
     batch_rows: int = 20_000,
     overwrite: bool = False,
+    ledger: LedgerChoice | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Any]:
-    """Release a file's places and write `<out>` and `<out>.guarantee.json`; return the latter."""
+    """Release a file's places and write `<out>` and `<out>.guarantee.json`; return the latter.
+
+    With a ledger, a row charges its person the mechanism's epsilon.
+    """
     from voile import __version__
 
     source, target = open_source(file), Path(out)
@@ -143,6 +158,7 @@ def protect_places(
     design.mechanism.draw(
         np.asarray(design.mechanism.outputs[:1], dtype=float), np.random.default_rng(0)
     )  # compile once, before any worker starts
+    charging = charging_for(ledger, design.guarantee, source.columns, seed=seed)
     report = run_job(
         source,
         target,
@@ -158,6 +174,7 @@ def protect_places(
         batch_rows=batch_rows,
         on_error=on_error,
         overwrite=overwrite,
+        charging=charging,
         progress=progress,
     )
     guarantee = design.guarantee
@@ -181,6 +198,7 @@ def protect_places(
         "skipped": report.skipped,
         "masked": report.masked,
         "places_outside_the_map": int(report.totals.get("outside", 0)),
+        **ledger_facts(charging, report),
     }
     with writing(target):
         write_json(target.with_name(target.name + ".guarantee.json"), facts)

@@ -8,13 +8,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
 from voile.domains.text.protector import TextProtector
 from voile.domains.text.released import Refused
 from voile.errors import InvalidInput
-from voile.jobs import Batch, JobReport, OnError, Released, RowProblem, Source, open_source, run_job
+from voile.jobs import (
+    Batch,
+    BeyondBudget,
+    JobReport,
+    OnError,
+    Released,
+    RowProblem,
+    Source,
+    open_source,
+    run_job,
+)
 from voile.jobs.workspace import write_json, writing
+from voile.ledger import Bill
+from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
 from voile.tasks.text_recipe import (
     TextRecipe,
     build_protector,
@@ -24,6 +38,7 @@ from voile.tasks.text_recipe import (
 )
 
 DOCUMENT_COLUMN = "document_epsilon"
+UNPAID = Refused("its person's budget is spent")
 
 
 @dataclass(frozen=True)
@@ -48,13 +63,18 @@ class TextTransform:
 
     def __call__(self, batch: Batch) -> Released:
         """One row or problem for each row, and counts of words and lengths."""
-        texts = [row.get(self.recipe.column) for row in batch.rows]
-        answers = self.protector.release_texts(texts, self.recipe.rng(batch.part))
+        plans = self.protector.plan([row.get(self.recipe.column) for row in batch.rows])
+        unpaid: set[int] = set()
+        if batch.charge is not None:
+            spent = [() if isinstance(p, Refused) else self.protector.spends(p) for p in plans]
+            unpaid = set(np.flatnonzero(~batch.charge(Bill.listed(spent))).tolist())
+            plans = [UNPAID if i in unpaid else plan for i, plan in enumerate(plans)]
+        answers = self.protector.draw(plans, self.recipe.rng(batch.part))
         rows: list[Mapping[str, Any] | RowProblem] = []
         totals: dict[str, float] = {"words": 0, "changed": 0}
-        for row, answer in zip(batch.rows, answers, strict=True):
+        for place, (row, answer) in enumerate(zip(batch.rows, answers, strict=True)):
             if isinstance(answer, Refused):
-                rows.append(RowProblem(answer.reason))
+                rows.append(BeyondBudget() if place in unpaid else RowProblem(answer.reason))
                 continue
             released = {**row, self.recipe.column: answer.text}
             if self.document_column:
@@ -76,9 +96,12 @@ def protect_file(
     on_error: OnError = OnError.FAIL,
     batch_rows: int = 2000,
     overwrite: bool = False,
+    ledger: LedgerChoice | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Any]:
     """Release a file's text column and write `<out>` and `<out>.guarantee.json`.
+
+    With a ledger, a row charges its person the epsilons of all words that are drawn for it.
 
     Returns what the JSON file holds: what was promised, what lies outside, what the epsilon does.
     """
@@ -87,6 +110,7 @@ def protect_file(
     protector = build_protector(recipe)
     warm_up()
     facts = describe(recipe, protector)
+    charging = charging_for(ledger, protector.guarantee, source.columns, seed=recipe.seed)
     report = run_job(
         source,
         out,
@@ -97,9 +121,10 @@ def protect_file(
         batch_rows=batch_rows,
         on_error=on_error,
         overwrite=overwrite,
+        charging=charging,
         progress=progress,
     )
-    facts |= _counted(report, recipe)
+    facts |= _counted(report, recipe) | ledger_facts(charging, report)
     with writing(out):
         write_json(out.with_name(out.name + ".guarantee.json"), facts)
     return facts | {"seconds": report.seconds, "output": str(out), "resumed_parts": report.resumed}
