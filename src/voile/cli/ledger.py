@@ -22,14 +22,24 @@ Where = Annotated[str, typer.Argument(help="The ledger: a file, or a postgresql:
 
 
 @app.command()
-def init(ledger: Where, ledger_key: LedgerKey = None, as_json: AsJson = False) -> None:
+def init(
+    ledger: Where,
+    budget: Annotated[
+        float | None, typer.Option(help="A person's budget; default: the first release sets it.")
+    ] = None,
+    budget_delta: Annotated[
+        float, typer.Option(help="Count by moments, which may fail with this probability.")
+    ] = 0.0,
+    ledger_key: LedgerKey = None,
+    as_json: AsJson = False,
+) -> None:
     """Make an empty ledger, and a key for it that only you can read.
 
-    Example: `voile ledger init ledger.db`
+    Example: `voile ledger init ledger.db --budget 20`
     """
     from voile.tasks.ledger_show import init_ledger
 
-    made = init_ledger(ledger, key_file=ledger_key)
+    made = init_ledger(ledger, key_file=ledger_key, budget=budget, delta=budget_delta)
     if as_json:
         facts = {"key_file": made.key_file, "new_key": made.new_key}
         typer.echo(json.dumps(facts, indent=2))

@@ -17,7 +17,7 @@ from voile.ledger.entries import NOWHERE, Entry, Event, Head, after
 from voile.ledger.filters import Budget
 from voile.ledger.kinds import Kind
 from voile.ledger.people import Key
-from voile.ledger.store import Front, Store, open_store
+from voile.ledger.store import Front, Store, Transaction, open_store
 from voile.ledger.terms import Terms
 
 
@@ -62,14 +62,17 @@ class Ledger:
             )
 
     @classmethod
-    def create(cls, where: str, key: Key) -> Ledger:
-        """A new, empty ledger."""
+    def create(cls, where: str, key: Key, *, budget: Budget | None = None) -> Ledger:
+        """A new, empty ledger; the budget may also be set by the first release."""
         identity = secrets.token_hex(8)
         first = after(NOWHERE, Event.OPENED, facts=f'{{"identity": "{identity}"}}').sealed(key)
         store = open_store(where)
         store.create(Front(identity, key.check, first.head, ""), first)
         store.close()
-        return cls(where, key)
+        ledger = cls(where, key)
+        if budget is not None:
+            ledger._set(Terms(None, budget))
+        return ledger
 
     # ── terms ──────────────────────────────────────────────────────────────────────────────
 
@@ -91,10 +94,16 @@ class Ledger:
                 return before
             if before is not None and not now.untouched():
                 _refuse(before, kind, chosen)
-            terms = Terms(kind, chosen)
-            entry = after(now.front.head, Event.TERMS, facts=terms.text()).sealed(self._key)
-            now.write(entry, [], np.zeros((0, 4), dtype=np.int64), terms.text())
-            return terms
+            return self._write(now, Terms(kind, chosen))
+
+    def _set(self, terms: Terms) -> None:
+        with self.store.transaction() as now:
+            self._write(now, terms)
+
+    def _write(self, now: Transaction, terms: Terms) -> Terms:
+        entry = after(now.front.head, Event.TERMS, facts=terms.text()).sealed(self._key)
+        now.write(entry, [], np.zeros((0, 4), dtype=np.int64), terms.text())
+        return terms
 
     # ── charging ───────────────────────────────────────────────────────────────────────────
 
@@ -107,12 +116,12 @@ class Ledger:
         require(len(persons) == len(bill), "a bill", f"{len(persons)} rows", len(bill))
         hashes, owners = self._owners(persons)
         text = self.store.front().terms
-        if not text:
+        terms = Terms.read(text) if text else None
+        if terms is None or terms.kind is None:
             raise InvalidInput("the ledger has no kind and budget yet; agree on them first")
-        terms = Terms.read(text)
         prices = [terms.budget.price(cost) for cost in bill.prices]
         rows = np.array(prices, dtype=np.int64).reshape(-1, 3)[bill.which]
-        request = _digest(hashes, owners, rows)
+        request = _digest(hashes, owners, np.array(prices, dtype=np.int64), bill)
         with self.store.transaction() as now:
             if now.refunded(job):
                 raise CannotWrite("this job was given up and its charges taken back; start anew")
@@ -193,13 +202,13 @@ class Ledger:
 
     def _owners(self, persons: Sequence[str]) -> tuple[list[bytes], NDArray[np.intp]]:
         """The distinct persons by keyed hash, sorted, and which of them each row belongs to."""
-        places: dict[str, int] = {}
-        owners = np.array([places.setdefault(p, len(places)) for p in persons], dtype=np.intp)
-        hashes = self._key.persons(places)
+        names = dict.fromkeys(persons)
+        hashes = self._key.persons(names)
         distinct = sorted(set(hashes))
         rank = {value: i for i, value in enumerate(distinct)}
-        moved = np.array([rank[value] for value in hashes], dtype=np.intp)
-        return distinct, moved[owners] if len(owners) else owners
+        places = {name: rank[value] for name, value in zip(names, hashes, strict=True)}
+        owners = np.fromiter(map(places.__getitem__, persons), dtype=np.intp, count=len(persons))
+        return distinct, owners
 
 
 def _chosen(before: Terms | None, budget: Budget | None) -> Budget:
@@ -214,7 +223,7 @@ def _chosen(before: Terms | None, budget: Budget | None) -> Budget:
 
 
 def _refuse(before: Terms, kind: Kind, budget: Budget) -> None:
-    if before.kind != kind:
+    if before.kind is not None and before.kind != kind:
         raise InvalidInput(
             f"the ledger is of another metric: it counts {before.kind}, this release spends {kind} "
             f"(they differ in {before.kind.differs_in(kind)}); keep a ledger for each"
@@ -225,11 +234,11 @@ def _refuse(before: Terms, kind: Kind, budget: Budget) -> None:
     )
 
 
-def _digest(hashes: Sequence[bytes], owners: NDArray[np.intp], rows: Whole) -> bytes:
+def _digest(hashes: Sequence[bytes], owners: NDArray[np.intp], prices: Whole, bill: Bill) -> bytes:
     """What was asked for: resuming with other rows under the same part would be seen."""
     content = hashlib.sha256(b"".join(hashes))
-    content.update(owners.astype("<i8").tobytes())
-    content.update(rows.astype("<i8").tobytes())
+    for numbers in (owners, prices, bill.which):
+        content.update(numbers.astype("<i8").tobytes())
     return content.digest()
 
 

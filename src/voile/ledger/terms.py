@@ -16,19 +16,23 @@ from voile.ledger.kinds import Kind
 class Terms:
     """The kind that is counted and what a person may spend; fixed with the first charge."""
 
-    kind: Kind
+    kind: Kind | None
+    """None as long as no release has said what it spends."""
+
     budget: Budget
 
     @classmethod
     def read(cls, text: str) -> Terms:
         """From the JSON that `text` writes."""
         facts = json.loads(text)
-        return cls(Kind.read(facts["kind"]), Budget(**facts["budget"]))
+        kind = facts["kind"]
+        return cls(None if kind is None else Kind.read(kind), Budget(**facts["budget"]))
 
     def text(self) -> str:
         """As the ledger holds it."""
         budget = {name: getattr(self.budget, name) for name in ("epsilon", "delta", "leaks")}
-        return json.dumps({"kind": self.kind.facts(), "budget": budget}, sort_keys=True)
+        kind = None if self.kind is None else self.kind.facts()
+        return json.dumps({"kind": kind, "budget": budget}, sort_keys=True)
 
     def facts(self) -> dict[str, Any]:
         """For a program to read."""
@@ -40,6 +44,8 @@ class Terms:
 
     def sentence(self, spent: int) -> str:
         """What a person who has spent so much can rely on."""
+        if self.kind is None:
+            return "Nothing was released."
         unit, noun = self.kind.unit, self.kind.granularity.removeprefix("one ")
         odds = math.exp(min(700.0, stated(spent)))
         pair = (

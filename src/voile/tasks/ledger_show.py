@@ -10,7 +10,18 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from voile.errors import InvalidInput
-from voile.ledger import Head, Key, Ledger, Terms, Verification, make_key, read_key, shown, verify
+from voile.ledger import (
+    Budget,
+    Head,
+    Key,
+    Ledger,
+    Terms,
+    Verification,
+    make_key,
+    read_key,
+    shown,
+    verify,
+)
 from voile.ledger.amounts import NANO
 
 
@@ -23,8 +34,17 @@ class MadeLedger:
     new_key: bool
 
 
-def init_ledger(where: str, *, key_file: str | None = None) -> MadeLedger:
+def init_ledger(
+    where: str,
+    *,
+    key_file: str | None = None,
+    budget: float | None = None,
+    delta: float = 0.0,
+) -> MadeLedger:
     """An empty ledger, and a new key if there is none in that file."""
+    if delta and budget is None:
+        raise InvalidInput("--budget-delta must go with --budget")
+    terms = None if budget is None else Budget(budget, delta=delta)
     if key_file is None:
         if "://" in where:
             raise InvalidInput("name the file of the key: --ledger-key FILE")
@@ -32,7 +52,7 @@ def init_ledger(where: str, *, key_file: str | None = None) -> MadeLedger:
     new = not Path(key_file).exists()
     key = make_key(key_file) if new else read_key(key_file)
     try:
-        Ledger.create(where, key).close()
+        Ledger.create(where, key, budget=terms).close()
     except BaseException:
         if new:
             Path(key_file).unlink(missing_ok=True)
@@ -49,7 +69,7 @@ def show_ledger(
     facts: dict[str, Any] = {
         "ledger": ledger.identity,
         "head": str(ledger.head),
-        "counts": None if terms is None else str(terms.kind),
+        "counts": None if terms is None or terms.kind is None else str(terms.kind),
         "budget": None if terms is None else terms.budget.epsilon,
         "budget_delta": 0.0 if terms is None else terms.budget.delta,
         **_totals(ledger, terms),
