@@ -28,6 +28,15 @@ from voile.cli._places import (
     show_design,
     without_infinity,
 )
+from voile.cli.engine import (
+    Address,
+    EngineName,
+    InputFile,
+    Jobs,
+    OutputFile,
+    chosen_engine,
+    default_output,
+)
 from voile.cli.show import AsJson
 
 app = typer.Typer(
@@ -133,12 +142,14 @@ def design(
 
 @app.command()
 def protect(
-    file: Annotated[Path, typer.Argument(help="CSV, JSONL or Parquet; .gz allowed.")],
+    file: InputFile,
     mechanism: Annotated[Path, typer.Option(help="What `voile places design` saved.")],
     lat: Latitude = "lat",
     lon: Longitude = "lon",
-    out: Annotated[Path | None, typer.Option(help="Output; default FILE.protected.csv")] = None,
-    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
+    out: OutputFile = None,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
     batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 20_000,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
@@ -165,7 +176,7 @@ def protect(
     choice = ledger_choice(
         ledger=ledger, person=person, budget=budget, key_file=ledger_key, over_budget=over_budget
     )
-    target = out or file.with_name(f"{file.name.split('.')[0]}.protected.csv")
+    target = out or default_output(file, ".csv")
     with row_count(quiet=as_json) as progress:
         facts = protect_places(
             file,
@@ -174,7 +185,7 @@ def protect(
             lat=lat,
             lon=lon,
             seed=seed,
-            jobs=jobs,
+            engine=chosen_engine(engine, jobs, address),
             on_error=OnError(on_error),
             batch_rows=batch_rows,
             overwrite=overwrite,

@@ -17,6 +17,15 @@ from voile.cli._ledger import (
     ledger_choice,
     show_charged,
 )
+from voile.cli.engine import (
+    Address,
+    EngineName,
+    InputFile,
+    Jobs,
+    OutputFile,
+    chosen_engine,
+    default_output,
+)
 from voile.cli.show import AsJson
 from voile.cli.text_show import progress_bar, show_facts, show_preview
 
@@ -29,7 +38,7 @@ app = typer.Typer(
 
 @app.command()
 def protect(
-    file: Annotated[Path, typer.Argument(help="CSV, JSONL, Parquet or text; .gz allowed.")],
+    file: InputFile,
     column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
     epsilon: Annotated[float | None, typer.Option(help="Privacy parameter for each word.")] = None,
     keep: Annotated[
@@ -44,7 +53,7 @@ def protect(
     public_length: Annotated[
         bool, typer.Option("--public-length", help="Split the budget over each actual length.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Output; default FILE.protected.…")] = None,
+    out: OutputFile = None,
     mechanism: Annotated[
         str,
         typer.Option(
@@ -77,7 +86,9 @@ def protect(
     document_column: Annotated[
         bool, typer.Option("--document-column", help="Add each document's total epsilon.")
     ] = False,
-    jobs: Annotated[int, typer.Option(help="Processes; 0 takes all cores.")] = 1,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
     batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 2000,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
@@ -101,8 +112,6 @@ def protect(
 
     Interrupted? Repeat the same command: it continues and never draws twice for a row.
     """
-    import os
-
     from voile.domains.text.tiers import DEFAULT_PIPELINE
     from voile.errors import InvalidInput
     from voile.jobs import OnError
@@ -113,7 +122,7 @@ def protect(
     if sum(given) != 1:
         raise InvalidInput("give one of --epsilon, --keep and --document-epsilon")
     recipe = TextRecipe(
-        source=str(file),
+        source=file,
         column=column,
         epsilon=1.0 if epsilon is None else epsilon,
         mechanism=mechanism,
@@ -150,8 +159,8 @@ def protect(
     with progress_bar(quiet=as_json) as progress:
         facts = text_protect.protect_file(
             recipe,
-            out=out or _default_output(file),
-            jobs=jobs or os.cpu_count() or 1,
+            out=out or default_output(file),
+            engine=chosen_engine(engine, jobs, address),
             document_column=document_column,
             on_error=policy,
             batch_rows=batch_rows,
@@ -190,11 +199,6 @@ def _alphas(tiers: str | None, alpha: str) -> tuple[float | None, ...]:
         values.insert(1, values[-1])
     require(len(values) == 3, "--alpha", "one number for each tier and the rest", alpha)
     return tuple(values)
-
-
-def _default_output(file: Path) -> Path:
-    stem, dot, endings = file.name.partition(".")
-    return file.with_name(f"{stem}.protected{dot}{endings}")
 
 
 @app.command()

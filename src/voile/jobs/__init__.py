@@ -5,7 +5,18 @@ twice. So a job draws each part once, keeps it, and shows the output only when i
 """
 
 from voile.jobs.charging import Charging, WhenSpent
-from voile.jobs.records import Batch, BeyondBudget, OnError, Released, RowProblem, Transform
+from voile.jobs.engines import Engine, Processes, Ray, engine_named, spread
+from voile.jobs.locations import Location, location
+from voile.jobs.records import (
+    Batch,
+    BeyondBudget,
+    ColumnRows,
+    OnError,
+    Released,
+    Replaced,
+    RowProblem,
+    Transform,
+)
 from voile.jobs.run import JobReport, run_job
 from voile.jobs.source import Source, open_source
 
@@ -13,13 +24,22 @@ __all__ = [
     "Batch",
     "BeyondBudget",
     "Charging",
+    "ColumnRows",
+    "Engine",
     "JobReport",
+    "Location",
     "OnError",
+    "Processes",
+    "Ray",
     "Released",
+    "Replaced",
     "RowProblem",
     "Source",
     "Transform",
     "WhenSpent",
+    "engine_named",
+    "location",
     "open_source",
     "run_job",
+    "spread",
 ]

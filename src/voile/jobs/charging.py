@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 
 from voile.errors import OverBudget, VoileError
-from voile.jobs.records import BeyondBudget, Row, RowProblem
+from voile.jobs.records import BeyondBudget, RowProblem
 from voile.ledger import Bill, Key, Ledger, person_name
 from voile.ledger.amounts import Bools
 
+PATIENCE = 60.0
+"""Seconds that a part waits for the one before it. Then it gives its place to others: on a cluster
+the part before may have died with its node and be queueing for this very place."""
 
-class Stopped(Exception):
-    """Another part has failed, and says why: this one need not wait for it any longer."""
+
+class NotYet(Exception):
+    """The part before was not charged in time, or has failed: make this part later, if at all."""
 
 
 class WhenSpent(StrEnum):
@@ -46,7 +50,6 @@ class Charging:
     key: Key
     person: str
     when_spent: WhenSpent = WhenSpent.REFUSE
-    job: str = ""
 
     @property
     def ledger(self) -> Ledger:
@@ -61,86 +64,82 @@ class Charging:
             "over_budget": str(self.when_spent),
         }
 
-    def part(self, number: int, *, after: int | None, stopped: Callable[[], bool]) -> ChargedPart:
-        """The charging of one part."""
-        return ChargedPart(self, number, after, stopped)
-
-    def refund(self) -> int:
-        """Take back what the job was charged: its parts are gone unread."""
-        return self.ledger.refund(self.job)
-
-
-class ChargedPart:
-    """One part on its way: its persons, then its one charge, then what the budget did not cover."""
-
-    def __init__(
-        self, charging: Charging, number: int, after: int | None, stopped: Callable[[], bool]
-    ) -> None:
-        self._charging, self._number, self._after = charging, number, after
-        self._stopped = stopped
-        self._persons: list[str] = []
-        self._within: Bools | None = None
-
-    def named(
-        self, records: Sequence[tuple[int, Row | RowProblem]]
-    ) -> Sequence[tuple[int, Row | RowProblem]]:
-        """The records, with a problem in place of each that names no person."""
-        column, persons = self._charging.person, self._persons
-        try:  # the usual case, without a step of Python for each row
-            names = [row[column] for _, row in records]  # type: ignore[index]
-            if all(map(str.strip, names)):
-                persons.extend(names)
-                return records
-        except (KeyError, TypeError):
-            pass  # a bad row, a number, or nobody
-        answers: list[tuple[int, Row | RowProblem]] = []
-        for line, row in records:
-            if isinstance(row, RowProblem):
-                answers.append((line, row))
-                continue
-            name = person_name(row.get(column))
-            if name is None:
-                answers.append((line, RowProblem(f"the column {column!r} names no person")))
-            else:
-                persons.append(name)
-                answers.append((line, row))
-        return answers
-
-    def charge(self, bill: Bill) -> Bools:
-        """Charge the part, after the one before it: a budget is spent in the file's order.
-
-        If parts were charged as they come, which row is the last that a budget covers would depend
-        on how long draws take, and that on secrets.
-        """
-        if self._within is not None:
-            raise VoileError("a part is charged once, and was charged twice")
-        charging = self._charging
-        self._wait(charging.ledger)
-        receipt = charging.ledger.charge(charging.job, self._number, self._persons, bill)
-        self._within = receipt.within
-        return receipt.within
-
-    def _wait(self, ledger: Ledger) -> None:
-        pause = 0.001
-        while self._after is not None and not ledger.store.charged(self._charging.job, self._after):
-            if self._stopped():
-                raise Stopped
-            time.sleep(pause)
-            pause = min(0.05, 1.5 * pause)
-
-    def check(self, rows: Sequence[Any]) -> None:
-        """A transform must have charged, and have drawn for paid rows alone."""
-        unpaid = [] if self._within is None else np.flatnonzero(~self._within).tolist()
-        kept = all(isinstance(rows[place], BeyondBudget) for place in unpaid)
-        if self._within is None or not kept:
-            raise VoileError("a transform must charge its batch once and draw for paid rows alone")
-
-    def masks(self, line: int) -> bool:
-        """Whether a row beyond its budget stays as an empty one; refused if the job is to stop."""
-        policy = self._charging.when_spent
-        if policy is WhenSpent.REFUSE:
+    def keeps(self, line: int) -> bool:
+        """Whether a row beyond its budget stays as an empty one; an error if the job must stop."""
+        if self.when_spent is WhenSpent.REFUSE:
             raise OverBudget(
                 f"line {line}: the budget of its person does not cover this row; nothing is "
                 "released and nobody charged; choose --over-budget mask or drop to go on"
             )
-        return policy is WhenSpent.MASK
+        return self.when_spent is WhenSpent.MASK
+
+
+class PartCharge:
+    """One part's one charge, and what it did not cover."""
+
+    def __init__(
+        self,
+        charging: Charging,
+        persons: Sequence[Any],
+        *,
+        job: str,
+        part: int,
+        after: int | None,
+        stopped: Callable[[], bool],
+    ) -> None:
+        self._charging, self._job, self._part = charging, job, part
+        self._after, self._stopped = after, stopped
+        self._names = _names(persons)
+        self._within: Bools | None = None
+
+    def __call__(self, bill: Bill) -> Bools:
+        """Charge the part, after the one before it: a budget is spent in the file's order.
+
+        If parts were charged as they come, which row is the last that a budget covers would depend
+        on how long draws take, and that on secrets. A row that names nobody is charged to nobody
+        and not to be drawn.
+        """
+        if self._within is not None:
+            raise VoileError("a part is charged once, and was charged twice")
+        ledger = self._charging.ledger
+        self._wait(ledger)
+        names = self._names
+        if None in names:
+            named = np.array([name is not None for name in names], dtype=np.bool_)
+            some = Bill(bill.prices, bill.which[named])
+            known = [name for name in names if name is not None]
+            within = named
+            within[named] = ledger.charge(self._job, self._part, known, some).within
+        else:
+            within = ledger.charge(self._job, self._part, names, bill).within  # type: ignore[arg-type]
+        self._within = within
+        return within
+
+    def _wait(self, ledger: Ledger) -> None:
+        began, pause = time.monotonic(), 0.001
+        while self._after is not None and not ledger.store.charged(self._job, self._after):
+            if time.monotonic() - began > PATIENCE or (pause > 0.04 and self._stopped()):
+                raise NotYet
+            time.sleep(pause)
+            pause = min(0.05, 1.5 * pause)
+
+    def problems(self, found: Mapping[int, RowProblem]) -> Mapping[int, RowProblem]:
+        """A transform's problems, with rows that name nobody told from those beyond a budget.
+
+        A transform that drew without charging, or for a row that was not paid for, is a fault.
+        """
+        unpaid = np.flatnonzero(~self._within).tolist() if self._within is not None else []
+        beyond = {place for place, what in found.items() if isinstance(what, BeyondBudget)}
+        if self._within is None or beyond != set(unpaid):
+            raise VoileError("a transform must charge its batch once and draw for paid rows alone")
+        nobody = RowProblem(f"the column {self._charging.person!r} names no person")
+        return {**found, **{p: nobody for p in unpaid if self._names[p] is None}}
+
+
+def _names(persons: Sequence[Any]) -> Sequence[str | None]:
+    try:  # the usual case, without a step of Python for each row
+        if all(map(str.strip, persons)):
+            return persons
+    except TypeError:
+        pass  # numbers, or nothing at all
+    return [person_name(value) for value in persons]

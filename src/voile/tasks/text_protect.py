@@ -18,11 +18,14 @@ from voile.errors import InvalidInput
 from voile.jobs import (
     Batch,
     BeyondBudget,
+    Engine,
     JobReport,
+    Location,
     OnError,
-    Released,
+    Replaced,
     RowProblem,
     Source,
+    location,
     open_source,
     run_job,
 )
@@ -38,7 +41,7 @@ from voile.tasks.text_recipe import (
 )
 
 DOCUMENT_COLUMN = "document_epsilon"
-UNPAID = Refused("its person's budget is spent")
+_UNPAID = Refused("its person's budget is spent")
 
 
 @dataclass(frozen=True)
@@ -61,37 +64,45 @@ class TextTransform:
     protector: TextProtector
     document_column: bool
 
-    def __call__(self, batch: Batch) -> Released:
-        """One row or problem for each row, and counts of words and lengths."""
-        plans = self.protector.plan([row.get(self.recipe.column) for row in batch.rows])
-        unpaid: set[int] = set()
+    def __call__(self, batch: Batch) -> Replaced:
+        """A text or a problem for each row, and counts of words and lengths."""
+        plans = self.protector.plan(list(batch.column(self.recipe.column)))
         if batch.charge is not None:
-            spent = [() if isinstance(p, Refused) else self.protector.spends(p) for p in plans]
-            unpaid = set(np.flatnonzero(~batch.charge(Bill.listed(spent))).tolist())
-            plans = [UNPAID if i in unpaid else plan for i, plan in enumerate(plans)]
-        answers = self.protector.draw(plans, self.recipe.rng(batch.part))
-        rows: list[Mapping[str, Any] | RowProblem] = []
+            spends = [() if isinstance(p, Refused) else self.protector.spends(p) for p in plans]
+            for place in np.flatnonzero(~batch.charge(Bill.listed(spends))).tolist():
+                plans[place] = _UNPAID
+        answers = self.protector.draw(plans, self._rng(batch))
+        texts: list[str | None] = []
+        spent: list[float | None] = []
+        problems: dict[int, RowProblem] = {}
         totals: dict[str, float] = {"words": 0, "changed": 0}
-        for place, (row, answer) in enumerate(zip(batch.rows, answers, strict=True)):
+        for place, answer in enumerate(answers):
             if isinstance(answer, Refused):
-                rows.append(BeyondBudget() if place in unpaid else RowProblem(answer.reason))
+                unpaid = answer is _UNPAID
+                problems[place] = BeyondBudget() if unpaid else RowProblem(answer.reason)
+                texts.append(None)
+                spent.append(None)
                 continue
-            released = {**row, self.recipe.column: answer.text}
-            if self.document_column:
-                released[DOCUMENT_COLUMN] = answer.epsilon
-            rows.append(released)
+            texts.append(answer.text)
+            spent.append(answer.epsilon)
             totals["words"] += answer.words
             totals["changed"] += answer.changed
             key = f"length {answer.words}"
             totals[key] = totals.get(key, 0) + 1
-        return Released(rows, totals)
+        columns: dict[str, list[Any]] = {self.recipe.column: texts}
+        if self.document_column:
+            columns[DOCUMENT_COLUMN] = spent
+        return Replaced(columns, problems, totals)
+
+    def _rng(self, batch: Batch) -> Generator:
+        return batch.secure_rng() if self.recipe.seed is None else self.recipe.rng(batch.part)
 
 
 def protect_file(
     recipe: TextRecipe,
     *,
-    out: str | Path,
-    jobs: int = 1,
+    out: str | Path | Location,
+    engine: Engine | None = None,
     document_column: bool = False,
     on_error: OnError = OnError.FAIL,
     batch_rows: int = 2000,
@@ -106,18 +117,18 @@ def protect_file(
     Returns what the JSON file holds: what was promised, what lies outside, what the epsilon does.
     """
     recipe, source = checked(recipe)
-    out = Path(out)
+    target = location(out)
     protector = build_protector(recipe)
     warm_up()
     facts = describe(recipe, protector)
     charging = charging_for(ledger, protector.guarantee, source.columns, seed=recipe.seed)
     report = run_job(
         source,
-        out,
+        target,
         MakeTextTransform(recipe, document_column),
         identity=recipe.identity() | {"vocabulary_sha256": protector.vocabulary.embedding.digest},
         added_columns=(DOCUMENT_COLUMN,) if document_column else (),
-        jobs=jobs,
+        engine=engine,
         batch_rows=batch_rows,
         on_error=on_error,
         overwrite=overwrite,
@@ -125,9 +136,13 @@ def protect_file(
         progress=progress,
     )
     facts |= _counted(report, recipe) | ledger_facts(charging, report)
-    with writing(out):
-        write_json(out.with_name(out.name + ".guarantee.json"), facts)
-    return facts | {"seconds": report.seconds, "output": str(out), "resumed_parts": report.resumed}
+    with writing(target):
+        write_json(target.beside(target.name + ".guarantee.json"), facts)
+    return facts | {
+        "seconds": report.seconds,
+        "output": str(target),
+        "resumed_parts": report.resumed,
+    }
 
 
 def checked(recipe: TextRecipe) -> tuple[TextRecipe, Source]:
