@@ -13,8 +13,9 @@ import numpy as np
 
 from voile.errors import OverBudget, VoileError
 from voile.jobs.records import BeyondBudget, RowProblem
-from voile.ledger import Bill, Key, Ledger, person_name
+from voile.ledger import Bill, Key, Ledger
 from voile.ledger.amounts import Bools
+from voile.ledger.people import Roster
 
 PATIENCE = 60.0
 """Seconds that a part waits for the one before it. Then it gives its place to others: on a cluster
@@ -89,7 +90,7 @@ class PartCharge:
     ) -> None:
         self._charging, self._job, self._part = charging, job, part
         self._after, self._stopped = after, stopped
-        self._names = _names(persons)
+        self._roster = Roster.of(persons)
         self._within: Bools | None = None
 
     def __call__(self, bill: Bill) -> Bools:
@@ -103,17 +104,9 @@ class PartCharge:
             raise VoileError("a part is charged once, and was charged twice")
         ledger = self._charging.ledger
         self._wait(ledger)
-        names = self._names
-        if None in names:
-            named = np.array([name is not None for name in names], dtype=np.bool_)
-            some = Bill(bill.prices, bill.which[named])
-            known = [name for name in names if name is not None]
-            within = named
-            within[named] = ledger.charge(self._job, self._part, known, some).within
-        else:
-            within = ledger.charge(self._job, self._part, names, bill).within  # type: ignore[arg-type]
-        self._within = within
-        return within
+        receipt = ledger.charge(self._job, self._part, self._roster, bill)
+        self._within = receipt.within
+        return receipt.within
 
     def _wait(self, ledger: Ledger) -> None:
         began, pause = time.monotonic(), 0.001
@@ -133,13 +126,4 @@ class PartCharge:
         if self._within is None or beyond != set(unpaid):
             raise VoileError("a transform must charge its batch once and draw for paid rows alone")
         nobody = RowProblem(f"the column {self._charging.person!r} names no person")
-        return {**found, **{p: nobody for p in unpaid if self._names[p] is None}}
-
-
-def _names(persons: Sequence[Any]) -> Sequence[str | None]:
-    try:  # the usual case, without a step of Python for each row
-        if all(map(str.strip, persons)):
-            return persons
-    except TypeError:
-        pass  # numbers, or nothing at all
-    return [person_name(value) for value in persons]
+        return {**found, **{p: nobody for p in unpaid if self._roster.which[p] < 0}}

@@ -6,6 +6,7 @@ import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from voile.ledger.decide import by_person, decide
 from voile.ledger.entries import NOWHERE, Entry, Event, Head, after
 from voile.ledger.filters import Budget
 from voile.ledger.kinds import Kind
-from voile.ledger.people import Key
+from voile.ledger.people import Key, Roster
 from voile.ledger.store import Front, Store, Transaction, open_store
 from voile.ledger.terms import Terms
 
@@ -107,20 +108,22 @@ class Ledger:
 
     # ── charging ───────────────────────────────────────────────────────────────────────────
 
-    def charge(self, job: str, part: int, persons: Sequence[str], bill: Bill) -> Receipt:
-        """Charge each row's person, in order, as far as budgets reach.
+    def charge(self, job: str, part: int, persons: Sequence[Any] | Roster, bill: Bill) -> Receipt:
+        """Charge each row's person, in order, as far as budgets reach; a nobody's row is refused.
 
         Cost: one transaction a part, one write for each distinct person in it.
         """
         require(bool(job) and part >= 0, "job and part", "a name and a number >= 0", part)
         require(len(persons) == len(bill), "a bill", f"{len(persons)} rows", len(bill))
-        hashes, owners = self._owners(persons)
+        roster = persons if isinstance(persons, Roster) else Roster.of(persons)
+        named = roster.which >= 0
+        hashes, owners = self._owners(roster.names, roster.which[named])
         text = self.store.front().terms
         terms = Terms.read(text) if text else None
         if terms is None or terms.kind is None:
             raise InvalidInput("the ledger has no kind and budget yet; agree on them first")
         prices = [terms.budget.price(cost) for cost in bill.prices]
-        rows = np.array(prices, dtype=np.int64).reshape(-1, 3)[bill.which]
+        rows = np.array(prices, dtype=np.int64).reshape(-1, 3)[bill.which[named]]
         request = _digest(hashes, owners, np.array(prices, dtype=np.int64), bill)
         with self.store.transaction() as now:
             if now.refunded(job):
@@ -134,8 +137,10 @@ class Ledger:
                     )
                 return Receipt(found.decisions(), replayed=True)
             spent = now.balances(hashes)
-            within = decide(rows, owners, spent[:, :3], terms.budget)
-            table = by_person(rows, owners, within, len(hashes))
+            inside = decide(rows, owners, spent[:, :3], terms.budget)
+            table = by_person(rows, owners, inside, len(hashes))
+            within = named.copy()
+            within[named] = inside
             paid = np.flatnonzero(table[:, 3])
             some = [hashes[i] for i in paid]
             entry = after(
@@ -200,15 +205,15 @@ class Ledger:
             raise InvalidInput("the ledger's key is needed for this: give --ledger-key FILE")
         return self.key
 
-    def _owners(self, persons: Sequence[str]) -> tuple[list[bytes], NDArray[np.intp]]:
-        """The distinct persons by keyed hash, sorted, and which of them each row belongs to."""
-        names = dict.fromkeys(persons)
+    def _owners(
+        self, names: Sequence[str], which: NDArray[np.intp]
+    ) -> tuple[list[bytes], NDArray[np.intp]]:
+        """The persons by keyed hash, sorted, and which of them each row belongs to."""
         hashes = self._key.persons(names)
         distinct = sorted(set(hashes))
         rank = {value: i for i, value in enumerate(distinct)}
-        places = {name: rank[value] for name, value in zip(names, hashes, strict=True)}
-        owners = np.fromiter(map(places.__getitem__, persons), dtype=np.intp, count=len(persons))
-        return distinct, owners
+        moved = np.array([rank[value] for value in hashes], dtype=np.intp)
+        return distinct, moved[which] if len(moved) else which
 
 
 def _chosen(before: Terms | None, budget: Budget | None) -> Budget:

@@ -13,10 +13,13 @@ import os
 import secrets
 import stat
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from voile.errors import BadFile, CannotWrite, InvalidInput
 
@@ -54,7 +57,10 @@ class Key:
             found = known.get(name)
             if found is None:
                 first, second = inner.copy(), outer.copy()
-                first.update(unicodedata.normalize("NFC", name.strip()).encode("utf-8"))
+                plain = name.strip()
+                if not plain.isascii():
+                    plain = unicodedata.normalize("NFC", plain)
+                first.update(plain.encode("utf-8"))
                 second.update(first.digest())
                 found = known[name] = second.digest()
             hashes.append(found)
@@ -104,6 +110,39 @@ def person_name(value: Any) -> str | None:
             return None
         return str(int(value)) if value.is_integer() else repr(value)
     return None
+
+
+@dataclass(frozen=True, eq=False)
+class Roster:
+    """Whose rows a batch holds: the distinct names, and for each row which; −1 for nobody's.
+
+    >>> roster = Roster.of(["ann", " bob", "ann", ""])
+    >>> roster.names, roster.which.tolist()
+    (('ann', 'bob'), [0, 1, 0, -1])
+    """
+
+    names: tuple[str, ...]
+    which: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Roster:
+        """From a column's values, as `person_name` reads them."""
+        try:
+            distinct: Iterable[Any] = dict.fromkeys(values)
+        except TypeError:  # a list or the like, which names nobody
+            values = [person_name(value) for value in values]
+            distinct = dict.fromkeys(values)
+        places: dict[str, int] = {}
+        codes: dict[Any, int] = {}
+        for value in distinct:
+            name = person_name(value)
+            codes[value] = -1 if name is None else places.setdefault(name, len(places))
+        # Looking up is all that is done for every single row.
+        which = np.fromiter(map(codes.__getitem__, values), dtype=np.intp, count=len(values))
+        return cls(tuple(places), which)
+
+    def __len__(self) -> int:
+        return len(self.which)
 
 
 def make_key(path: str | Path) -> Key:

@@ -224,7 +224,9 @@ class SqliteTransaction:
         """Append the entry, set the totals, move the head."""
         run = self._database
         run.executemany(
-            "INSERT OR REPLACE INTO accounts VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO accounts VALUES (?, ?, ?, ?, ?) ON CONFLICT (person) DO UPDATE SET "
+            "epsilon = excluded.epsilon, moment = excluded.moment, delta = excluded.delta, "
+            "rows = excluded.rows",
             zip(persons, *totals.T.tolist(), strict=True),
         )
         run.execute(f"INSERT INTO entries ({_FIELDS}) VALUES ({_MARKS})", astuple(entry))
