@@ -57,6 +57,7 @@ class Ledger:
         front = self.store.front()
         self.identity = front.identity
         if key is not None and key.check != front.check:
+            self.store.close()
             raise InvalidInput(
                 "the key must be the one that this ledger was made with, it is another; "
                 "persons would get a second account"
@@ -196,8 +197,14 @@ class Ledger:
         return self.store.front().head
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Let go of the database; it is opened again when it is needed."""
         self.store.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
 
     @property
     def _key(self) -> Key:

@@ -6,18 +6,23 @@ of everything released.
 
 - **Sum.** |L| ≤ Σ ε_i, surely. If Σ ε_i ≤ B whenever the ledger says yes, the whole is B-private,
   for lives t units apart t·B. Nothing is assumed about how releases are chosen.
-- **Moments** (lives one unit apart, except with probability δ). An ε-close pair of laws is a
-  post-processing of randomised response (Kairouz, Oh, Viswanath 2015), so for λ > 0
+- **Moments** (lives one unit apart, with a δ). An ε-close pair of laws is a post-processing of
+  randomised response (Kairouz, Oh, Viswanath 2015), so for every λ > 0
 
       E[e^{λ L_i} | past] ≤ e^{c(ε_i)},  c(ε) = ln((e^{(1+λ)ε} + e^{−λε}) / (1 + e^ε)),
 
-  and e^{λL − Σ c(ε_i)} is a supermartingale, however the ε_i are chosen. If Σ c(ε_i) ≤ λB − ln(1/δ)
-  whenever the ledger says yes, Markov's inequality gives P(L > B) ≤ δ. λ is fixed beforehand, from
-  B and δ alone: λ = √(2 ln(1/δ) / V), √V = √(2 ln(1/δ) + 2B) − √(2 ln(1/δ)). Since
-  c(ε) ≤ (λ + λ²)ε²/2, this never allows less than the filter of Whitehouse, Ramdas, Rogers and Wu
-  (2023, pure releases) with the same B and δ.
-- **Either.** Yes may be said whenever one of the two holds: where the sum holds, L ≤ B surely, so a
-  failure lies inside the event that the second bounds.
+  and e^{λL − Σ c(ε_i)} is a supermartingale, however the ε_i are chosen. What matters is δ(B) =
+  E[(1 − e^{B−L})₊], the least δ with P(S) ≤ e^B·Q(S) + δ for all S. Since
+  (1 − e^{−u})₊ ≤ m·e^{λu} with m = λ^λ / (1+λ)^{1+λ} (equality at e^{−u} = λ/(1+λ)),
+
+      Σ c(ε_i) ≤ λB − ln(m/δ)  whenever the ledger says yes  gives  δ(B) ≤ δ.
+
+  This is a Rényi filter (Feldman, Zrnic 2021) of order 1 + λ with the exact curve of randomised
+  response. λ is fixed beforehand, from B and δ alone, where it pays for the most small releases.
+  The filter of Whitehouse, Ramdas, Rogers and Wu (2023) bounds P(L > B) with Gaussian tails; here
+  both steps are sharper.
+- **Either.** Yes may be said whenever one of the two holds: where the sum holds, L ≤ B surely and
+  adds nothing to δ(B); what is left is bounded by the second.
 
 A release with a δ_i of its own is, except with probability δ_i, as good as one without (the same
 source): such δ_i are summed against a part of δ that is set aside for them.
@@ -51,7 +56,7 @@ class Budget:
     >>> pure.allows((1_000_000_000, 0, 0)), pure.allows((1_000_000_001, 0, 0))
     (True, False)
     >>> Budget(6.0, delta=1e-6).releases(0.1), Budget(6.0).releases(0.1)
-    (113, 60)
+    (132, 60)
     """
 
     epsilon: float
@@ -77,26 +82,37 @@ class Budget:
         """What is kept for releases with a delta, in units."""
         with localcontext() as context:
             context.prec = _DIGITS
-            return int((Decimal(self.leaks) * ATTO).to_integral_value(ROUND_FLOOR))
+            return int((Decimal(repr(self.leaks)) * ATTO).to_integral_value(ROUND_FLOOR))
 
     @cached_property
     def rate(self) -> float:
-        """λ: any number above 0 is sound, this one is best where many small releases add up."""
+        """λ: any number above 0 is sound; this one pays for the most small releases.
+
+        c(ε) is nearly (λ + λ²)ε²/2 for small ε. Taken from a grid of short decimals, so that every
+        machine takes the same.
+        """
         if not self.delta:
             return 0.0
-        surprise = -2.0 * math.log(self.delta - self.leaks)
-        root = math.sqrt(surprise + 2.0 * self.epsilon) - math.sqrt(surprise)
-        return math.sqrt(surprise) / root
+        grid = [float(f"{10 ** (k / 32):.5g}") for k in range(-96, 193)]
+        return max(grid, key=lambda rate: self._room(rate) / (rate + rate * rate))
+
+    def _room(self, rate: float) -> float:
+        """λB − ln(m/δ), in doubles: good enough to choose by."""
+        surprise = -math.log(self.delta - self.leaks)
+        most = rate * math.log(rate) - (1 + rate) * math.log1p(rate)
+        return rate * self.epsilon - surprise - most
 
     @cached_property
     def moment_limit(self) -> int | None:
-        """⌊λB − ln(1/δ)⌋ in units; None where the sum alone counts."""
+        """⌊λB − ln(m/δ)⌋ in units; None where the sum alone counts."""
         if not self.delta:
             return None
         with localcontext() as context:
             context.prec = _DIGITS
+            rate = Decimal(self.rate)
+            most = rate * rate.ln() - (1 + rate) * (1 + rate).ln()
             log = (Decimal(self.delta) - Decimal(self.leaks)).ln()
-            limit = Decimal(self.rate) * self.epsilon_limit / NANO + log - _MARGIN
+            limit = rate * self.epsilon_limit / NANO + log - most - _MARGIN
             return min(LARGEST, int((limit * NANO).to_integral_value(ROUND_FLOOR)))
 
     def price(self, cost: Cost) -> Amounts:

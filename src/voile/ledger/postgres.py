@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, fields
 from typing import Any
 
@@ -121,6 +121,10 @@ class PostgresStore:
         if self._connection is not None and self._process == os.getpid():
             self._connection.close()
         self._connection = None
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # at the end of the program anything may be gone already
+            self.close()
 
     def _streamed(self, statement: str) -> Iterator[Any]:
         """Rows a few at a time, however many there are."""

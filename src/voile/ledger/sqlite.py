@@ -158,6 +158,8 @@ class SqliteStore:
         database = sqlite3.connect(
             self.path, timeout=WAIT_MILLISECONDS / 1000, isolation_level=None
         )
+        # A file that somebody changed by hand may hold anything: to be told, not to trip over.
+        database.text_factory = lambda text: text.decode("utf-8", "replace")
         self._connection, self._process = database, os.getpid()
         try:
             database.execute("PRAGMA journal_mode = WAL")
