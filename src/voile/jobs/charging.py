@@ -17,7 +17,7 @@ from voile.ledger import Bill, Key, Ledger
 from voile.ledger.amounts import Bools
 from voile.ledger.people import Roster
 
-PATIENCE = 60.0
+PATIENCE = 30.0
 """Seconds that a part waits for the one before it. Then it gives its place to others: on a cluster
 the part before may have died with its node and be queueing for this very place."""
 

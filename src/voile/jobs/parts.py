@@ -7,7 +7,7 @@ import gzip
 import io
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from voile.errors import CannotWrite, InvalidInput
@@ -48,16 +48,50 @@ def join_parts(
 
 
 def _csv_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
     if isinstance(rows, ColumnRows):
         absent = [None] * len(rows)
-        writer.writerows(
-            zip(*(rows.columns.get(column, absent) for column in columns), strict=True)
-        )
+        values = [rows.columns.get(column, absent) for column in columns]
+        plain = _plain_csv(values)
+        if plain is not None:
+            return plain
+        written: Iterable[Sequence[Any]] = zip(*values, strict=True)
     else:
-        writer.writerows([row.get(column) for column in columns] for row in rows)
-    return text.getvalue().encode("utf-8")
+        written = ([row.get(column) for column in columns] for row in rows)
+    lines = _Lines()
+    csv.writer(lines, lineterminator="\r\n").writerows(written)
+    return "".join(lines.written).encode("utf-8")
+
+
+class _Lines:
+    """Takes lines that end in two characters, CR LF, and keeps them with LF alone.
+
+    Before Python 3.13 the csv module quotes a lone CR only if its own line end has one, and a file
+    with one outside quotation marks cannot be read again.
+    """
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+
+    def write(self, line: str) -> None:
+        """One record."""
+        self.written.append(line[:-2] + "\n")
+
+
+def _plain_csv(columns: Sequence[Sequence[Any]]) -> bytes | None:
+    """What the csv module would write if no value needs quotation marks; None if one does.
+
+    A value with a comma or a line end in it would show in the number of these signs.
+    """
+    count, width = len(columns[0]), len(columns)
+    try:
+        text = "\n".join(map(",".join, zip(*columns, strict=True)))
+    except TypeError:  # not all are strings
+        return None
+    if '"' in text or "\r" in text or (width == 1 and "" in columns[0]):
+        return None
+    if text.count(",") != count * (width - 1) or text.count("\n") != max(0, count - 1):
+        return None
+    return (text + "\n").encode("utf-8") if count else b""
 
 
 def _jsonl_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
