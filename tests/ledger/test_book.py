@@ -97,6 +97,8 @@ def test_rows_of_nobody_are_neither_charged_nor_allowed(ledger):
 def test_empty_parts_and_free_rows_leave_an_entry(ledger):
     assert ledger.charge("a", 0, [], Bill.listed([])).within.tolist() == []
     assert ledger.charge("a", 1, ["ann"], Bill.listed([()])).within.tolist() == [True]
+    assert ledger.charge("a", 3, ["ann"], Bill.listed([None])).within.tolist() == [True]
+    assert ledger.account("ann")[3] == 1  # released for nothing; the other was not released
     assert ledger.store.charged("a", 0)
     assert not ledger.store.charged("a", 2)
     assert ledger.spent("ann") == 0

@@ -108,26 +108,30 @@ def shown(units: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Bill:
-    """What each row of a batch costs: a list of prices, and which one is whose."""
+    """What each row of a batch costs: a list of prices, and which one is whose.
+
+    −1 stands for a row that is not released at all, being a bad one: it is not charged and not
+    counted. A row may be released and cost nothing (a text without words).
+    """
 
     prices: tuple[Cost, ...]
     which: NDArray[np.intp]
 
     @classmethod
-    def listed(cls, costs: Sequence[Cost]) -> Bill:
-        """One cost for each row.
+    def listed(cls, costs: Sequence[Cost | None]) -> Bill:
+        """One cost for each row, None for a row that is not released.
 
-        >>> Bill.listed([simple_cost(1.0), simple_cost(2.0), simple_cost(1.0)]).which.tolist()
-        [0, 1, 0]
+        >>> Bill.listed([simple_cost(1.0), simple_cost(2.0), None, simple_cost(1.0)]).which.tolist()
+        [0, 1, -1, 0]
         """
         places: dict[Cost, int] = {}
-        which = [places.setdefault(cost, len(places)) for cost in costs]
+        which = [-1 if c is None else places.setdefault(c, len(places)) for c in costs]
         return cls(tuple(places), np.array(which, dtype=np.intp))
 
     @classmethod
     def alike(cls, cost: Cost, charged: Bools) -> Bill:
-        """One cost for all rows that are charged; the others cost nothing."""
-        return cls(((), cost), np.asarray(charged, dtype=np.intp))
+        """One cost for all rows that are charged; the others are not released."""
+        return cls((cost,), np.asarray(charged, dtype=np.intp) - 1)
 
     def __len__(self) -> int:
         return len(self.which)

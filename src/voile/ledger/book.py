@@ -112,19 +112,20 @@ class Ledger:
     def charge(self, job: str, part: int, persons: Sequence[Any] | Roster, bill: Bill) -> Receipt:
         """Charge each row's person, in order, as far as budgets reach; a nobody's row is refused.
 
+        A row that the bill says is not released is let through uncharged.
         Cost: one transaction a part, one write for each distinct person in it.
         """
         require(bool(job) and part >= 0, "job and part", "a name and a number >= 0", part)
         require(len(persons) == len(bill), "a bill", f"{len(persons)} rows", len(bill))
         roster = persons if isinstance(persons, Roster) else Roster.of(persons)
-        named = roster.which >= 0
-        hashes, owners = self._owners(roster.names, roster.which[named])
+        asked = (roster.which >= 0) & (bill.which >= 0)
+        hashes, owners = self._owners(roster.names, roster.which[asked])
         text = self.store.front().terms
         terms = Terms.read(text) if text else None
         if terms is None or terms.kind is None:
             raise InvalidInput("the ledger has no kind and budget yet; agree on them first")
         prices = [terms.budget.price(cost) for cost in bill.prices]
-        rows = np.array(prices, dtype=np.int64).reshape(-1, 3)[bill.which[named]]
+        rows = np.array(prices, dtype=np.int64).reshape(-1, 3)[bill.which[asked]]
         request = _digest(hashes, owners, np.array(prices, dtype=np.int64), bill)
         with self.store.transaction() as now:
             if now.refunded(job):
@@ -140,8 +141,8 @@ class Ledger:
             spent = now.balances(hashes)
             inside = decide(rows, owners, spent[:, :3], terms.budget)
             table = by_person(rows, owners, inside, len(hashes))
-            within = named.copy()
-            within[named] = inside
+            within = roster.which >= 0
+            within[asked] = inside
             paid = np.flatnonzero(table[:, 3])
             some = [hashes[i] for i in paid]
             entry = after(

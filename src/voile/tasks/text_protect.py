@@ -77,7 +77,7 @@ class TextTransform:
         """A text or a problem for each row, and counts of words and lengths."""
         plans = self.protector.plan(list(batch.column(self.recipe.column)))
         if batch.charge is not None:
-            spends = [() if isinstance(p, Refused) else self.protector.spends(p) for p in plans]
+            spends = [None if isinstance(p, Refused) else self.protector.spends(p) for p in plans]
             for place in np.flatnonzero(~batch.charge(Bill.listed(spends))).tolist():
                 plans[place] = _UNPAID
         answers = self.protector.draw(plans, self._rng(batch))
