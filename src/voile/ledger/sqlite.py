@@ -145,6 +145,9 @@ class SqliteStore:
         try:
             mark = database.execute("PRAGMA application_id").fetchone()[0]
             version = database.execute("PRAGMA user_version").fetchone()[0]
+        except sqlite3.OperationalError:  # a disk's fault, not the file's
+            self.close()
+            raise
         except sqlite3.DatabaseError:
             mark = version = 0
         if mark != _MARK or version != FORMAT:
