@@ -183,7 +183,7 @@ def main() -> None:
         lines = charge_table(stores)
         lines += [
             "",
-            "| command | rows | rows a CPU second, plain | CPU with a ledger | clock with a ledger |",
+            "| command | rows | rows a CPU second, plain | CPU, ledger | clock, ledger |",
             "| --- | ---: | ---: | ---: | ---: |",
             overhead_row("places protect", folder, places_case(folder, given.rows), given.rows,
                          given.repeats),

@@ -33,6 +33,7 @@ ROOMS = {
     "audit": "Audits",
     "adapt": "Adapting",
     "domains": "Text, places and labels",
+    "ledger": "A budget for each person",
     "jobs": "Releasing whole files",
     "report": "Reports",
     "tasks": "Use cases",
