@@ -96,13 +96,12 @@ class Storm:
             self.command(out), stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
         )
         if kill:
-            # Half of the kills anywhere, half when parts are surely being made.
-            if self.rng.random() < 0.5:
-                while job.poll() is None and not _notes(out):
+            # A quarter of the kills anywhere, the others when this attempt is making parts.
+            delay = self.rng.uniform(0, self.given.longest)
+            if self.rng.random() < 0.75:
+                before, delay = len(_notes(out)), delay / 4
+                while job.poll() is None and len(_notes(out)) <= before:
                     time.sleep(0.01)
-                delay = self.rng.uniform(0, self.given.longest / 2)
-            else:
-                delay = self.rng.uniform(0, self.given.longest)
             try:
                 job.wait(delay)
             except subprocess.TimeoutExpired:

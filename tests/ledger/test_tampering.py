@@ -22,6 +22,7 @@ def filled(where: str, key: Key) -> Ledger:
     for part in range(4):
         ledger.charge("job", part, ["ann", "bob", f"p{part}"], Bill.listed([simple_cost(0.5)] * 3))
     ledger.charge("lost", 0, ["ann"], Bill.listed([simple_cost(1.0)]))
+    ledger.fold()
     ledger.refund("lost")
     return ledger
 
@@ -55,6 +56,9 @@ TAMPERED = {
     "an account added": "INSERT INTO accounts VALUES (zeroblob(32), 0, 0, 0, 0)",
     "rows of an account": "UPDATE accounts SET rows = rows + 1",
     "the head": "UPDATE front SET head_number = 7",
+    "how far the accounts go": "UPDATE front SET through = 5",
+    "accounts beyond the entries": "UPDATE front SET through = 99",
+    "accounts as if never written": "UPDATE front SET through = 0",
 }
 
 
@@ -108,7 +112,8 @@ def rewritten(path, key: Key | None, drop_last: int) -> None:
         "INSERT INTO accounts VALUES (?, ?, ?, ?, ?)", [(p, *a) for p, a in sums.items()]
     )
     database.execute(
-        "UPDATE front SET head_number = ?, head_digest = ?", (last, entries[-1].digest)
+        "UPDATE front SET head_number = ?, head_digest = ?, through = ?",
+        (last, entries[-1].digest, last),
     )
     database.commit()
     database.close()

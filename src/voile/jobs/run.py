@@ -128,6 +128,9 @@ def run_job(
                         charging.ledger.refund(space.job)
                 raise
         space.remove()
+        if charging is not None:
+            with suppress(VoileError):  # to spare others some reading; nothing depends on it
+                charging.ledger.fold()
     totals: Counter[str] = Counter()
     for note in notes:
         totals.update(note["totals"])

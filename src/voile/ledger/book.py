@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,12 +14,16 @@ from numpy.typing import NDArray
 from voile.errors import BadFile, CannotWrite, InvalidInput, require
 from voile.ledger.amounts import Bill, Bools, Whole
 from voile.ledger.decide import by_person, decide
-from voile.ledger.entries import NOWHERE, Entry, Event, Head, after
+from voile.ledger.entries import HASH_BYTES, NOWHERE, Entry, Event, Head, after
 from voile.ledger.filters import Budget
 from voile.ledger.kinds import Kind
 from voile.ledger.people import Key, Roster
+from voile.ledger.replica import Replica
 from voile.ledger.store import Front, Store, Transaction, open_store
 from voile.ledger.terms import Terms
+
+FOLD_AFTER = 2**18
+"""Charges of a person in a part that gather before the accounts are written."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,8 @@ class Ledger:
         self.where = where
         self.key = key
         self.store: Store = open_store(where)
+        self._known = Replica()
+        self._changed = False
         front = self.store.front()
         self.identity = front.identity
         if key is not None and key.check != front.check:
@@ -104,7 +110,7 @@ class Ledger:
 
     def _write(self, now: Transaction, terms: Terms) -> Terms:
         entry = after(now.front.head, Event.TERMS, facts=terms.text()).sealed(self._key)
-        now.write(entry, [], np.zeros((0, 4), dtype=np.int64), terms.text())
+        now.write(entry, terms.text())
         return terms
 
     # ── charging ───────────────────────────────────────────────────────────────────────────
@@ -113,20 +119,21 @@ class Ledger:
         """Charge each row's person, in order, as far as budgets reach; a nobody's row is refused.
 
         A row that the bill says is not released is let through uncharged.
-        Cost: one transaction a part, one write for each distinct person in it.
+        Cost: one transaction and one entry a part; an account is written when many entries have
+        gathered, or by `fold`.
         """
         require(bool(job) and part >= 0, "job and part", "a name and a number >= 0", part)
         require(len(persons) == len(bill), "a bill", f"{len(persons)} rows", len(bill))
         roster = persons if isinstance(persons, Roster) else Roster.of(persons)
         asked = (roster.which >= 0) & (bill.which >= 0)
-        hashes, owners = self._owners(roster.names, roster.which[asked])
+        hashes = self._key.persons(roster.names)
         text = self.store.front().terms
         terms = Terms.read(text) if text else None
         if terms is None or terms.kind is None:
             raise InvalidInput("the ledger has no kind and budget yet; agree on them first")
         prices = [terms.budget.price(cost) for cost in bill.prices]
         rows = np.array(prices, dtype=np.int64).reshape(-1, 3)[bill.which[asked]]
-        request = _digest(hashes, owners, np.array(prices, dtype=np.int64), bill)
+        request = _digest(hashes, roster.which, np.array(prices, dtype=np.int64), bill)
         with self.store.transaction() as now:
             if now.refunded(job):
                 raise CannotWrite("this job was given up and its charges taken back; start anew")
@@ -138,26 +145,34 @@ class Ledger:
                         "delete the job's folder and start anew"
                     )
                 return Receipt(found.decisions(), replayed=True)
-            spent = now.balances(hashes)
+            self._follow(now)
+            met = self._known.meet(now, hashes)[roster.which[asked]]
+            people, owners = np.unique(met, return_inverse=True)
+            spent = self._known.totals(people)
             inside = decide(rows, owners, spent[:, :3], terms.budget)
-            table = by_person(rows, owners, inside, len(hashes))
+            table = by_person(rows, owners, inside, len(people))
             within = roster.which >= 0
             within[asked] = inside
             paid = np.flatnonzero(table[:, 3])
-            some = [hashes[i] for i in paid]
+            paid = paid[_by_hash([self._known.hashes[i] for i in people[paid].tolist()])]
             entry = after(
                 now.front.head,
                 Event.CHARGED,
                 job=job,
                 part=part,
-                rows=len(persons),
+                rows=len(roster),
                 within=np.packbits(within).tobytes(),
                 request=request,
-                persons=b"".join(some),
+                persons=b"".join([self._known.hashes[i] for i in people[paid].tolist()]),
                 amounts=table[paid].astype("<i8").tobytes(),
             ).sealed(self._key)
-            now.write(entry, some, spent[paid] + table[paid], text)
-            return Receipt(within, replayed=False)
+            self._changed = True
+            now.write(entry, text)
+            self._known.add(entry, people[paid], table[paid])
+            if self._known.tail > FOLD_AFTER:
+                self._known.fold(now)
+        self._changed = False  # it is on disk
+        return Receipt(within, replayed=False)
 
     def refund(self, job: str) -> int:
         """Take back what a job was charged; the number of parts.
@@ -179,8 +194,22 @@ class Ledger:
                 persons=b"".join(persons),
                 amounts=table.astype("<i8").tobytes(),
             ).sealed(self._key)
-            now.write(entry, persons, now.balances(persons) - table, now.front.terms)
+            now.write(entry, now.front.terms)
             return len(charged)
+
+    def fold(self) -> None:
+        """Write the accounts up to the last entry, so that others need not read so many entries."""
+        with self.store.transaction() as now:
+            self._follow(now)
+            self._changed = True
+            self._known.fold(now)
+        self._changed = False
+
+    def _follow(self, now: Transaction) -> None:
+        """Bring what is known up to date; begin anew after a transaction that did not end well."""
+        if self._changed:
+            self._known, self._changed = Replica(), False
+        self._known.follow(now)
 
     # ── reading ────────────────────────────────────────────────────────────────────────────
 
@@ -190,7 +219,27 @@ class Ledger:
 
     def account(self, person: str) -> tuple[int, int, int, int]:
         """A person's epsilon, moment, delta and number of rows."""
-        return self.store.balance(self._key.person(person)) or (0, 0, 0, 0)
+        wanted = self._key.person(person)
+        found = list(self.accounts([wanted]))
+        return found[0][1:] if found else (0, 0, 0, 0)
+
+    def accounts(
+        self, persons: Sequence[bytes] | None = None
+    ) -> Iterator[tuple[bytes, int, int, int, int]]:
+        """All accounts, or these persons', as of the last entry; a state of one moment."""
+        with self.store.reading():
+            since = _added(self.store.entries(self.store.front().through))
+            stored: Iterable[tuple[bytes, int, int, int, int]] = self.store.accounts()
+            if persons is not None:
+                stored = self.store.accounts_of(persons)
+                since = {p: since[p] for p in persons if p in since}
+            for person, *amounts in stored:
+                more = since.pop(person, None)
+                total = amounts if more is None else (more + np.array(amounts)).tolist()
+                yield (person, total[0], total[1], total[2], total[3])
+            for person, more in since.items():
+                total = more.tolist()
+                yield (person, total[0], total[1], total[2], total[3])
 
     @property
     def head(self) -> Head:
@@ -212,16 +261,6 @@ class Ledger:
         if self.key is None:
             raise InvalidInput("the ledger's key is needed for this: give --ledger-key FILE")
         return self.key
-
-    def _owners(
-        self, names: Sequence[str], which: NDArray[np.intp]
-    ) -> tuple[list[bytes], NDArray[np.intp]]:
-        """The persons by keyed hash, sorted, and which of them each row belongs to."""
-        hashes = self._key.persons(names)
-        distinct = sorted(set(hashes))
-        rank = {value: i for i, value in enumerate(distinct)}
-        moved = np.array([rank[value] for value in hashes], dtype=np.intp)
-        return distinct, moved[which] if len(moved) else which
 
 
 def _chosen(before: Terms | None, budget: Budget | None) -> Budget:
@@ -255,9 +294,17 @@ def _digest(hashes: Sequence[bytes], owners: NDArray[np.intp], prices: Whole, bi
     return content.digest()
 
 
-def _added(entries: Sequence[Entry]) -> dict[bytes, Whole]:
+def _added(entries: Iterable[Entry]) -> dict[bytes, Whole]:
+    """What entries add up to, person by person."""
     sums: dict[bytes, Whole] = {}
     for entry in entries:
-        for person, amounts in zip(entry.hashes(), entry.table(), strict=True):
+        sign = -1 if entry.event == Event.REFUNDED else 1
+        for person, amounts in zip(entry.hashes(), sign * entry.table(), strict=True):
             sums[person] = sums[person] + amounts if person in sums else amounts
     return sums
+
+
+def _by_hash(hashes: Sequence[bytes]) -> NDArray[np.intp]:
+    """An order that says nothing about the order of the rows."""
+    first = np.frombuffer(b"".join(hashes), dtype=">u8").reshape(-1, HASH_BYTES // 8)[:, 0]
+    return np.argsort(first, kind="stable")

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, fields
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,16 @@ from voile.ledger.amounts import Whole
 from voile.ledger.entries import Entry, Head
 from voile.ledger.store import FORMAT, Front
 
+_CURSORS = count()  # one may be read while another is
 _FIELDS = ", ".join(f.name for f in fields(Entry))
 _MARKS = ", ".join("%s" for _ in fields(Entry))
 _INSERT = f"INSERT INTO voile_entries ({_FIELDS}) VALUES ({_MARKS})"
+_AFTER = f"SELECT {_FIELDS} FROM voile_entries WHERE number > %s ORDER BY number"
 _TABLES = f"""
 CREATE TABLE voile_front (
     one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL CHECK (format = {FORMAT}),
     identity TEXT NOT NULL, key_check TEXT NOT NULL, head_number BIGINT NOT NULL,
-    head_digest BYTEA NOT NULL, terms TEXT NOT NULL
+    head_digest BYTEA NOT NULL, terms TEXT NOT NULL, through BIGINT NOT NULL
 );
 CREATE TABLE voile_entries (
     number BIGINT PRIMARY KEY, event TEXT NOT NULL, time TEXT NOT NULL, job TEXT NOT NULL,
@@ -62,7 +65,7 @@ class PostgresStore:
                 with database.transaction():
                     database.execute(_TABLES)
                     database.execute(
-                        "INSERT INTO voile_front VALUES (1, %s, %s, %s, %s, %s, %s)",
+                        "INSERT INTO voile_front VALUES (1, %s, %s, %s, %s, %s, %s, 0)",
                         (FORMAT, front.identity, front.check, first.number, first.digest,
                          front.terms),
                     )  # fmt: skip
@@ -100,20 +103,19 @@ class PostgresStore:
             statement = "SELECT 1 FROM voile_entries WHERE job = %s AND part = %s AND job <> ''"
             return self._open().execute(statement, (job, part)).fetchone() is not None
 
-    def balance(self, person: bytes) -> tuple[int, int, int, int] | None:
-        """One person's amounts."""
-        with self._clear_errors():
-            statement = "SELECT epsilon, moment, delta, rows FROM voile_accounts WHERE person = %s"
-            row = self._open().execute(statement, (person,)).fetchone()
-            return None if row is None else (row[0], row[1], row[2], row[3])
-
     def accounts(self) -> Iterator[tuple[bytes, int, int, int, int]]:
         """All accounts, by keyed hash."""
         yield from self._streamed("SELECT * FROM voile_accounts ORDER BY person")
 
-    def entries(self) -> Iterator[Entry]:
-        """All entries, by number."""
-        for row in self._streamed(f"SELECT {_FIELDS} FROM voile_entries ORDER BY number"):
+    def accounts_of(self, persons: Sequence[bytes]) -> list[tuple[bytes, int, int, int, int]]:
+        """These persons' accounts."""
+        with self._clear_errors():
+            statement = "SELECT * FROM voile_accounts WHERE person = ANY(%s)"
+            return list(self._open().execute(statement, (list(persons),), binary=True))
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """The entries after a number, by number."""
+        for row in self._streamed(_AFTER, (after,)):
             yield Entry(*row)
 
     def close(self) -> None:
@@ -126,13 +128,13 @@ class PostgresStore:
         with suppress(Exception):  # at the end of the program anything may be gone already
             self.close()
 
-    def _streamed(self, statement: str) -> Iterator[Any]:
+    def _streamed(self, statement: str, values: tuple[Any, ...] = ()) -> Iterator[Any]:
         """Rows a few at a time, however many there are."""
         with self._clear_errors():
             database = self._open()
-            with database.transaction(), database.cursor(name="voile") as cursor:
+            with database.transaction(), database.cursor(name=f"voile_{next(_CURSORS)}") as cursor:
                 cursor.itersize = 200
-                yield from cursor.execute(statement)
+                yield from cursor.execute(statement, values)
 
     def _open(self) -> Any:
         if self._connection is None or self._process != os.getpid() or self._connection.closed:
@@ -202,27 +204,38 @@ class PostgresTransaction:
         table = [found.get(person, nothing) for person in persons]
         return np.array(table, dtype=np.int64).reshape(-1, 4)
 
-    def write(self, entry: Entry, persons: Sequence[bytes], totals: Whole, terms: str) -> None:
-        """Append the entry, set the totals, move the head."""
+    def entries_after(self, number: int) -> Iterator[Entry]:
+        """The entries that follow."""
+        for row in self._database.execute(_AFTER, (number,), binary=True):
+            yield Entry(*row)
+
+    def write(self, entry: Entry, terms: str) -> None:
+        """Append the entry, move the head."""
         run = self._database
-        if persons:
-            run.execute(
-                "INSERT INTO voile_accounts SELECT * FROM unnest(%s::bytea[], %s::bigint[], "
-                "%s::bigint[], %s::bigint[], %s::bigint[]) ON CONFLICT (person) DO UPDATE SET "
-                "epsilon = excluded.epsilon, moment = excluded.moment, delta = excluded.delta, "
-                "rows = excluded.rows",
-                (list(persons), *totals.T.tolist()),
-            )
         run.execute(_INSERT, astuple(entry))
         run.execute(
             "UPDATE voile_front SET head_number = %s, head_digest = %s, terms = %s",
             (entry.number, entry.digest, terms),
         )
 
+    def fold(self, persons: Sequence[bytes], totals: Whole, through: int) -> None:
+        """Set the accounts."""
+        run = self._database
+        run.execute(
+            "INSERT INTO voile_accounts SELECT * FROM unnest(%s::bytea[], %s::bigint[], "
+            "%s::bigint[], %s::bigint[], %s::bigint[]) ON CONFLICT (person) DO UPDATE SET "
+            "epsilon = excluded.epsilon, moment = excluded.moment, delta = excluded.delta, "
+            "rows = excluded.rows",
+            (list(persons), *totals.T.tolist()),
+        )
+        run.execute("UPDATE voile_front SET through = %s", (through,))
+
 
 def _front(database: Any, lock: str) -> Front:
-    statement = "SELECT identity, key_check, head_number, head_digest, terms FROM voile_front "
+    statement = (
+        "SELECT identity, key_check, head_number, head_digest, terms, through FROM voile_front "
+    )
     row = database.execute(statement + lock).fetchone()
     if row is None:
         raise BadFile("the ledger's first page is missing")
-    return Front(row[0], row[1], Head(row[2], bytes(row[3])), row[4])
+    return Front(row[0], row[1], Head(row[2], bytes(row[3])), row[4], row[5])

@@ -30,7 +30,8 @@ _MARKS = ", ".join("?" for _ in fields(Entry))
 _TABLES = """
 CREATE TABLE front (
     one INTEGER PRIMARY KEY CHECK (one = 1), identity TEXT NOT NULL, key_check TEXT NOT NULL,
-    head_number INTEGER NOT NULL, head_digest BLOB NOT NULL, terms TEXT NOT NULL
+    head_number INTEGER NOT NULL, head_digest BLOB NOT NULL, terms TEXT NOT NULL,
+    through INTEGER NOT NULL
 );
 CREATE TABLE entries (
     number INTEGER PRIMARY KEY, event TEXT NOT NULL, time TEXT NOT NULL, job TEXT NOT NULL,
@@ -70,7 +71,7 @@ class SqliteStore:
             database.execute(f"PRAGMA user_version = {FORMAT}")
             database.executescript("BEGIN IMMEDIATE;" + _TABLES)
             database.execute(
-                "INSERT INTO front VALUES (1, ?, ?, ?, ?, ?)",
+                "INSERT INTO front VALUES (1, ?, ?, ?, ?, ?, 0)",
                 (front.identity, front.check, first.number, first.digest, front.terms),
             )
             database.execute(f"INSERT INTO entries ({_FIELDS}) VALUES ({_MARKS})", astuple(first))
@@ -110,23 +111,20 @@ class SqliteStore:
         with self._clear_errors():
             return _entry(self._open(), job, part) is not None
 
-    def balance(self, person: bytes) -> tuple[int, int, int, int] | None:
-        """One person's amounts."""
-        with self._clear_errors():
-            statement = "SELECT epsilon, moment, delta, rows FROM accounts WHERE person = ?"
-            row = self._open().execute(statement, (person,)).fetchone()
-            return None if row is None else (row[0], row[1], row[2], row[3])
-
     def accounts(self) -> Iterator[tuple[bytes, int, int, int, int]]:
         """All accounts, by keyed hash."""
         with self._clear_errors():
             yield from self._open().execute("SELECT * FROM accounts ORDER BY person")
 
-    def entries(self) -> Iterator[Entry]:
-        """All entries, by number."""
+    def accounts_of(self, persons: Sequence[bytes]) -> list[tuple[bytes, int, int, int, int]]:
+        """These persons' accounts."""
         with self._clear_errors():
-            for row in self._open().execute(f"SELECT {_FIELDS} FROM entries ORDER BY number"):
-                yield Entry(*row)
+            return _accounts(self._open(), persons)
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """The entries after a number, by number."""
+        with self._clear_errors():
+            yield from _entries(self._open(), after)
 
     def close(self) -> None:
         """Close the file."""
@@ -213,43 +211,63 @@ class SqliteTransaction:
 
     def balances(self, persons: Sequence[bytes]) -> Whole:
         """Four amounts for each person."""
-        found: dict[bytes, tuple[int, ...]] = {}
-        for start in range(0, len(persons), _AT_ONCE):
-            some = persons[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(some))
-            statement = f"SELECT * FROM accounts WHERE person IN ({marks})"
-            found.update((row[0], row[1:]) for row in self._database.execute(statement, some))
+        found = {row[0]: row[1:] for row in _accounts(self._database, persons)}
         nothing = (0, 0, 0, 0)
         rows = [found.get(person, nothing) for person in persons] if found else []
         if not rows:
             return np.zeros((len(persons), 4), dtype=np.int64)
         return np.array(rows, dtype=np.int64)
 
-    def write(self, entry: Entry, persons: Sequence[bytes], totals: Whole, terms: str) -> None:
-        """Append the entry, set the totals, move the head."""
+    def entries_after(self, number: int) -> Iterator[Entry]:
+        """The entries that follow."""
+        return _entries(self._database, number)
+
+    def write(self, entry: Entry, terms: str) -> None:
+        """Append the entry, move the head."""
         run = self._database
-        run.executemany(
-            "INSERT INTO accounts VALUES (?, ?, ?, ?, ?) ON CONFLICT (person) DO UPDATE SET "
-            "epsilon = excluded.epsilon, moment = excluded.moment, delta = excluded.delta, "
-            "rows = excluded.rows",
-            zip(persons, *totals.T.tolist(), strict=True),
-        )
         run.execute(f"INSERT INTO entries ({_FIELDS}) VALUES ({_MARKS})", astuple(entry))
         run.execute(
             "UPDATE front SET head_number = ?, head_digest = ?, terms = ?",
             (entry.number, entry.digest, terms),
         )
 
+    def fold(self, persons: Sequence[bytes], totals: Whole, through: int) -> None:
+        """Set the accounts."""
+        self._database.executemany(
+            "INSERT INTO accounts VALUES (?, ?, ?, ?, ?) ON CONFLICT (person) DO UPDATE SET "
+            "epsilon = excluded.epsilon, moment = excluded.moment, delta = excluded.delta, "
+            "rows = excluded.rows",
+            zip(persons, *totals.T.tolist(), strict=True),
+        )
+        self._database.execute("UPDATE front SET through = ?", (through,))
+
 
 def _front(database: sqlite3.Connection) -> Front:
-    statement = "SELECT identity, key_check, head_number, head_digest, terms FROM front"
+    statement = "SELECT identity, key_check, head_number, head_digest, terms, through FROM front"
     row = database.execute(statement).fetchone()
     if row is None:
         raise BadFile("the ledger's first page is missing")
-    return Front(row[0], row[1], Head(row[2], row[3]), row[4])
+    return Front(row[0], row[1], Head(row[2], row[3]), row[4], row[5])
 
 
 def _entry(database: sqlite3.Connection, job: str, part: int) -> Entry | None:
     statement = f"SELECT {_FIELDS} FROM entries WHERE job = ? AND part = ? AND job <> ''"
     row = database.execute(statement, (job, part)).fetchone()
     return None if row is None else Entry(*row)
+
+
+def _accounts(
+    database: sqlite3.Connection, persons: Sequence[bytes]
+) -> list[tuple[bytes, int, int, int, int]]:
+    found: list[tuple[bytes, int, int, int, int]] = []
+    for start in range(0, len(persons), _AT_ONCE):
+        some = persons[start : start + _AT_ONCE]
+        marks = ",".join("?" * len(some))
+        found += database.execute(f"SELECT * FROM accounts WHERE person IN ({marks})", some)
+    return found
+
+
+def _entries(database: sqlite3.Connection, after: int) -> Iterator[Entry]:
+    statement = f"SELECT {_FIELDS} FROM entries WHERE number > ? ORDER BY number"
+    for row in database.execute(statement, (after,)):
+        yield Entry(*row)

@@ -24,6 +24,9 @@ class Front:
     terms: str
     """Kind and budget as JSON; empty until the first charge or `init` sets them."""
 
+    through: int = 0
+    """The accounts are the sums of the entries up to this one."""
+
 
 class Transaction(Protocol):
     """One writer at a time: what was read stays true until it ends, and all or nothing stands."""
@@ -50,8 +53,16 @@ class Transaction(Protocol):
         """Four amounts for each person, noughts for one without an account."""
         ...
 
-    def write(self, entry: Entry, persons: Sequence[bytes], totals: Whole, terms: str) -> None:
-        """Append an entry, set the accounts it touches to their new totals, move the head."""
+    def entries_after(self, number: int) -> Iterator[Entry]:
+        """The entries that follow, by number."""
+        ...
+
+    def write(self, entry: Entry, terms: str) -> None:
+        """Append an entry and move the head."""
+        ...
+
+    def fold(self, persons: Sequence[bytes], totals: Whole, through: int) -> None:
+        """Set these accounts to their totals as of an entry."""
         ...
 
 
@@ -78,16 +89,16 @@ class Store(Protocol):
         """Whether a part was charged."""
         ...
 
-    def balance(self, person: bytes) -> tuple[int, int, int, int] | None:
-        """One person's amounts, if there is an account."""
-        ...
-
     def accounts(self) -> Iterator[tuple[bytes, int, int, int, int]]:
-        """All accounts, by keyed hash."""
+        """All accounts as they were last written, by keyed hash."""
         ...
 
-    def entries(self) -> Iterator[Entry]:
-        """All entries, by number."""
+    def accounts_of(self, persons: Sequence[bytes]) -> list[tuple[bytes, int, int, int, int]]:
+        """These persons' accounts as they were last written, where there are any."""
+        ...
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """The entries after a number, by number."""
         ...
 
     def close(self) -> None:

@@ -110,6 +110,8 @@ def verify(ledger: Ledger, *, head: Head | None = None) -> Verification:
     met = head is None
     with store.reading():
         front = store.front()
+        if front.through == 0:
+            problems += _accounts_differ(store.accounts(), {})
         for entry in store.entries():
             try:
                 problems += replay.step(entry)
@@ -120,6 +122,8 @@ def verify(ledger: Ledger, *, head: Head | None = None) -> Verification:
             if not sealed:
                 problems.append(f"entry {entry.number} is not sealed with this key")
             met = met or entry.head == head
+            if entry.number == front.through:
+                problems += _accounts_differ(store.accounts(), replay.balances)
         if front.head != Head(replay.number, replay.digest):
             problems.append("the last entry is not the one that the first page names")
         if not met and head is not None:
@@ -129,7 +133,8 @@ def verify(ledger: Ledger, *, head: Head | None = None) -> Verification:
             problems.append(
                 "the first page names another budget, kind or identity than the entries"
             )
-        problems += _accounts_differ(store.accounts(), replay.balances)
+        if front.through > replay.number:
+            problems.append("the accounts hold more than the entries say")
     return Verification(
         entries=replay.number,
         people=len(replay.balances),

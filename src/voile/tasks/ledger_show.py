@@ -83,7 +83,7 @@ def show_ledger(
 def _totals(ledger: Ledger, terms: Terms | None) -> dict[str, Any]:
     """Counts and sums, read once through, whatever the number of persons."""
     people = rows = total = largest = spent_up = 0
-    for _, epsilon, _, _, released in ledger.store.accounts():
+    for _, epsilon, _, _, released in ledger.accounts():
         people += released > 0
         rows += released
         total += epsilon
@@ -114,19 +114,18 @@ def export_ledger(where: str, file: TextIO, *, entries: bool = False) -> int:
     """
     ledger = Ledger(where, None)
     count = 0
-    with ledger.store.reading():
-        if entries:
-            for line in _entry_lines(ledger):
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
-                count += 1
-        else:
-            terms = ledger.terms()
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["person", "rows", "spent", "left"])
-            for person, epsilon, _, _, rows in ledger.store.accounts():
-                left = "" if terms is None else shown(terms.left(epsilon))
-                writer.writerow([person.hex(), rows, shown(epsilon), left])
-                count += 1
+    if entries:
+        for line in _entry_lines(ledger):
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            count += 1
+    else:
+        terms = ledger.terms()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["person", "rows", "spent", "left"])
+        for person, epsilon, _, _, rows in ledger.accounts():
+            left = "" if terms is None else shown(terms.left(epsilon))
+            writer.writerow([person.hex(), rows, shown(epsilon), left])
+            count += 1
     ledger.close()
     return count
 
