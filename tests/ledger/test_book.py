@@ -230,10 +230,10 @@ def test_ten_processes_never_spend_more_than_there_is(where, key):
     ]
     for process in processes:
         process.start()
-    rows = sum(results.get()[1] for _ in processes)
     for process in processes:
         process.join()
-        assert process.exitcode == 0
+    assert [process.exitcode for process in processes] == [0] * 10
+    rows = sum(results.get()[1] for _ in processes)
     spent, _, _, charged = ledger.account("ann")
     assert charged == rows
     assert spent <= 10 * 10**9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -160,6 +161,24 @@ def test_a_chain_rewritten_without_the_key_has_the_wrong_seals(whole, tmp_path):
     assert not verify(Ledger(str(copy), None)).problems  # the chain alone agrees with itself
     found = verify(Ledger(str(copy), key)).problems
     assert any("not sealed with this key" in problem for problem in found)
+
+
+def test_an_entry_that_agrees_with_itself_alone_breaks_the_chain(whole, tmp_path):
+    """Its hash and seal are made anew, by somebody with the key; the next one still knows it."""
+    path, key = whole
+    copy = tmp_path / "copy.db"
+    shutil.copy(path, copy)
+    database = sqlite3.connect(copy)
+    row = database.execute(f"SELECT {_FIELDS} FROM entries WHERE number = 5").fetchone()
+    entry = replace(Entry(*row), time="2000-01-01T00:00:00+00:00").sealed(key)
+    database.execute(
+        "UPDATE entries SET time = ?, digest = ?, seal = ? WHERE number = 5",
+        (entry.time, entry.digest, entry.seal),
+    )
+    database.commit()
+    database.close()
+    found = verify(Ledger(str(copy), key)).problems
+    assert found == ("entry 6 does not continue the entry before it",)
 
 
 def test_a_budget_that_was_overdrawn_does_not_verify(whole, tmp_path):
