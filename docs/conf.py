@@ -34,6 +34,7 @@ ROOMS = {
     "adapt": "Adapting",
     "domains": "Text, places and labels",
     "samples": "Made-up data to try things on",
+    "ledger": "A budget for each person",
     "jobs": "Releasing whole files",
     "report": "Reports",
     "tasks": "Use cases",

@@ -10,6 +10,7 @@
     ├── DoesNotExist                the construction has no solution for this space and epsilon
     ├── BadFile                     a saved file is damaged, foreign or from a newer version
     ├── CannotWrite                 the output exists, is not writable, or the disk is full
+    ├── OverBudget                  a person's budget in the ledger does not cover a row
     ├── ForkedGenerator             a secure generator was copied into another process
     └── MissingExtra (ImportError)  an optional dependency is not installed
 
@@ -59,6 +60,10 @@ class BadFile(VoileError):
 
 class CannotWrite(VoileError):
     """An output exists already, cannot be written, or the disk is full."""
+
+
+class OverBudget(VoileError):
+    """A person's budget in the ledger does not cover a row, and the job was to stop at that."""
 
 
 class ForkedGenerator(VoileError):

@@ -1,6 +1,7 @@
 """The command line: parse, call a task, show.
 
-Exit codes: 0 done · 1 an audit found a claim violated · 2 wrong usage, input or output ·
+Exit codes: 0 done · 1 an audit found a claim violated, or a ledger was changed ·
+2 wrong usage, input or output ·
 70 a fault of voile itself · 130 interrupted.
 """
 

@@ -9,6 +9,7 @@ import typer
 
 from voile.cli import (
     labels,
+    ledger,
     places,
     text,
     text_compare,
@@ -34,6 +35,7 @@ text.app.command()(text_compare.calibrate)
 app.add_typer(text.app, name="text")
 app.add_typer(places.app, name="places")
 app.add_typer(labels.app, name="labels")
+app.add_typer(ledger.app, name="ledger")
 
 
 def _version(asked: bool) -> None:

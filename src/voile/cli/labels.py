@@ -7,6 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
+from voile.cli._ledger import (
+    BudgetOption,
+    LedgerKey,
+    LedgerWhere,
+    Person,
+    WhenOver,
+    ledger_choice,
+    show_charged,
+)
 from voile.cli.engine import (
     Address,
     EngineName,
@@ -129,6 +138,11 @@ def protect(
     engine: EngineName = "local",
     address: Address = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
+    ledger: LedgerWhere = None,
+    person: Person = None,
+    budget: BudgetOption = None,
+    over_budget: WhenOver = "refuse",
+    ledger_key: LedgerKey = None,
     seed: Annotated[
         int | None, typer.Option(help="For experiments only: the output must not be released.")
     ] = None,
@@ -159,16 +173,25 @@ def protect(
         seed=seed,
         engine=chosen_engine(engine, jobs, address),
         overwrite=overwrite,
+        ledger=ledger_choice(
+            ledger=ledger,
+            person=person,
+            budget=budget,
+            key_file=ledger_key,
+            over_budget=over_budget,
+        ),
     )
+    facts = facts_of(done)
     if as_json:
-        print_json(facts_of(done))
+        print_json(facts)
     else:
         show_protected(done)
+        show_charged(facts)
     if pages:
         from voile.report.labels import protect_report
 
         pages.write(
-            lambda how: protect_report(facts_of(done), done.main, provenance=how),
+            lambda how: protect_report(facts, done.main, provenance=how),
             private=[data],
             public=[done.report.output],
             randomness=drawn(seed),

@@ -7,6 +7,15 @@ from typing import Annotated, Any
 import typer
 
 from voile.cli import text_measure
+from voile.cli._ledger import (
+    BudgetOption,
+    LedgerKey,
+    LedgerWhere,
+    Person,
+    WhenOver,
+    ledger_choice,
+    show_charged,
+)
 from voile.cli.engine import (
     Address,
     EngineName,
@@ -91,6 +100,11 @@ def protect(
     on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
     batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 2000,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
+    ledger: LedgerWhere = None,
+    person: Person = None,
+    budget: BudgetOption = None,
+    over_budget: WhenOver = "refuse",
+    ledger_key: LedgerKey = None,
     seed: Annotated[
         int | None, typer.Option(help="Repeatable draws, for experiments: not for release.")
     ] = None,
@@ -142,6 +156,9 @@ def protect(
         from dataclasses import replace
 
         recipe = replace(recipe, epsilon=text_protect.epsilon_keeping(recipe, keep))
+    choice = ledger_choice(
+        ledger=ledger, person=person, budget=budget, key_file=ledger_key, over_budget=over_budget
+    )
     policy = OnError(_one_of(on_error, ("fail", "skip", "mask"), "--on-error"))
     if preview:
         show_preview(recipe, preview)
@@ -162,9 +179,12 @@ def protect(
             on_error=policy,
             batch_rows=batch_rows,
             overwrite=overwrite,
+            ledger=choice,
             progress=progress,
         )
     show_facts(facts, as_json, "")
+    if not as_json:
+        show_charged(facts)
     _write(pages, facts, file, target, seed, as_json)
 
 

@@ -4,10 +4,12 @@ A release cannot be taken back, and releasing a record twice with fresh noise sp
 twice. So a job draws each part once, keeps it, and shows the output only when it is whole.
 """
 
+from voile.jobs.charging import Charging, WhenSpent
 from voile.jobs.engines import Engine, Processes, Ray, engine_named, spread
 from voile.jobs.locations import Location, location
 from voile.jobs.records import (
     Batch,
+    BeyondBudget,
     ColumnRows,
     OnError,
     Released,
@@ -20,6 +22,8 @@ from voile.jobs.source import Source, open_source
 
 __all__ = [
     "Batch",
+    "BeyondBudget",
+    "Charging",
     "ColumnRows",
     "Engine",
     "JobReport",
@@ -32,6 +36,7 @@ __all__ = [
     "RowProblem",
     "Source",
     "Transform",
+    "WhenSpent",
     "engine_named",
     "location",
     "open_source",

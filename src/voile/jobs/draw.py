@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from voile.errors import InvalidInput, require
+from voile.jobs.charging import Charging, NotYet, PartCharge, WhenSpent
 from voile.jobs.locations import Location
 from voile.jobs.parts import part_bytes
 from voile.jobs.pieces import Block, Piece
 from voile.jobs.records import (
     Batch,
+    BeyondBudget,
     ColumnRows,
     OnError,
     Released,
@@ -22,6 +25,7 @@ from voile.jobs.records import (
 )
 from voile.jobs.source import Source
 from voile.jobs.workspace import Note, Workspace, writing
+from voile.ledger import Bill
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class PartTask:
     """One part to be made, self-contained so that it can travel to a process or a machine.
 
     `job` names the job across restarts and engines; with `part` it names what is released here.
+    `after` is the part that must be charged before this one, if a ledger is kept.
     """
 
     job: str
@@ -39,6 +44,8 @@ class PartTask:
     schema: Any
     on_error: OnError
     key: int
+    charging: Charging | None = None
+    after: int | None = None
 
     @property
     def part(self) -> int:
@@ -46,23 +53,49 @@ class PartTask:
         return self.piece.part
 
 
-def draw_part(transform: Transform, task: PartTask) -> tuple[int, Note]:
+def draw_part(transform: Transform, task: PartTask) -> tuple[int, Note | None]:
     """Make one part and commit it; its number and its note, whoever committed it first.
 
     A task may come twice (its node died after the commit and before the answer): then nothing is
-    drawn again.
+    drawn again. No note if it is not this part's turn to be charged: it must be made again later.
     """
     space = Workspace(task.target, task.job)
     space.check()
     if space.note(task.part).exists():
         return task.part, space.read_note(task.part)
+    try:
+        return task.part, _made(transform, task, space)
+    except NotYet:
+        return task.part, None
+    except BaseException:
+        if task.charging is not None:
+            with suppress(OSError):
+                space.stopped.write(b"")
+        raise
+
+
+def _made(transform: Transform, task: PartTask, space: Workspace) -> Note:
+    """Read, charge, draw, write, commit."""
     block = task.source.read(task.piece)
-    released = _drawn(transform, Batch(task.part, block.rows, task.key))
-    rows, counts = _kept(block, released, task)
+    batch = Batch(task.part, block.rows, task.key)
+    paid: PartCharge | None = None
+    if task.charging is not None:
+        paid = PartCharge(
+            task.charging,
+            batch.column(task.charging.person),
+            job=task.job,
+            part=task.part,
+            after=task.after,
+            stopped=space.stopped.exists,
+        )
+        batch = replace(batch, charge=paid)
+        if not len(batch):
+            paid(Bill.listed([]))  # the next part waits for this one's charge
+    released = _drawn(transform, batch)
+    rows, counts = _kept(block, released, task, paid)
     content = part_bytes(rows, columns=task.columns, target=task.target.name, schema=task.schema)
     with writing(task.target):
-        note = space.commit(task.part, content, {**counts, "totals": dict(released.totals)})
-    return task.part, note
+        return space.commit(task.part, content, {**counts, "totals": dict(released.totals)})
 
 
 def _drawn(transform: Transform, batch: Batch) -> Released | Replaced:
@@ -79,20 +112,28 @@ def _drawn(transform: Transform, batch: Batch) -> Released | Replaced:
 
 
 def _kept(
-    block: Block, released: Released | Replaced, task: PartTask
+    block: Block, released: Released | Replaced, task: PartTask, paid: PartCharge | None
 ) -> tuple[Sequence[Row], dict[str, int]]:
     """The rows to write, in the file's order, and how many were kept, left out and masked."""
+    problems: Mapping[int, RowProblem]
     if isinstance(released, Replaced):
         problems = dict(released.problems)
     else:
         problems = {i: r for i, r in enumerate(released.rows) if isinstance(r, RowProblem)}
-    order = _order(block, problems, task.on_error)
+    if paid is not None:
+        problems = paid.problems(problems)
+    order = _order(block, problems, task)
     masked = sum(place is None for place in order) if not isinstance(order, range) else 0
     counts = {
         "rows": len(order) - masked,
         "skipped": len(block.lines) - len(order),
         "masked": masked,
     }
+    over = sum(isinstance(problem, BeyondBudget) for problem in problems.values())
+    if over and task.charging is not None:
+        # Counted apart from bad rows, whether they were masked or left out.
+        counts["masked" if task.charging.when_spent is WhenSpent.MASK else "skipped"] -= over
+        counts["over_budget"] = over
     if isinstance(released, Replaced):
         if isinstance(block.rows, ColumnRows):
             return _by_column({**block.rows.columns, **released.columns}, order, task), counts
@@ -123,7 +164,7 @@ def _by_column(
 
 
 def _order(
-    block: Block, problems: Mapping[int, RowProblem], on_error: OnError
+    block: Block, problems: Mapping[int, RowProblem], task: PartTask
 ) -> Sequence[int | None]:
     """For each row to write its place among the readable rows, None for a masked one."""
     if not block.problems and not problems:
@@ -139,10 +180,13 @@ def _order(
             place += 1
         if problem is None:
             continue
-        if on_error is OnError.FAIL:
+        if isinstance(problem, BeyondBudget) and task.charging is not None:
+            if task.charging.keeps(line):
+                order.append(None)
+        elif task.on_error is OnError.FAIL:
             raise InvalidInput(
                 f"line {line}: {problem.reason}; mend the file, or choose --on-error skip or mask"
             )
-        if on_error is OnError.MASK:
+        elif task.on_error is OnError.MASK:
             order.append(None)
     return order

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, overload
 
 from voile.core.randomness import Generator, keyed_rng, secure_rng
+from voile.ledger.amounts import Bill, Bools
 
 Row = Mapping[str, Any]
 """One record: column name to value. CSV and text values are strings, as they stand in the file."""
@@ -26,6 +27,13 @@ class RowProblem:
     """Why a row cannot be released; `reason` never repeats what the row holds."""
 
     reason: str
+
+
+@dataclass(frozen=True)
+class BeyondBudget(RowProblem):
+    """A row that its person's budget does not cover: nothing may be drawn for it."""
+
+    reason: str = "its person's budget is spent"
 
 
 class ColumnRows(Sequence[Row]):
@@ -67,11 +75,15 @@ class Batch:
     `part` counts batches from 0. A seeded transform derives its generator from it, so that the
     result does not depend on how many processes work. `key` is drawn for the part by the job that
     hands it out: whoever makes the part, and however often it is tried, draws the same.
+
+    Where a ledger is kept, a transform calls `charge` once with what each row costs, before it
+    draws, and draws for those rows alone that come back true; the others are `BeyondBudget`.
     """
 
     part: int
     rows: Sequence[Row]
     key: int | None = None
+    charge: Callable[[Bill], Bools] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -86,8 +98,8 @@ class Batch:
         """The same part with only the rows at these positions."""
         if isinstance(self.rows, ColumnRows):
             chosen = {n: [v[i] for i in positions] for n, v in self.rows.columns.items()}
-            return Batch(self.part, ColumnRows(chosen), self.key)
-        return Batch(self.part, [self.rows[i] for i in positions], self.key)
+            return Batch(self.part, ColumnRows(chosen), self.key, self.charge)
+        return Batch(self.part, [self.rows[i] for i in positions], self.key, self.charge)
 
     def secure_rng(self) -> Generator:
         """A cryptographic generator for this part, the same for every attempt at it.

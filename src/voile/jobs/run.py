@@ -7,10 +7,12 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from voile.errors import CannotWrite, InvalidInput, VoileError, require
+from voile.jobs.charging import Charging
 from voile.jobs.disk import LocalFile
 from voile.jobs.draw import PartTask, draw_part
 from voile.jobs.engines import Engine, Processes
@@ -33,6 +35,10 @@ class JobReport:
     resumed: int
     seconds: float
     totals: Mapping[str, float] = field(default_factory=dict)
+    over_budget: int = 0
+    """Rows that the ledger did not cover: masked or dropped, as `charging` says."""
+    job: str = ""
+    """The job's own name; a ledger was charged under it."""
 
 
 def run_job(
@@ -47,6 +53,7 @@ def run_job(
     batch_rows: int = 2000,
     on_error: OnError = OnError.FAIL,
     overwrite: bool = False,
+    charging: Charging | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> JobReport:
     r"""Release every row of a source once and write the target when all are done.
@@ -58,7 +65,9 @@ def run_job(
     one step when all parts are there. `engine` says who makes the parts, `jobs` processes here
     unless given; `make_transform` is called once in each process (it must be picklable for more
     than one). `added_columns` hold numbers and stand after the source's. `progress` gets the number
-    of rows done since its last call. Memory: the pieces under way, whatever the file's size.
+    of rows done since its last call. With `charging` each part is charged to a ledger before it is
+    drawn; a job that fails for its input is refunded, since all of it is deleted unread. Memory:
+    the pieces under way, whatever the file's size.
 
     >>> import tempfile, pathlib
     >>> from voile.jobs import Released, open_source
@@ -89,27 +98,40 @@ def run_job(
         "on_error": str(on_error),
         "added_columns": list(added_columns),
     }
+    if charging is not None:
+        known["ledger"] = charging.identity()
     start = time.monotonic()
     with writing(out):
         if not overwrite and out.exists() and not space.publishing.exists():
             raise CannotWrite(f"{str(out)!r} exists already; choose another name or --overwrite")
         space, resumed = space.open(known)
         with space.locked():
+            space.stopped.remove()
             try:
                 columns = (*source.columns, *(c for c in added_columns if c not in source.columns))
                 schema = _schema(source, out, columns)
-                tasks = (
-                    PartTask(space.job, piece, source, out, columns, schema, on_error, _key())
-                    for piece in source.pieces(size=batch_rows)
-                )
+
+                def tasks() -> Iterator[PartTask]:
+                    for piece in source.pieces(size=batch_rows):
+                        yield PartTask(
+                            space.job, piece, source, out, columns, schema, on_error, _key(),
+                            charging,
+                        )  # fmt: skip
+
                 notes, existing = _draw(tasks, space, make_transform, chosen, progress)
                 _publish(space, notes, columns, overwrite)
             except CannotWrite:
                 raise  # a full disk or a dead worker: the parts are kept, as for an interrupt
             except VoileError:
                 space.remove()  # bad input or settings: nothing of this job may stay
+                if charging is not None and not space.folder.exists():
+                    with suppress(VoileError):  # charged for nothing is bad, hiding why is worse
+                        charging.ledger.refund(space.job)
                 raise
         space.remove()
+        if charging is not None:
+            with suppress(VoileError):  # to spare others some reading; nothing depends on it
+                charging.ledger.fold()
     totals: Counter[str] = Counter()
     for note in notes:
         totals.update(note["totals"])
@@ -122,6 +144,8 @@ def run_job(
         resumed=existing if resumed else 0,
         seconds=time.monotonic() - start,
         totals=dict(totals),
+        over_budget=sum(note.get("over_budget", 0) for note in notes),
+        job=space.job,
     )
 
 
@@ -156,32 +180,40 @@ def _schema(source: Source, target: Location, columns: Sequence[str]) -> Any:
 
 
 def _draw(
-    tasks: Iterator[PartTask],
+    tasks: Callable[[], Iterator[PartTask]],
     space: Workspace,
     make_transform: Callable[[], Transform],
     engine: Engine,
     progress: Callable[[int], None],
 ) -> tuple[list[Note], int]:
     """Make the parts that are missing; the notes of all parts, and how many were there."""
-    there = space.committed()
-    notes: dict[int, Note] = {part: space.read_note(part) for part in sorted(there)}
-
-    def missing() -> Iterator[PartTask]:
-        for task in tasks:
-            if task.part in there:
-                progress(_count(notes[task.part]))
+    notes: dict[int, Note] = {part: space.read_note(part) for part in sorted(space.committed())}
+    there = len(notes)
+    for note in notes.values():
+        progress(_count(note))
+    done = space.publishing.exists()
+    while not done:  # a second time only for parts whose turn to be charged had not come
+        done = True
+        for part, made in engine.run(make_transform, draw_part, _missing(tasks(), set(notes))):
+            if made is None:
+                done = False
             else:
-                yield task
+                notes[part] = made
+                progress(_count(made))
+    return [notes[part] for part in range(len(notes))], there
 
-    if not space.publishing.exists():
-        for part, note in engine.run(make_transform, draw_part, missing()):
-            notes[part] = note
-            progress(_count(note))
-    return [notes[part] for part in range(len(notes))], len(there)
+
+def _missing(tasks: Iterator[PartTask], there: set[int]) -> Iterator[PartTask]:
+    """The parts to be made. Each is charged after the one before it, all before which are paid."""
+    last: int | None = None
+    for task in tasks:
+        if task.part not in there:
+            yield replace(task, after=last)
+            last = task.part
 
 
 def _count(note: Note) -> int:
-    return int(note["rows"] + note["skipped"] + note["masked"])
+    return int(note["rows"] + note["skipped"] + note["masked"] + note.get("over_budget", 0))
 
 
 def _publish(
@@ -189,7 +221,9 @@ def _publish(
 ) -> None:
     """Join the parts under their own name, and give the whole the output's name in one step."""
     if not any(note["rows"] + note["masked"] for note in notes):
-        raise InvalidInput("no row is left to write: every row was skipped")
+        spent = sum(note.get("over_budget", 0) for note in notes)
+        reason = "every row was skipped" if not spent else f"{spent} are beyond their budget"
+        raise InvalidInput(f"no row is left to write: {reason}")
     if not space.publishing.exists():
         parts = [space.rows_of(note) for note in notes]
         join_parts(parts, space.joined, columns=columns, target=space.target.name)

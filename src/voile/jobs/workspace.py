@@ -59,6 +59,11 @@ class Workspace:
         return self.folder.inside("publishing")
 
     @property
+    def stopped(self) -> Location:
+        """Stands when a part has failed: nobody need wait for it."""
+        return self.folder.inside("stopped")
+
+    @property
     def parts(self) -> Location:
         """Where this job's parts lie."""
         return self.folder.inside(self.job)

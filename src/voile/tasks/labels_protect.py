@@ -28,6 +28,8 @@ from voile.domains.labels.table import ABSENT, MISSING, OnError, read_table
 from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import (
     Batch,
+    BeyondBudget,
+    Charging,
     Engine,
     JobReport,
     Location,
@@ -42,6 +44,8 @@ from voile.jobs import (
 from voile.jobs import OnError as RowPolicy
 from voile.jobs.disk import LocalFile
 from voile.jobs.workspace import write_json, writing
+from voile.ledger import Bill
+from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,7 @@ class ProtectedLabels:
     protection: Protection
     drafted: bool
     seeded: bool
+    charging: Charging | None = None
 
     @property
     def main(self) -> Guarantee:
@@ -80,13 +85,17 @@ def labels_protect(
     seed: int | None = None,
     engine: Engine | None = None,
     overwrite: bool = False,
+    ledger: LedgerChoice | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> ProtectedLabels:
     """Release each record of `data` once into `out`, by one of four mechanisms.
 
     Without `recipe` one is drafted from the file and written beside the output before anything
     is drawn; a restart finds it there and continues. With one, nothing is learned from the file.
+    With a ledger, a record charges its person `charged_guarantee`; the person column is no feature.
     """
+    if ledger is not None:
+        drop = (*drop, ledger.person)
     target = location(out)
     beside = target.beside(target.name + ".recipe.json")
     drafted = recipe is None and (overwrite or not beside.exists())
@@ -114,6 +123,7 @@ def labels_protect(
     text = made.to_json()
     build = partial(_protection, text, mechanism, epsilon, tuple(prior), label_share)
     protection = build()
+    charging = charging_for(ledger, charged_guarantee(protection), source.columns, seed=seed)
     if recipe is None and drafted:
         with writing(beside):
             beside.write(text.encode("utf-8"))
@@ -128,11 +138,11 @@ def labels_protect(
     }
     report = run_job(
         source, target, partial(_transform, build, made, seed), identity=identity, engine=engine,
-        on_error=RowPolicy(on_error), overwrite=overwrite, progress=progress,
+        on_error=RowPolicy(on_error), overwrite=overwrite, charging=charging, progress=progress,
     )  # fmt: skip
     where = beside if recipe is None else location(recipe)
     path = where.path if isinstance(where, LocalFile) else str(where)
-    done = ProtectedLabels(report, path, protection, drafted, seed is not None)
+    done = ProtectedLabels(report, path, protection, drafted, seed is not None, charging)
     with writing(target):
         write_json(target.beside(target.name + ".guarantee.json"), facts_of(done))
     return done
@@ -155,7 +165,20 @@ def facts_of(done: ProtectedLabels) -> dict[str, Any]:
         "not_covered": list(done.main.outside),
         "kept_cells": p.kept,
         "stamp": "seeded: not for release" if done.seeded else "",
+        **ledger_facts(done.charging, done.report),
     }
+
+
+def charged_guarantee(protection: Protection) -> Guarantee:
+    """The bound that adds up over a person's records, whatever they have to do with each other.
+
+    For cf and ldp that is the bound on the whole record. The bound by the whole release (CF) is
+    smaller, but takes features to be drawn for each record anew, which a person's records are not.
+    """
+    found = protection.local or protection.label
+    if found is None:
+        raise InvalidInput("a ledger needs a mechanism with a bound for one record or one label")
+    return found
 
 
 def _protection(
@@ -204,6 +227,13 @@ def _released(batch: Batch, protection: Protection, recipe: Recipe, rng: Generat
     rows: list[dict[str, Any] | RowProblem] = [
         p if isinstance(p, RowProblem) else {} for p in parsed
     ]
+    if batch.charge is not None:
+        readable = np.array([not isinstance(p, RowProblem) for p in parsed], dtype=np.bool_)
+        bound = charged_guarantee(protection)
+        within = batch.charge(Bill.alike(((bound.epsilon, bound.delta, 1),), readable))
+        for i in np.flatnonzero(~within).tolist():
+            rows[i] = BeyondBudget()
+        good = [i for i in good if within[i]]
     if good:
         columns = []
         for j, column in enumerate(recipe.columns):

@@ -18,6 +18,7 @@ from voile.domains.places.design import PlacesDesign
 from voile.errors import BadFile, InvalidInput
 from voile.jobs import (
     Batch,
+    BeyondBudget,
     Engine,
     Location,
     OnError,
@@ -28,7 +29,9 @@ from voile.jobs import (
     run_job,
 )
 from voile.jobs.workspace import write_json, writing
+from voile.ledger import Bill
 from voile.storage import load
+from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
 
 SEEDED = "seeded: not for release"
 
@@ -88,16 +91,23 @@ class PlacesTransform:
         usable = degrees[good]
         points = self.design.projection.to_km(usable[:, 0], usable[:, 1])
         outside = self._outside(points)
-        drawn = np.zeros(len(degrees), dtype=np.intp)
-        drawn[good] = self.design.mechanism.draw(points, self._rng(batch))
         problem = RowProblem(f"{self.lat} and {self.lon} must be degrees within ±90 and ±180")
+        problems: dict[int, RowProblem] = dict.fromkeys(np.flatnonzero(~good).tolist(), problem)
+        chosen = good
+        if batch.charge is not None:
+            one = self.design.guarantee
+            paid = batch.charge(Bill.alike(((one.epsilon, one.delta, 1),), good))
+            problems |= dict.fromkeys(np.flatnonzero(~paid).tolist(), BeyondBudget())
+            chosen, points = good & paid, points[paid[good]]
+        drawn = np.zeros(len(degrees), dtype=np.intp)
+        drawn[chosen] = self.design.mechanism.draw(points, self._rng(batch))
         return Replaced(
             {
                 self.lat: _shown(self.latitudes[drawn], before[0]),
                 self.lon: _shown(self.longitudes[drawn], before[1]),
             },
-            dict.fromkeys(np.flatnonzero(~good).tolist(), problem),
-            {"places": int(good.sum()), "outside": outside},
+            problems,
+            {"places": int(chosen.sum()), "outside": outside},
         )
 
     def _outside(self, points: Floats) -> int:
@@ -131,9 +141,13 @@ def protect_places(
     on_error: OnError = OnError.FAIL,
     batch_rows: int = 20_000,
     overwrite: bool = False,
+    ledger: LedgerChoice | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Any]:
-    """Release a file's places and write `<out>` and `<out>.guarantee.json`; return the latter."""
+    """Release a file's places and write `<out>` and `<out>.guarantee.json`; return the latter.
+
+    With a ledger, a row charges its person the mechanism's epsilon.
+    """
     from voile import __version__
 
     source, target = open_source(file), location(out)
@@ -155,6 +169,7 @@ def protect_places(
     design.mechanism.draw(
         np.asarray(design.mechanism.outputs[:1], dtype=float), np.random.default_rng(0)
     )  # compile once, before any worker starts
+    charging = charging_for(ledger, design.guarantee, source.columns, seed=seed)
     report = run_job(
         source,
         target,
@@ -170,6 +185,7 @@ def protect_places(
         batch_rows=batch_rows,
         on_error=on_error,
         overwrite=overwrite,
+        charging=charging,
         progress=progress,
     )
     guarantee = design.guarantee
@@ -193,6 +209,7 @@ def protect_places(
         "skipped": report.skipped,
         "masked": report.masked,
         "places_outside_the_map": int(report.totals.get("outside", 0)),
+        **ledger_facts(charging, report),
     }
     with writing(target):
         write_json(target.beside(target.name + ".guarantee.json"), facts)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from voile.core.arrays import frozen
 from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
@@ -17,6 +19,7 @@ from voile.domains.text.released import Refused
 from voile.errors import InvalidInput
 from voile.jobs import (
     Batch,
+    BeyondBudget,
     Engine,
     JobReport,
     Location,
@@ -29,6 +32,8 @@ from voile.jobs import (
     run_job,
 )
 from voile.jobs.workspace import write_json, writing
+from voile.ledger import Bill
+from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
 from voile.tasks.text_recipe import (
     TextRecipe,
     build_protector,
@@ -38,6 +43,7 @@ from voile.tasks.text_recipe import (
 )
 
 DOCUMENT_COLUMN = "document_epsilon"
+_UNPAID = Refused("its person's budget is spent")
 
 
 @dataclass(frozen=True)
@@ -69,16 +75,20 @@ class TextTransform:
 
     def __call__(self, batch: Batch) -> Replaced:
         """A text or a problem for each row, and counts of words and lengths."""
-        answers = self.protector.release_texts(
-            list(batch.column(self.recipe.column)), self._rng(batch)
-        )
+        plans = self.protector.plan(list(batch.column(self.recipe.column)))
+        if batch.charge is not None:
+            spends = [None if isinstance(p, Refused) else self.protector.spends(p) for p in plans]
+            for place in np.flatnonzero(~batch.charge(Bill.listed(spends))).tolist():
+                plans[place] = _UNPAID
+        answers = self.protector.draw(plans, self._rng(batch))
         texts: list[str | None] = []
         spent: list[float | None] = []
         problems: dict[int, RowProblem] = {}
         totals: dict[str, float] = {"words": 0, "changed": 0}
         for place, answer in enumerate(answers):
             if isinstance(answer, Refused):
-                problems[place] = RowProblem(answer.reason)
+                unpaid = answer is _UNPAID
+                problems[place] = BeyondBudget() if unpaid else RowProblem(answer.reason)
                 texts.append(None)
                 spent.append(None)
                 continue
@@ -106,9 +116,12 @@ def protect_file(
     on_error: OnError = OnError.FAIL,
     batch_rows: int = 2000,
     overwrite: bool = False,
+    ledger: LedgerChoice | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Any]:
     """Release a file's text column and write `<out>` and `<out>.guarantee.json`.
+
+    With a ledger, a row charges its person the epsilons of all words that are drawn for it.
 
     Returns what the JSON file holds: what was promised, what lies outside, what the epsilon does.
     """
@@ -117,6 +130,7 @@ def protect_file(
     protector = build_protector(recipe)
     warm_up()
     facts = describe(recipe, protector)
+    charging = charging_for(ledger, protector.guarantee, source.columns, seed=recipe.seed)
     report = run_job(
         source,
         target,
@@ -127,9 +141,10 @@ def protect_file(
         batch_rows=batch_rows,
         on_error=on_error,
         overwrite=overwrite,
+        charging=charging,
         progress=progress,
     )
-    facts |= _counted(report, recipe)
+    facts |= _counted(report, recipe) | ledger_facts(charging, report)
     with writing(target):
         write_json(target.beside(target.name + ".guarantee.json"), facts)
     return facts | {

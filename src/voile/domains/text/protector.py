@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -94,15 +95,31 @@ class TextProtector:
 
     def release_texts(self, texts: Sequence[Any], rng: Generator) -> list[ReleasedText | Refused]:
         """One answer a text. All words are drawn together, so many texts at once are faster."""
+        return self.draw(self.plan(texts), rng)
+
+    def plan(self, texts: Sequence[Any]) -> list[Plan | Refused]:
+        """What is to be drawn for each text; no randomness yet."""
         entities = self.tiers.entities(texts) if self.tiers is not None else None
-        plans = [
+        return [
             self._plan(text, entities[i] if entities is not None else ())
             for i, text in enumerate(texts)
         ]
-        tokens = [t for plan in plans if isinstance(plan, _Plan) for t in plan.drawn]
+
+    def spends(self, plan: Plan) -> tuple[tuple[float, float, int], ...]:
+        """What a planned text will spend: (epsilon, delta, number of words), by level."""
+        spent = []
+        for key, words in sorted(Counter(plan.keys).items()):
+            law = self._law(key)
+            if law is not None:
+                spent.append((law.guarantee.epsilon, law.guarantee.delta, words))
+        return tuple(spent)
+
+    def draw(self, plans: Sequence[Plan | Refused], rng: Generator) -> list[ReleasedText | Refused]:
+        """One answer a plan."""
+        tokens = [t for plan in plans if isinstance(plan, Plan) for t in plan.drawn]
         before = np.array([token.position for token in tokens], dtype=np.intp)
         keys = np.array(
-            [key for plan in plans if isinstance(plan, _Plan) for key in plan.keys], dtype=np.intp
+            [key for plan in plans if isinstance(plan, Plan) for key in plan.keys], dtype=np.intp
         )
         after = before.copy()
         for key in np.unique(keys):
@@ -148,11 +165,11 @@ class TextProtector:
             return None
         return self.laws[key] if self.law_of_length is None else self.law_of_length(key)
 
-    def _plan(self, text: Any, entities: Sequence[tuple[int, int]]) -> _Plan | Refused:
+    def _plan(self, text: Any, entities: Sequence[tuple[int, int]]) -> Plan | Refused:
         if not isinstance(text, str):
             missing = text is None or text != text
             return Refused("the text is missing" if missing else "the text is not a string")
-        plan = _Plan([], [], [])
+        plan = Plan([], [], [])
         last = 0
         spans = find_identifiers(text) if self.identifiers else []
         for start, end, kind in (*spans, (len(text), len(text), "")):
@@ -171,7 +188,7 @@ class TextProtector:
         return plan
 
     def _add(
-        self, plan: _Plan, token: Token, text: str, offset: int,
+        self, plan: Plan, token: Token, text: str, offset: int,
         entities: Sequence[tuple[int, int]],
     ) -> bool:  # fmt: skip
         """Plan one word; false if the text must be refused."""
@@ -196,7 +213,7 @@ class TextProtector:
         plan.keys.append(level)
         return True
 
-    def _assembled(self, plan: _Plan, before: Any, after: Any) -> ReleasedText:
+    def _assembled(self, plan: Plan, before: Any, after: Any) -> ReleasedText:
         written = self.vocabulary.written
         released = after.tolist()
         pieces: list[str | tuple[str, Case]] = [
@@ -212,7 +229,7 @@ class TextProtector:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
     """A text to be put together: gaps as they are, numbers of words still to be drawn."""
 
     pieces: list[str | int]

@@ -1,0 +1,202 @@
+"""Charges a second, and what a ledger costs on top of a release.
+
+Repeat with: `python benchmarks/ledger.py [--postgres postgresql://…] [--out FILE]`
+
+Charges: rows and transactions a second, in parts of several sizes, with ten rows a person and with
+a person a row, by one process and by four at once (each its own job, the same persons).
+
+Overhead: `places protect` and `text protect` on made-up files, plain and with a ledger in turn, in
+one process. Seconds of CPU count this process alone and hardly depend on what else the machine
+does; seconds on the clock do, and hold the waiting for the disk as well. The median of the ratios
+of neighbouring runs is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import multiprocessing
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+KEY = bytes(range(32))
+
+
+def new_ledger(where: str) -> None:
+    """An empty ledger with a budget nobody exhausts; one that is there is emptied."""
+    from voile.ledger import Budget, Key, Kind, Ledger
+
+    if where.startswith("postgresql://"):
+        import psycopg
+
+        with psycopg.connect(where, autocommit=True) as database:
+            database.execute("DROP TABLE IF EXISTS voile_front, voile_entries, voile_accounts")
+    else:
+        for ending in ("", "-wal", "-shm"):
+            Path(where + ending).unlink(missing_ok=True)
+    with Ledger.create(where, Key(KEY)) as ledger:
+        ledger.agree(Kind("one location", "euclidean", "km"), Budget(1e8))
+
+
+def charging(where: str, job: str, parts: int, rows: int, people: int) -> None:
+    from voile.ledger import Bill, Key, Ledger, simple_cost
+
+    rng = random.Random(job)
+    bill = Bill.alike(simple_cost(0.8), np.ones(rows, dtype=np.bool_))
+    with Ledger(where, Key(KEY)) as ledger:
+        for part in range(parts):
+            names = [f"user{rng.randrange(people)}" for _ in range(rows)]
+            ledger.charge(job, part, names, bill)
+
+
+def charges(where: str, *, parts: int, rows: int, people: int, processes: int) -> float:
+    """Parts a second."""
+    new_ledger(where)
+    context = multiprocessing.get_context("spawn")
+    workers = [
+        context.Process(target=charging, args=(where, f"job{i}", parts, rows, people))
+        for i in range(processes)
+    ]
+    if processes == 1:
+        begun = time.monotonic()
+        charging(where, "job", parts, rows, people)
+        return parts / (time.monotonic() - begun)
+    begun = time.monotonic()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return parts * processes / (time.monotonic() - begun)
+
+
+def charge_table(stores: dict[str, str]) -> list[str]:
+    lines = [
+        "| store | processes | rows a part | persons in all | parts a second | rows a second |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    cases = ((1, 1, 200, 1000), (1, 2000, 60, 10_000), (1, 20_000, 15, 2_000),
+             (1, 20_000, 15, 1_000_000), (4, 1, 100, 1000), (4, 2000, 30, 10_000))  # fmt: skip
+    for name, where in stores.items():
+        for processes, rows, parts, people in cases:
+            speed = charges(where, parts=parts, rows=rows, people=people, processes=processes)
+            lines.append(
+                f"| {name} | {processes} | {rows:,} | {people:,} | {speed:,.0f} | "
+                f"{speed * rows:,.0f} |"
+            )
+    return lines
+
+
+def places_case(folder: Path, rows: int) -> Callable[[bool], object]:
+    from voile.storage import save
+    from voile.tasks.ledger_charge import LedgerChoice
+    from voile.tasks.places_design import design_places, public_map
+    from voile.tasks.places_protect import protect_places
+
+    public = public_map(rows=8, columns=10)
+    save(design_places(public, epsilon=0.8, bound=False, against_aipo=False), folder / "city.voile")
+    rng = np.random.default_rng(0)
+    lat, lon = public.projection.to_degrees(
+        public.problem.places[rng.integers(len(public.problem.places), size=rows)]
+    )
+    users = rng.integers(rows // 20, size=rows)  # twenty places a person, anywhere in the file
+    with (folder / "trips.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "user", "lat", "lon"])
+        writer.writerows(zip(range(rows), users, lat.round(6), lon.round(6), strict=True))
+    return lambda ledger: protect_places(
+        folder / "trips.csv", mechanism=folder / "city.voile", out=folder / "out.csv",
+        overwrite=True, ledger=_choice(LedgerChoice, folder) if ledger else None,
+    )  # fmt: skip
+
+
+def text_case(folder: Path, rows: int) -> Callable[[bool], object]:
+    from voile.domains.text import glove
+    from voile.tasks.ledger_charge import LedgerChoice
+    from voile.tasks.text_protect import protect_file
+    from voile.tasks.text_recipe import TextRecipe
+
+    words, rng = glove(top=50_000).written[:5000], random.Random(0)
+    with (folder / "texts.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["user", "text"])
+        for _ in range(rows):
+            writer.writerow([rng.randrange(rows // 20), " ".join(rng.choices(words, k=100))])
+    recipe = TextRecipe(source=str(folder / "texts.csv"), column="text", epsilon=3.0)
+    return lambda ledger: protect_file(
+        recipe, out=folder / "out.csv", overwrite=True,
+        ledger=_choice(LedgerChoice, folder) if ledger else None,
+    )  # fmt: skip
+
+
+def _choice(make: Callable[..., object], folder: Path) -> object:
+    return make(str(folder / "ledger.db"), "user", None, str(folder / "key"))
+
+
+def overhead_row(
+    name: str, folder: Path, case: Callable[[bool], object], rows: int, repeats: int
+) -> str:
+    from voile.jobs import charging as module
+    from voile.tasks.ledger_show import init_ledger
+
+    def once(ledger: bool) -> tuple[float, float]:
+        if ledger:
+            module._opened.cache_clear()
+            for path in folder.glob("ledger.db*"):
+                path.unlink()
+            init_ledger(str(folder / "ledger.db"), key_file=str(folder / "key"), budget=1e8)
+        cpu, clock = time.process_time(), time.monotonic()
+        case(ledger)
+        return time.process_time() - cpu, time.monotonic() - clock
+
+    once(False), once(True)
+    pairs = [(once(False), once(True)) for _ in range(repeats)]
+    cpu = statistics.median(paid[0] / plain[0] for plain, paid in pairs)
+    clock = statistics.median(paid[1] / plain[1] for plain, paid in pairs)
+    speed = rows / statistics.median(plain[0] for plain, _ in pairs)
+    return (
+        f"| {name} | {rows:,} | {speed:,.0f} | {100 * (cpu - 1):+.1f} % | "
+        f"{100 * (clock - 1):+.1f} % |"
+    )
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument(
+        "--postgres", default=None, help="A postgresql:// URL to a scratch database."
+    )
+    options.add_argument("--rows", type=int, default=600_000, help="Places; a sixtieth are texts.")
+    options.add_argument("--repeats", type=int, default=5)
+    options.add_argument("--out", type=Path, default=None)
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        stores = {"SQLite": str(folder / "charges.db")}
+        if given.postgres:
+            stores["PostgreSQL"] = given.postgres
+        lines = charge_table(stores)
+        lines += [
+            "",
+            "| command | rows | rows a CPU second, plain | CPU, ledger | clock, ledger |",
+            "| --- | ---: | ---: | ---: | ---: |",
+            overhead_row("places protect", folder, places_case(folder, given.rows), given.rows,
+                         given.repeats),
+            overhead_row("text protect", folder, text_case(folder, given.rows // 60),
+                         given.rows // 60, given.repeats),
+            "",
+            f"Load average while it ran: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.",
+        ]  # fmt: skip
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if given.out is not None:
+        given.out.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

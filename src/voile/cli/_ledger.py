@@ -1,0 +1,65 @@
+"""The options of a ledger, the same for every command that releases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from voile.tasks.ledger_charge import LedgerChoice
+
+Person = Annotated[
+    str | None, typer.Option(help="The column that says whose row it is, for --ledger.")
+]
+BudgetOption = Annotated[
+    float | None, typer.Option(help="What all releases about a person may spend; set once.")
+]
+LedgerWhere = Annotated[
+    str | None, typer.Option("--ledger", help="Charge persons in this file or postgresql:// URL.")
+]
+LedgerKey = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger-key", envvar="VOILE_LEDGER_KEY", show_envvar=True, help="The ledger's key file."
+    ),
+]
+WhenOver = Annotated[
+    str, typer.Option("--over-budget", help="A row beyond its budget: refuse, mask or drop.")
+]
+
+
+def ledger_choice(
+    *,
+    ledger: str | None,
+    person: str | None,
+    budget: float | None,
+    key_file: str | None,
+    over_budget: str,
+) -> LedgerChoice | None:
+    """What was chosen; the options go together."""
+    from voile.errors import InvalidInput
+
+    if ledger is None:
+        if person is not None or budget is not None:
+            raise InvalidInput(
+                "--person and --budget must go with --ledger; make one with `voile ledger init`"
+            )
+        return None
+    if person is None:
+        raise InvalidInput("--ledger must go with --person, the column that names the person")
+    from voile.tasks.ledger_charge import LedgerChoice
+
+    return LedgerChoice(ledger, person, budget, key_file, over_budget)
+
+
+def show_charged(facts: dict[str, Any]) -> None:
+    """What the ledger did, after a release."""
+    found = facts.get("ledger")
+    if found is None:
+        return
+    typer.echo(found["promise"])
+    if found["rows_over_budget"]:
+        done = {"mask": "masked", "drop": "left out"}[found["over_budget"]]
+        typer.echo(f"{found['rows_over_budget']:,} rows were beyond their budget and are {done}.")
+    typer.echo(f"Ledger at entry {found['head'].split(':')[0]}; its head is in the guarantee file.")

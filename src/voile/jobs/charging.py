@@ -1,0 +1,129 @@
+"""Charging a ledger for a job's rows, part by part, before they are drawn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from voile.errors import OverBudget, VoileError
+from voile.jobs.records import BeyondBudget, RowProblem
+from voile.ledger import Bill, Key, Ledger
+from voile.ledger.amounts import Bools
+from voile.ledger.people import Roster
+
+PATIENCE = 30.0
+"""Seconds that a part waits for the one before it. Then it gives its place to others: on a cluster
+the part before may have died with its node and be queueing for this very place."""
+
+
+class NotYet(Exception):
+    """The part before was not charged in time, or has failed: make this part later, if at all."""
+
+
+class WhenSpent(StrEnum):
+    """What happens to a row that its person's budget does not cover."""
+
+    REFUSE = "refuse"  # stop; nothing is written and nobody charged
+    MASK = "mask"  # keep the row, with every value empty
+    DROP = "drop"  # leave the row out
+
+
+@lru_cache(maxsize=4)
+def _opened(where: str, key: Key) -> Ledger:
+    """One connection a process."""
+    return Ledger(where, key)
+
+
+@dataclass(frozen=True)
+class Charging:
+    """Which ledger, which column names the person, what happens when a budget is spent.
+
+    It travels to worker processes with the key in it, and is never written anywhere.
+    """
+
+    where: str
+    key: Key
+    person: str
+    when_spent: WhenSpent = WhenSpent.REFUSE
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger, opened once in each process."""
+        return _opened(self.where, self.key)
+
+    def identity(self) -> dict[str, str]:
+        """What a restart must agree in; the address is left out, it may hold a password."""
+        return {
+            "ledger": self.ledger.identity,
+            "person": self.person,
+            "over_budget": str(self.when_spent),
+        }
+
+    def keeps(self, line: int) -> bool:
+        """Whether a row beyond its budget stays as an empty one; an error if the job must stop."""
+        if self.when_spent is WhenSpent.REFUSE:
+            raise OverBudget(
+                f"line {line}: the budget of its person does not cover this row; nothing is "
+                "released and nobody charged; choose --over-budget mask or drop to go on"
+            )
+        return self.when_spent is WhenSpent.MASK
+
+
+class PartCharge:
+    """One part's one charge, and what it did not cover."""
+
+    def __init__(
+        self,
+        charging: Charging,
+        persons: Sequence[Any],
+        *,
+        job: str,
+        part: int,
+        after: int | None,
+        stopped: Callable[[], bool],
+    ) -> None:
+        self._charging, self._job, self._part = charging, job, part
+        self._after, self._stopped = after, stopped
+        self._roster = Roster.of(persons)
+        self._within: Bools | None = None
+
+    def __call__(self, bill: Bill) -> Bools:
+        """Charge the part, after the one before it: a budget is spent in the file's order.
+
+        If parts were charged as they come, which row is the last that a budget covers would depend
+        on how long draws take, and that on secrets. A row that names nobody is charged to nobody
+        and not to be drawn.
+        """
+        if self._within is not None:
+            raise VoileError("a part is charged once, and was charged twice")
+        ledger = self._charging.ledger
+        self._wait(ledger)
+        receipt = ledger.charge(self._job, self._part, self._roster, bill)
+        self._within = receipt.within
+        return receipt.within
+
+    def _wait(self, ledger: Ledger) -> None:
+        began, pause = time.monotonic(), 0.001
+        while self._after is not None and not ledger.store.charged(self._job, self._after):
+            if time.monotonic() - began > PATIENCE or (pause > 0.04 and self._stopped()):
+                raise NotYet
+            time.sleep(pause)
+            pause = min(0.05, 1.5 * pause)
+
+    def problems(self, found: Mapping[int, RowProblem]) -> Mapping[int, RowProblem]:
+        """A transform's problems, with rows that name nobody told from those beyond a budget.
+
+        A transform that drew without charging, or for a row that was not paid for, is a fault.
+        """
+        unpaid = np.flatnonzero(~self._within).tolist() if self._within is not None else []
+        beyond = {place for place, what in found.items() if isinstance(what, BeyondBudget)}
+        if self._within is None or beyond != set(unpaid):
+            raise VoileError("a transform must charge its batch once and draw for paid rows alone")
+        nobody = RowProblem(f"the column {self._charging.person!r} names no person")
+        return {**found, **{p: nobody for p in unpaid if self._roster.which[p] < 0}}

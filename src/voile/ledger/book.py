@@ -1,0 +1,310 @@
+"""The ledger: charge persons for what is about to be released about them, once and durably."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import BadFile, CannotWrite, InvalidInput, require
+from voile.ledger.amounts import Bill, Bools, Whole
+from voile.ledger.decide import by_person, decide
+from voile.ledger.entries import HASH_BYTES, NOWHERE, Entry, Event, Head, after
+from voile.ledger.filters import Budget
+from voile.ledger.kinds import Kind
+from voile.ledger.people import Key, Roster
+from voile.ledger.replica import Replica
+from voile.ledger.store import Front, Store, Transaction, open_store
+from voile.ledger.terms import Terms
+
+FOLD_AFTER = 2**18
+"""Charges of a person in a part that gather before the accounts are written."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Which rows may be released, and whether this was decided in an earlier run."""
+
+    within: Bools
+    replayed: bool
+
+
+class Ledger:
+    r"""Who has spent how much, by keyed hash.
+
+    `charge` returns only after the charge is on disk, so what is released afterwards was paid for,
+    whatever crashes in between. A part of a job is charged once: asked again, the ledger repeats
+    its first answer. All processes that use a ledger wait for each other.
+
+    >>> import tempfile
+    >>> from voile.ledger import Bill, Budget, Key, Kind, Ledger, simple_cost
+    >>> ledger = Ledger.create(tempfile.mkdtemp() + "/ledger.db", Key(bytes(32)))
+    >>> _ = ledger.agree(Kind("one location", "euclidean", "km"), Budget(1.0))
+    >>> bill = Bill.listed([simple_cost(0.4)] * 4)
+    >>> ledger.charge("job", 0, ["ann", "bob", "ann", "ann"], bill).within.tolist()
+    [True, True, True, False]
+    >>> ledger.charge("job", 0, ["ann", "bob", "ann", "ann"], bill).replayed
+    True
+    >>> ledger.spent("ann"), ledger.spent("bob"), ledger.spent("eve")
+    (800000000, 400000000, 0)
+    """
+
+    def __init__(self, where: str, key: Key | None) -> None:
+        self.where = where
+        self.key = key
+        self.store: Store = open_store(where)
+        self._known = Replica()
+        self._changed = False
+        front = self.store.front()
+        self.identity = front.identity
+        if key is not None and key.check != front.check:
+            self.store.close()
+            raise InvalidInput(
+                "the key must be the one that this ledger was made with, it is another; "
+                "persons would get a second account"
+            )
+
+    @classmethod
+    def create(cls, where: str, key: Key, *, budget: Budget | None = None) -> Ledger:
+        """A new, empty ledger; the budget may also be set by the first release."""
+        identity = secrets.token_hex(8)
+        first = after(NOWHERE, Event.OPENED, facts=f'{{"identity": "{identity}"}}').sealed(key)
+        store = open_store(where)
+        store.create(Front(identity, key.check, first.head, ""), first)
+        store.close()
+        ledger = cls(where, key)
+        if budget is not None:
+            ledger._set(Terms(None, budget))
+        return ledger
+
+    # ── terms ──────────────────────────────────────────────────────────────────────────────
+
+    def terms(self) -> Terms | None:
+        """Kind and budget, once they are set."""
+        text = self.store.front().terms
+        return Terms.read(text) if text else None
+
+    def agree(self, kind: Kind, budget: Budget | None) -> Terms:
+        """Kind and budget: set by the first release, and the same from then on.
+
+        Epsilons of two kinds cannot be added up, so a ledger is of one kind. Without a budget the
+        one that was set (by `init`, say) holds. As long as nothing is charged both may be changed.
+        """
+        with self.store.transaction() as now:
+            before = Terms.read(now.front.terms) if now.front.terms else None
+            chosen = _chosen(before, budget)
+            if before is not None and before.kind == kind and before.budget == chosen:
+                return before
+            if before is not None and not now.untouched():
+                _refuse(before, kind, chosen)
+            return self._write(now, Terms(kind, chosen))
+
+    def _set(self, terms: Terms) -> None:
+        with self.store.transaction() as now:
+            self._write(now, terms)
+
+    def _write(self, now: Transaction, terms: Terms) -> Terms:
+        entry = after(now.front.head, Event.TERMS, facts=terms.text()).sealed(self._key)
+        now.write(entry, terms.text())
+        return terms
+
+    # ── charging ───────────────────────────────────────────────────────────────────────────
+
+    def charge(self, job: str, part: int, persons: Sequence[Any] | Roster, bill: Bill) -> Receipt:
+        """Charge each row's person, in order, as far as budgets reach; a nobody's row is refused.
+
+        A row that the bill says is not released is let through uncharged.
+        Cost: one transaction and one entry a part; an account is written when many entries have
+        gathered, or by `fold`.
+        """
+        require(bool(job) and part >= 0, "job and part", "a name and a number >= 0", part)
+        require(len(persons) == len(bill), "a bill", f"{len(persons)} rows", len(bill))
+        roster = persons if isinstance(persons, Roster) else Roster.of(persons)
+        asked = (roster.which >= 0) & (bill.which >= 0)
+        hashes = self._key.persons(roster.names)
+        text = self.store.front().terms
+        terms = Terms.read(text) if text else None
+        if terms is None or terms.kind is None:
+            raise InvalidInput("the ledger has no kind and budget yet; agree on them first")
+        prices = [terms.budget.price(cost) for cost in bill.prices]
+        rows = np.array(prices, dtype=np.int64).reshape(-1, 3)[bill.which[asked]]
+        request = _digest(hashes, roster.which, np.array(prices, dtype=np.int64), bill)
+        with self.store.transaction() as now:
+            if now.refunded(job):
+                raise CannotWrite("this job was given up and its charges taken back; start anew")
+            found = now.entry(job, part)
+            if found is not None:
+                if found.request != request:
+                    raise BadFile(
+                        f"part {part} was charged for other rows than it holds now; "
+                        "delete the job's folder and start anew"
+                    )
+                return Receipt(found.decisions(), replayed=True)
+            self._follow(now)
+            met = self._known.meet(now, hashes)[roster.which[asked]]
+            people, owners = np.unique(met, return_inverse=True)
+            spent = self._known.totals(people)
+            inside = decide(rows, owners, spent[:, :3], terms.budget)
+            table = by_person(rows, owners, inside, len(people))
+            within = roster.which >= 0
+            within[asked] = inside
+            paid = np.flatnonzero(table[:, 3])
+            paid = paid[_by_hash([self._known.hashes[i] for i in people[paid].tolist()])]
+            entry = after(
+                now.front.head,
+                Event.CHARGED,
+                job=job,
+                part=part,
+                rows=len(roster),
+                within=np.packbits(within).tobytes(),
+                request=request,
+                persons=b"".join([self._known.hashes[i] for i in people[paid].tolist()]),
+                amounts=table[paid].astype("<i8").tobytes(),
+            ).sealed(self._key)
+            self._changed = True
+            now.write(entry, text)
+            self._known.add(entry, people[paid], table[paid])
+            if self._known.tail > FOLD_AFTER:
+                self._known.fold(now)
+        self._changed = False  # it is on disk
+        return Receipt(within, replayed=False)
+
+    def refund(self, job: str) -> int:
+        """Take back what a job was charged; the number of parts.
+
+        Only for a job whose parts were all deleted unread: nothing about the persons was released,
+        so nothing was spent. The job can charge nothing more.
+        """
+        with self.store.transaction() as now:
+            charged = [e for e in now.entries_of(job) if e.event == Event.CHARGED]
+            if not charged or now.refunded(job):
+                return 0
+            sums = _added(charged)
+            persons = sorted(sums)
+            table = np.array([sums[p] for p in persons], dtype=np.int64).reshape(-1, 4)
+            entry = after(
+                now.front.head,
+                Event.REFUNDED,
+                job=job,
+                persons=b"".join(persons),
+                amounts=table.astype("<i8").tobytes(),
+            ).sealed(self._key)
+            now.write(entry, now.front.terms)
+            return len(charged)
+
+    def fold(self) -> None:
+        """Write the accounts up to the last entry, so that others need not read so many entries."""
+        with self.store.transaction() as now:
+            self._follow(now)
+            self._changed = True
+            self._known.fold(now)
+        self._changed = False
+
+    def _follow(self, now: Transaction) -> None:
+        """Bring what is known up to date; begin anew after a transaction that did not end well."""
+        if self._changed:
+            self._known, self._changed = Replica(), False
+        self._known.follow(now)
+
+    # ── reading ────────────────────────────────────────────────────────────────────────────
+
+    def spent(self, person: str) -> int:
+        """The sum of a person's epsilons, in units."""
+        return self.account(person)[0]
+
+    def account(self, person: str) -> tuple[int, int, int, int]:
+        """A person's epsilon, moment, delta and number of rows."""
+        wanted = self._key.person(person)
+        found = list(self.accounts([wanted]))
+        return found[0][1:] if found else (0, 0, 0, 0)
+
+    def accounts(
+        self, persons: Sequence[bytes] | None = None
+    ) -> Iterator[tuple[bytes, int, int, int, int]]:
+        """All accounts, or these persons', as of the last entry; a state of one moment."""
+        with self.store.reading():
+            since = _added(self.store.entries(self.store.front().through))
+            stored: Iterable[tuple[bytes, int, int, int, int]] = self.store.accounts()
+            if persons is not None:
+                stored = self.store.accounts_of(persons)
+                since = {p: since[p] for p in persons if p in since}
+            for person, *amounts in stored:
+                more = since.pop(person, None)
+                total = amounts if more is None else (more + np.array(amounts)).tolist()
+                yield (person, total[0], total[1], total[2], total[3])
+            for person, more in since.items():
+                total = more.tolist()
+                yield (person, total[0], total[1], total[2], total[3])
+
+    @property
+    def head(self) -> Head:
+        """The last entry."""
+        return self.store.front().head
+
+    def close(self) -> None:
+        """Let go of the database; it is opened again when it is needed."""
+        self.store.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    @property
+    def _key(self) -> Key:
+        if self.key is None:
+            raise InvalidInput("the ledger's key is needed for this: give --ledger-key FILE")
+        return self.key
+
+
+def _chosen(before: Terms | None, budget: Budget | None) -> Budget:
+    """The budget that is meant; one without a delta keeps the delta that was set."""
+    if before is None:
+        if budget is None:
+            raise InvalidInput("the first release into a ledger must set its --budget")
+        return budget
+    if budget is None:
+        return before.budget
+    return budget if budget.delta else replace(before.budget, epsilon=budget.epsilon)
+
+
+def _refuse(before: Terms, kind: Kind, budget: Budget) -> None:
+    if before.kind is not None and before.kind != kind:
+        raise InvalidInput(
+            f"the ledger is of another metric: it counts {before.kind}, this release spends {kind} "
+            f"(they differ in {before.kind.differs_in(kind)}); keep a ledger for each"
+        )
+    raise InvalidInput(
+        f"the ledger's budget must stay what it is, {before.budget}; got {budget}; leave out "
+        "--budget, or begin a new ledger"
+    )
+
+
+def _digest(hashes: Sequence[bytes], owners: NDArray[np.intp], prices: Whole, bill: Bill) -> bytes:
+    """What was asked for: resuming with other rows under the same part would be seen."""
+    content = hashlib.sha256(b"".join(hashes))
+    for numbers in (owners, prices, bill.which):
+        content.update(numbers.astype("<i8").tobytes())
+    return content.digest()
+
+
+def _added(entries: Iterable[Entry]) -> dict[bytes, Whole]:
+    """What entries add up to, person by person."""
+    sums: dict[bytes, Whole] = {}
+    for entry in entries:
+        sign = -1 if entry.event == Event.REFUNDED else 1
+        for person, amounts in zip(entry.hashes(), sign * entry.table(), strict=True):
+            sums[person] = sums[person] + amounts if person in sums else amounts
+    return sums
+
+
+def _by_hash(hashes: Sequence[bytes]) -> NDArray[np.intp]:
+    """An order that says nothing about the order of the rows."""
+    first = np.frombuffer(b"".join(hashes), dtype=">u8").reshape(-1, HASH_BYTES // 8)[:, 0]
+    return np.argsort(first, kind="stable")

@@ -1,0 +1,146 @@
+"""The entries of a ledger, each chained to the one before.
+
+    hash(n) = SHA-256(hash(n − 1), every field of entry n)
+
+so a changed, removed, inserted or reordered entry breaks the chain at that place. Whoever can write
+the ledger can also rewrite the whole chain: against that each hash is sealed with the user's key
+(HMAC). An older state of the ledger is a valid one too; that is told by its *head* (number and hash
+of the last entry), which every guarantee file repeats.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from voile.ledger.amounts import Bools, Whole
+from voile.ledger.people import Key
+
+HASH_BYTES = 32
+COLUMNS = 4
+"""Of an entry's amounts: epsilon, moment and delta in their units, and rows."""
+
+NO_PART = -1
+START = bytes(HASH_BYTES)
+
+
+class Event(StrEnum):
+    """What an entry records."""
+
+    OPENED = "opened"
+    TERMS = "terms"  # kind and budget, once
+    CHARGED = "charged"
+    REFUNDED = "refunded"  # a job that failed, and whose parts were deleted unread
+
+
+@dataclass(frozen=True)
+class Head:
+    """Number and hash of the last entry: a ledger cut shorter cannot have both.
+
+    >>> Head.read("3:" + "ab" * 32).number
+    3
+    """
+
+    number: int
+    digest: bytes
+
+    @classmethod
+    def read(cls, text: str) -> Head:
+        """From its text form, number:hash."""
+        from voile.errors import require
+
+        number, _, digest = text.partition(":")
+        ok = number.isdigit() and len(digest) == 64 and not set(digest) - set("0123456789abcdef")
+        require(ok, "a head", "NUMBER:HASH as `voile ledger show` prints it", repr(text))
+        return cls(int(number), bytes.fromhex(digest))
+
+    def __str__(self) -> str:
+        return f"{self.number}:{self.digest.hex()}"
+
+
+NOWHERE = Head(0, START)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry; blobs as they are stored.
+
+    `persons` holds keyed hashes one after the other, sorted; `amounts` four 64-bit integers for
+    each. `within` has a bit for each row of a charged part: whether the budget covered it.
+    """
+
+    number: int
+    event: str
+    time: str
+    job: str = ""
+    part: int = NO_PART
+    rows: int = 0
+    within: bytes = b""
+    request: bytes = b""
+    persons: bytes = b""
+    amounts: bytes = b""
+    facts: str = ""
+    previous: bytes = START
+    digest: bytes = b""
+    seal: bytes = b""
+
+    def computed(self) -> bytes:
+        """The hash that the fields ask for, each preceded by its length: no two entries alike."""
+        content = hashlib.sha256(self.previous)
+        for value in (
+            str(self.number).encode(),
+            self.event.encode(),
+            self.time.encode(),
+            self.job.encode(),
+            str(self.part).encode(),
+            str(self.rows).encode(),
+            self.within,
+            self.request,
+            self.persons,
+            self.amounts,
+            self.facts.encode(),
+        ):
+            content.update(struct.pack("<Q", len(value)))
+            content.update(value)
+        return content.digest()
+
+    def sealed(self, key: Key) -> Entry:
+        """With its hash and seal."""
+        digest = self.computed()
+        return replace(self, digest=digest, seal=key.seal(digest))
+
+    @property
+    def head(self) -> Head:
+        """The entry as the last one."""
+        return Head(self.number, self.digest)
+
+    def hashes(self) -> list[bytes]:
+        """The persons, one keyed hash each."""
+        blob = self.persons
+        return [blob[i : i + HASH_BYTES] for i in range(0, len(blob), HASH_BYTES)]
+
+    def table(self) -> Whole:
+        """The amounts, a row for each person."""
+        return np.frombuffer(self.amounts, dtype="<i8").astype(np.int64).reshape(-1, COLUMNS)
+
+    def decisions(self) -> Bools:
+        """Row by row, whether the budget covered it."""
+        bits = np.unpackbits(np.frombuffer(self.within, dtype=np.uint8), count=self.rows)
+        return bits.astype(np.bool_)
+
+    def known(self) -> dict[str, Any]:
+        """The facts as a dictionary."""
+        return dict(json.loads(self.facts)) if self.facts else {}
+
+
+def after(head: Head, event: Event, **fields: Any) -> Entry:
+    """The next entry, not yet sealed."""
+    time = datetime.now(UTC).isoformat(timespec="seconds")
+    return Entry(head.number + 1, str(event), time, previous=head.digest, **fields)

@@ -1,0 +1,241 @@
+"""The ledger in PostgreSQL, for many machines.
+
+The address is a `postgresql://` URL; another schema (a second ledger in one database) is chosen as
+libpq does it, with `?options=-csearch_path%3Dname`. A writer locks the one row of the first page
+before it reads anything, so all processes on all machines decide one after the other, and commits
+with `synchronous_commit = on`: a charge that has returned survives the server's crash.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import astuple, fields
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from voile.errors import BadFile, CannotWrite, MissingExtra
+from voile.ledger.amounts import Whole
+from voile.ledger.entries import Entry, Head
+from voile.ledger.store import FORMAT, Front
+
+_CURSORS = count()  # one may be read while another is
+_FIELDS = ", ".join(f.name for f in fields(Entry))
+_MARKS = ", ".join("%s" for _ in fields(Entry))
+_INSERT = f"INSERT INTO voile_entries ({_FIELDS}) VALUES ({_MARKS})"
+_AFTER = f"SELECT {_FIELDS} FROM voile_entries WHERE number > %s ORDER BY number"
+_TABLES = f"""
+CREATE TABLE voile_front (
+    one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL CHECK (format = {FORMAT}),
+    identity TEXT NOT NULL, key_check TEXT NOT NULL, head_number BIGINT NOT NULL,
+    head_digest BYTEA NOT NULL, terms TEXT NOT NULL, through BIGINT NOT NULL
+);
+CREATE TABLE voile_entries (
+    number BIGINT PRIMARY KEY, event TEXT NOT NULL, time TEXT NOT NULL, job TEXT NOT NULL,
+    part BIGINT NOT NULL, rows BIGINT NOT NULL, within BYTEA NOT NULL, request BYTEA NOT NULL,
+    persons BYTEA NOT NULL, amounts BYTEA NOT NULL, facts TEXT NOT NULL, previous BYTEA NOT NULL,
+    digest BYTEA NOT NULL, seal BYTEA NOT NULL
+);
+CREATE UNIQUE INDEX voile_entries_by_part ON voile_entries (job, part) WHERE job <> '';
+CREATE TABLE voile_accounts (
+    person BYTEA PRIMARY KEY, epsilon BIGINT NOT NULL, moment BIGINT NOT NULL,
+    delta BIGINT NOT NULL, rows BIGINT NOT NULL
+);
+"""
+
+
+class PostgresStore:
+    """A ledger on a server; one connection for each process."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self._connection: Any = None
+        self._process = 0
+
+    def create(self, front: Front, first: Entry) -> None:
+        """Make the tables; refused if they exist."""
+        import psycopg
+
+        with self._clear_errors():
+            database = self._open()
+            try:
+                with database.transaction():
+                    database.execute(_TABLES)
+                    database.execute(
+                        "INSERT INTO voile_front VALUES (1, %s, %s, %s, %s, %s, %s, 0)",
+                        (FORMAT, front.identity, front.check, first.number, first.digest,
+                         front.terms),
+                    )  # fmt: skip
+                    database.execute(_INSERT, astuple(first))
+            except (psycopg.errors.DuplicateTable, psycopg.errors.UniqueViolation):
+                raise CannotWrite("there is a ledger in this database and schema already") from None
+
+    def front(self) -> Front:
+        """The first page."""
+        with self._clear_errors():
+            return _front(self._open(), "")
+
+    @contextmanager
+    def transaction(self) -> Iterator[PostgresTransaction]:
+        """The lock on the first page, and one durable commit."""
+        with self._clear_errors():
+            database = self._open()
+            with database.transaction():
+                database.execute("SET LOCAL synchronous_commit = on")
+                database.execute("SET LOCAL lock_timeout = '120s'")
+                yield PostgresTransaction(database)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """One state for all that is read inside."""
+        with self._clear_errors():
+            database = self._open()
+            with database.transaction():
+                database.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                yield
+
+    def charged(self, job: str, part: int) -> bool:
+        """Whether a part was charged."""
+        with self._clear_errors():
+            statement = "SELECT 1 FROM voile_entries WHERE job = %s AND part = %s AND job <> ''"
+            return self._open().execute(statement, (job, part)).fetchone() is not None
+
+    def accounts(self) -> Iterator[tuple[bytes, int, int, int, int]]:
+        """All accounts, by keyed hash."""
+        yield from self._streamed("SELECT * FROM voile_accounts ORDER BY person")
+
+    def accounts_of(self, persons: Sequence[bytes]) -> list[tuple[bytes, int, int, int, int]]:
+        """These persons' accounts."""
+        with self._clear_errors():
+            statement = "SELECT * FROM voile_accounts WHERE person = ANY(%s)"
+            return list(self._open().execute(statement, (list(persons),), binary=True))
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """The entries after a number, by number."""
+        for row in self._streamed(_AFTER, (after,)):
+            yield Entry(*row)
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None and self._process == os.getpid():
+            self._connection.close()
+        self._connection = None
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # at the end of the program anything may be gone already
+            self.close()
+
+    def _streamed(self, statement: str, values: tuple[Any, ...] = ()) -> Iterator[Any]:
+        """Rows a few at a time, however many there are."""
+        with self._clear_errors():
+            database = self._open()
+            with database.transaction(), database.cursor(name=f"voile_{next(_CURSORS)}") as cursor:
+                cursor.itersize = 200
+                yield from cursor.execute(statement, values)
+
+    def _open(self) -> Any:
+        if self._connection is None or self._process != os.getpid() or self._connection.closed:
+            try:
+                import psycopg
+            except ImportError:
+                raise MissingExtra("psycopg", extra="postgres") from None
+            self._connection = psycopg.connect(self.where, autocommit=True, connect_timeout=10)
+            self._process = os.getpid()
+        return self._connection
+
+    @contextmanager
+    def _clear_errors(self) -> Iterator[None]:
+        try:
+            import psycopg
+        except ImportError:
+            raise MissingExtra("psycopg", extra="postgres") from None
+        try:
+            yield
+        except psycopg.errors.UndefinedTable:
+            raise BadFile(
+                "there is no ledger in this database and schema; make one with `voile ledger init`"
+            ) from None
+        except psycopg.Error as problem:
+            # The server's first line says what is wrong; it never holds the password.
+            reason = (str(problem).strip().splitlines() or ["no reason given"])[0]
+            raise CannotWrite(
+                f"the ledger on PostgreSQL cannot be used: {reason}; nothing more is released, "
+                "what was charged stays charged; mend it and repeat the command to continue"
+            ) from None
+
+
+class PostgresTransaction:
+    """What a writer sees and does."""
+
+    def __init__(self, database: Any) -> None:
+        self._database = database
+        self.front = _front(database, "FOR UPDATE")
+
+    def entry(self, job: str, part: int) -> Entry | None:
+        """The entry of a part."""
+        statement = f"SELECT {_FIELDS} FROM voile_entries WHERE job = %s AND part = %s"
+        row = self._database.execute(statement + " AND job <> ''", (job, part)).fetchone()
+        return None if row is None else Entry(*row)
+
+    def untouched(self) -> bool:
+        """Whether no job was charged yet."""
+        statement = "SELECT 1 FROM voile_entries WHERE job <> '' LIMIT 1"
+        return self._database.execute(statement).fetchone() is None
+
+    def entries_of(self, job: str) -> list[Entry]:
+        """All entries of a job."""
+        statement = f"SELECT {_FIELDS} FROM voile_entries WHERE job = %s ORDER BY number"
+        return [Entry(*row) for row in self._database.execute(statement, (job,))]
+
+    def refunded(self, job: str) -> bool:
+        """Whether a job's charges were taken back."""
+        statement = "SELECT 1 FROM voile_entries WHERE job = %s AND part = -1 AND job <> ''"
+        return self._database.execute(statement, (job,)).fetchone() is not None
+
+    def balances(self, persons: Sequence[bytes]) -> Whole:
+        """Four amounts for each person."""
+        statement = "SELECT * FROM voile_accounts WHERE person = ANY(%s)"
+        rows = self._database.execute(statement, (list(persons),), binary=True)
+        found = {bytes(row[0]): row[1:] for row in rows}
+        nothing = (0, 0, 0, 0)
+        table = [found.get(person, nothing) for person in persons]
+        return np.array(table, dtype=np.int64).reshape(-1, 4)
+
+    def entries_after(self, number: int) -> Iterator[Entry]:
+        """The entries that follow."""
+        for row in self._database.execute(_AFTER, (number,), binary=True):
+            yield Entry(*row)
+
+    def write(self, entry: Entry, terms: str) -> None:
+        """Append the entry, move the head."""
+        run = self._database
+        run.execute(_INSERT, astuple(entry))
+        run.execute(
+            "UPDATE voile_front SET head_number = %s, head_digest = %s, terms = %s",
+            (entry.number, entry.digest, terms),
+        )
+
+    def fold(self, persons: Sequence[bytes], totals: Whole, through: int) -> None:
+        """Set the accounts."""
+        run = self._database
+        run.execute(
+            "INSERT INTO voile_accounts SELECT * FROM unnest(%s::bytea[], %s::bigint[], "
+            "%s::bigint[], %s::bigint[], %s::bigint[]) ON CONFLICT (person) DO UPDATE SET "
+            "epsilon = excluded.epsilon, moment = excluded.moment, delta = excluded.delta, "
+            "rows = excluded.rows",
+            (list(persons), *totals.T.tolist()),
+        )
+        run.execute("UPDATE voile_front SET through = %s", (through,))
+
+
+def _front(database: Any, lock: str) -> Front:
+    statement = (
+        "SELECT identity, key_check, head_number, head_digest, terms, through FROM voile_front "
+    )
+    row = database.execute(statement + lock).fetchone()
+    if row is None:
+        raise BadFile("the ledger's first page is missing")
+    return Front(row[0], row[1], Head(row[2], bytes(row[3])), row[4], row[5])

@@ -1,0 +1,273 @@
+"""The ledger in one SQLite file, for one machine.
+
+Write-ahead log with `synchronous = FULL`: a transaction that has ended is on the disk. `BEGIN
+IMMEDIATE` takes the one write lock before anything is read, so no two processes decide on the same
+balance. The log needs shared memory between its users, so the file must lie on a disk of this
+machine and not on a network's; for many machines there is PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, fields
+from pathlib import Path
+
+import numpy as np
+
+from voile.errors import BadFile, CannotWrite
+from voile.ledger.amounts import Whole
+from voile.ledger.entries import Entry, Head
+from voile.ledger.store import FORMAT, Front
+
+WAIT_MILLISECONDS = 120_000
+_MARK = 0x766F696C  # "voil", in the file's header: another program's database is told at once
+_AT_ONCE = 500
+_FIELDS = ", ".join(f.name for f in fields(Entry))
+_MARKS = ", ".join("?" for _ in fields(Entry))
+_TABLES = """
+CREATE TABLE front (
+    one INTEGER PRIMARY KEY CHECK (one = 1), identity TEXT NOT NULL, key_check TEXT NOT NULL,
+    head_number INTEGER NOT NULL, head_digest BLOB NOT NULL, terms TEXT NOT NULL,
+    through INTEGER NOT NULL
+);
+CREATE TABLE entries (
+    number INTEGER PRIMARY KEY, event TEXT NOT NULL, time TEXT NOT NULL, job TEXT NOT NULL,
+    part INTEGER NOT NULL, rows INTEGER NOT NULL, within BLOB NOT NULL, request BLOB NOT NULL,
+    persons BLOB NOT NULL, amounts BLOB NOT NULL, facts TEXT NOT NULL, previous BLOB NOT NULL,
+    digest BLOB NOT NULL, seal BLOB NOT NULL
+);
+CREATE UNIQUE INDEX entries_by_part ON entries (job, part) WHERE job <> '';
+CREATE TABLE accounts (
+    person BLOB PRIMARY KEY, epsilon INTEGER NOT NULL, moment INTEGER NOT NULL,
+    delta INTEGER NOT NULL, rows INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+
+
+class SqliteStore:
+    """A ledger in a file."""
+
+    def __init__(self, where: str) -> None:
+        self.path = Path(where)
+        self._connection: sqlite3.Connection | None = None
+        self._process = 0
+
+    def create(self, front: Front, first: Entry) -> None:
+        """Make the file, readable by its owner alone; refused if it exists."""
+        try:
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:
+            raise CannotWrite(f"there is a file {str(self.path)!r} already") from None
+        except OSError as problem:
+            raise CannotWrite(
+                f"the ledger {str(self.path)!r} cannot be made: {problem.strerror}"
+            ) from problem
+        with self._clear_errors():
+            database = self._connect()
+            database.execute(f"PRAGMA application_id = {_MARK}")
+            database.execute(f"PRAGMA user_version = {FORMAT}")
+            database.executescript("BEGIN IMMEDIATE;" + _TABLES)
+            database.execute(
+                "INSERT INTO front VALUES (1, ?, ?, ?, ?, ?, 0)",
+                (front.identity, front.check, first.number, first.digest, front.terms),
+            )
+            database.execute(f"INSERT INTO entries ({_FIELDS}) VALUES ({_MARKS})", astuple(first))
+            database.execute("COMMIT")
+
+    def front(self) -> Front:
+        """The first page."""
+        with self._clear_errors():
+            return _front(self._open())
+
+    @contextmanager
+    def transaction(self) -> Iterator[SqliteTransaction]:
+        """The write lock, a consistent state, and one durable commit."""
+        with self._clear_errors():
+            database = self._open()
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                yield SqliteTransaction(database)
+                database.execute("COMMIT")
+            finally:
+                if database.in_transaction:
+                    database.execute("ROLLBACK")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """One state for all that is read inside."""
+        with self._clear_errors():
+            database = self._open()
+            database.execute("BEGIN")
+            try:
+                yield
+            finally:
+                database.execute("ROLLBACK")
+
+    def charged(self, job: str, part: int) -> bool:
+        """Whether a part was charged."""
+        with self._clear_errors():
+            return _entry(self._open(), job, part) is not None
+
+    def accounts(self) -> Iterator[tuple[bytes, int, int, int, int]]:
+        """All accounts, by keyed hash."""
+        with self._clear_errors():
+            yield from self._open().execute("SELECT * FROM accounts ORDER BY person")
+
+    def accounts_of(self, persons: Sequence[bytes]) -> list[tuple[bytes, int, int, int, int]]:
+        """These persons' accounts."""
+        with self._clear_errors():
+            return _accounts(self._open(), persons)
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """The entries after a number, by number."""
+        with self._clear_errors():
+            yield from _entries(self._open(), after)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._connection is not None and self._process == os.getpid():
+            self._connection.close()
+        self._connection = None
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is not None and self._process == os.getpid():
+            return self._connection
+        if not self.path.is_file():
+            raise BadFile(
+                f"there is no ledger {str(self.path)!r}; make one with `voile ledger init`"
+            )
+        database = self._connect()
+        try:
+            mark = database.execute("PRAGMA application_id").fetchone()[0]
+            version = database.execute("PRAGMA user_version").fetchone()[0]
+        except sqlite3.OperationalError:  # a disk's fault, not the file's
+            self.close()
+            raise
+        except sqlite3.DatabaseError:
+            mark = version = 0
+        if mark != _MARK or version != FORMAT:
+            self.close()
+            newer = mark == _MARK and version > FORMAT
+            reason = "was written by a newer voile" if newer else "is not a ledger of voile"
+            raise BadFile(f"{str(self.path)!r} {reason}")
+        return database
+
+    def _connect(self) -> sqlite3.Connection:
+        database = sqlite3.connect(
+            self.path, timeout=WAIT_MILLISECONDS / 1000, isolation_level=None
+        )
+        # A file that somebody changed by hand may hold anything: to be told, not to trip over.
+        database.text_factory = lambda text: text.decode("utf-8", "replace")
+        self._connection, self._process = database, os.getpid()
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = FULL")
+            database.execute("PRAGMA cache_size = -65536")
+        except sqlite3.DatabaseError:
+            pass  # a file that cannot be written can still be shown; a foreign one is told later
+        return database
+
+    @contextmanager
+    def _clear_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as problem:
+            raise CannotWrite(
+                f"the ledger {self.path.name} cannot be used: {problem}; nothing more is released, "
+                "what was charged stays charged; mend it and repeat the command to continue"
+            ) from problem
+        except sqlite3.DatabaseError as problem:
+            raise BadFile(f"the ledger {self.path.name} is damaged: {problem}") from problem
+
+
+class SqliteTransaction:
+    """What a writer sees and does."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self.front = _front(database)
+
+    def entry(self, job: str, part: int) -> Entry | None:
+        """The entry of a part."""
+        return _entry(self._database, job, part)
+
+    def untouched(self) -> bool:
+        """Whether no job was charged yet."""
+        statement = "SELECT 1 FROM entries WHERE job <> '' LIMIT 1"
+        return self._database.execute(statement).fetchone() is None
+
+    def entries_of(self, job: str) -> list[Entry]:
+        """All entries of a job."""
+        statement = f"SELECT {_FIELDS} FROM entries WHERE job = ? ORDER BY number"
+        return [Entry(*row) for row in self._database.execute(statement, (job,))]
+
+    def refunded(self, job: str) -> bool:
+        """Whether a job's charges were taken back."""
+        statement = "SELECT 1 FROM entries WHERE job = ? AND part = -1 AND job <> ''"
+        return self._database.execute(statement, (job,)).fetchone() is not None
+
+    def balances(self, persons: Sequence[bytes]) -> Whole:
+        """Four amounts for each person."""
+        found = {row[0]: row[1:] for row in _accounts(self._database, persons)}
+        nothing = (0, 0, 0, 0)
+        rows = [found.get(person, nothing) for person in persons] if found else []
+        if not rows:
+            return np.zeros((len(persons), 4), dtype=np.int64)
+        return np.array(rows, dtype=np.int64)
+
+    def entries_after(self, number: int) -> Iterator[Entry]:
+        """The entries that follow."""
+        return _entries(self._database, number)
+
+    def write(self, entry: Entry, terms: str) -> None:
+        """Append the entry, move the head."""
+        run = self._database
+        run.execute(f"INSERT INTO entries ({_FIELDS}) VALUES ({_MARKS})", astuple(entry))
+        run.execute(
+            "UPDATE front SET head_number = ?, head_digest = ?, terms = ?",
+            (entry.number, entry.digest, terms),
+        )
+
+    def fold(self, persons: Sequence[bytes], totals: Whole, through: int) -> None:
+        """Set the accounts."""
+        self._database.executemany(
+            "INSERT INTO accounts VALUES (?, ?, ?, ?, ?) ON CONFLICT (person) DO UPDATE SET "
+            "epsilon = excluded.epsilon, moment = excluded.moment, delta = excluded.delta, "
+            "rows = excluded.rows",
+            zip(persons, *totals.T.tolist(), strict=True),
+        )
+        self._database.execute("UPDATE front SET through = ?", (through,))
+
+
+def _front(database: sqlite3.Connection) -> Front:
+    statement = "SELECT identity, key_check, head_number, head_digest, terms, through FROM front"
+    row = database.execute(statement).fetchone()
+    if row is None:
+        raise BadFile("the ledger's first page is missing")
+    return Front(row[0], row[1], Head(row[2], row[3]), row[4], row[5])
+
+
+def _entry(database: sqlite3.Connection, job: str, part: int) -> Entry | None:
+    statement = f"SELECT {_FIELDS} FROM entries WHERE job = ? AND part = ? AND job <> ''"
+    row = database.execute(statement, (job, part)).fetchone()
+    return None if row is None else Entry(*row)
+
+
+def _accounts(
+    database: sqlite3.Connection, persons: Sequence[bytes]
+) -> list[tuple[bytes, int, int, int, int]]:
+    found: list[tuple[bytes, int, int, int, int]] = []
+    for start in range(0, len(persons), _AT_ONCE):
+        some = persons[start : start + _AT_ONCE]
+        marks = ",".join("?" * len(some))
+        found += database.execute(f"SELECT * FROM accounts WHERE person IN ({marks})", some)
+    return found
+
+
+def _entries(database: sqlite3.Connection, after: int) -> Iterator[Entry]:
+    statement = f"SELECT {_FIELDS} FROM entries WHERE number > ? ORDER BY number"
+    for row in database.execute(statement, (after,)):
+        yield Entry(*row)

@@ -1,0 +1,65 @@
+"""What a ledger was opened for: one kind of epsilon, one budget a person."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from voile.ledger.amounts import shown, stated
+from voile.ledger.filters import Budget
+from voile.ledger.kinds import Kind
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The kind that is counted and what a person may spend; fixed with the first charge."""
+
+    kind: Kind | None
+    """None as long as no release has said what it spends."""
+
+    budget: Budget
+
+    @classmethod
+    def read(cls, text: str) -> Terms:
+        """From the JSON that `text` writes."""
+        facts = json.loads(text)
+        kind = facts["kind"]
+        return cls(None if kind is None else Kind.read(kind), Budget(**facts["budget"]))
+
+    def text(self) -> str:
+        """As the ledger holds it."""
+        budget = {name: getattr(self.budget, name) for name in ("epsilon", "delta", "leaks")}
+        kind = None if self.kind is None else self.kind.facts()
+        return json.dumps({"kind": kind, "budget": budget}, sort_keys=True)
+
+    def facts(self) -> dict[str, Any]:
+        """For a program to read."""
+        return dict(json.loads(self.text()))
+
+    def left(self, epsilon: int) -> int:
+        """What the sum of epsilons leaves of the budget, in units; by moments there may be more."""
+        return max(0, self.budget.epsilon_limit - epsilon)
+
+    def sentence(self, spent: int) -> str:
+        """What a person who has spent so much can rely on."""
+        if self.kind is None:
+            return "Nothing was released."
+        unit, noun = self.kind.unit, self.kind.granularity.removeprefix("one ")
+        odds = math.exp(min(700.0, stated(spent)))
+        pair = (
+            f"whatever all {noun}s of the person were"
+            if self.kind.bounded
+            else f"two lives in which no {noun} is more than 1 {unit} apart"
+        )
+        text = (
+            f"All releases together: {pair}, the odds change by at most "
+            f"e^{shown(spent)} = {odds:.3g}×"
+        )
+        if self.budget.delta and spent > self.budget.epsilon_limit:
+            text += (
+                f"; by moments at most e^{shown(self.budget.epsilon_limit)}, except with "
+                f"probability {self.budget.delta:g}"
+            )
+        return text + "."

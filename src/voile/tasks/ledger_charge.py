@@ -1,0 +1,80 @@
+"""How a release is charged to a ledger, the same for text, places and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from voile.core.guarantee import Guarantee
+from voile.errors import InvalidInput
+from voile.jobs import Charging, JobReport, WhenSpent
+from voile.ledger import Budget, Kind, read_key, shown
+
+
+@dataclass(frozen=True)
+class LedgerChoice:
+    """What a user says about a ledger: where, whose column, how much, and what then."""
+
+    where: str
+    person: str
+    budget: float | None = None
+    key_file: str | None = None
+    over_budget: str = "refuse"
+
+
+def charging_for(
+    choice: LedgerChoice | None,
+    guarantee: Guarantee,
+    columns: Sequence[str],
+    *,
+    seed: int | None,
+) -> Charging | None:
+    """The charging of a job, once ledger, key, kind and budget agree; None without a ledger."""
+    if choice is None:
+        return None
+    if choice.over_budget not in tuple(WhenSpent):
+        raise InvalidInput(f"--over-budget must be refuse, mask or drop, got {choice.over_budget}")
+    if seed is not None:
+        raise InvalidInput(
+            "a ledger counts releases, and what a seed draws must not be released; "
+            "leave out --seed or --ledger"
+        )
+    if choice.person not in columns:
+        listed = ", ".join(columns[:20])
+        raise InvalidInput(f"--person must be one of {listed}; got {choice.person!r}")
+    charging = Charging(
+        choice.where, read_key(choice.key_file), choice.person, WhenSpent(choice.over_budget)
+    )
+    budget = None if choice.budget is None else Budget(choice.budget)
+    charging.ledger.agree(Kind.of(guarantee), budget)
+    return charging
+
+
+def ledger_facts(charging: Charging | None, report: JobReport) -> dict[str, Any]:
+    """What a guarantee file says about the ledger, under one name; nothing without one."""
+    if charging is None:
+        return {}
+    ledger = charging.ledger
+    terms = ledger.terms()
+    assert terms is not None  # agreed on before the job began
+    limit = terms.budget.epsilon_limit
+    return {
+        "ledger": {
+            "identity": ledger.identity,
+            "job": report.job,
+            "person_column": charging.person,
+            "counts": str(terms.kind),
+            "budget": terms.budget.epsilon,
+            "budget_delta": terms.budget.delta,
+            "over_budget": str(charging.when_spent),
+            "rows_over_budget": report.over_budget,
+            "head": str(ledger.head),
+            "promise": (
+                f"No person's releases in this ledger add up to more than {shown(limit)} "
+                f"({terms.kind})"
+                + (f", or by moments δ = {terms.budget.delta:g}" if terms.budget.delta else "")
+                + "."
+            ),
+        }
+    }

@@ -1,0 +1,278 @@
+"""The ledger itself, in SQLite and PostgreSQL: once, in order, never over budget, by keyed hash."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sqlite3
+import stat
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from voile.core.guarantee import Guarantee
+from voile.errors import BadFile, CannotWrite, InvalidInput
+from voile.ledger import (
+    Bill,
+    Budget,
+    Key,
+    Kind,
+    Ledger,
+    make_key,
+    person_name,
+    read_key,
+    simple_cost,
+    stated,
+    verify,
+)
+from voile.ledger.people import Roster
+from voile.metrics import discrete, euclidean
+
+PLACE = Kind.of(Guarantee(0.8, euclidean(unit="km"), "one location"))
+LABEL = Kind.of(Guarantee(0.8, discrete(), "one label"))
+
+
+def costs(*epsilons: float) -> Bill:
+    return Bill.listed([simple_cost(e) for e in epsilons])
+
+
+@pytest.fixture
+def ledger(where, key):
+    made = Ledger.create(where, key)
+    made.agree(PLACE, Budget(1.0))
+    yield made
+    made.close()
+
+
+def test_charges_add_up_in_order_and_stop_at_the_budget(ledger):
+    first = ledger.charge("a", 0, ["ann", "bob", "ann"], costs(0.5, 0.2, 0.6))
+    assert first.within.tolist() == [True, True, False]
+    second = ledger.charge("a", 1, ["ann", "ann", "bob"], costs(0.4, 0.2, 0.8))
+    assert second.within.tolist() == [True, False, True]
+    assert (ledger.spent("ann"), ledger.spent("bob")) == (9 * 10**8, 10**9)
+    assert ledger.account("ann")[3] == 2
+    assert not verify(ledger).problems
+
+
+def test_asking_again_repeats_the_answer_and_charges_nothing(ledger, key, where):
+    ledger.charge("a", 0, ["ann"] * 3, costs(0.4, 0.4, 0.4))
+    head = ledger.head
+    ledger.charge("b", 0, ["ann"], costs(0.2))  # another job takes what is left
+    with Ledger(where, key) as other:
+        again = other.charge("a", 0, ["ann"] * 3, costs(0.4, 0.4, 0.4))
+    assert again.replayed
+    assert again.within.tolist() == [True, True, False]
+    assert ledger.spent("ann") == 10**9
+    assert ledger.head.number == head.number + 1
+    with pytest.raises(BadFile, match="other rows"):
+        ledger.charge("a", 0, ["bob"] * 3, costs(0.4, 0.4, 0.4))
+    with pytest.raises(BadFile, match="other rows"):
+        ledger.charge("a", 0, ["ann"] * 3, costs(0.4, 0.4, 0.3))
+
+
+def test_a_refund_gives_back_what_was_charged_and_ends_the_job(ledger):
+    ledger.charge("a", 0, ["ann", "bob"], costs(0.5, 0.5))
+    ledger.charge("a", 1, ["ann"], costs(0.5))
+    ledger.charge("b", 0, ["bob"], costs(0.3))
+    assert ledger.refund("a") == 2
+    assert ledger.refund("a") == 0
+    assert ledger.refund("never began") == 0
+    assert (ledger.spent("ann"), ledger.spent("bob")) == (0, 3 * 10**8)
+    with pytest.raises(CannotWrite, match="taken back"):
+        ledger.charge("a", 2, ["ann"], costs(0.1))
+    with pytest.raises(CannotWrite, match="taken back"):
+        ledger.charge("a", 0, ["ann", "bob"], costs(0.5, 0.5))
+    assert not verify(ledger).problems
+
+
+def test_rows_of_nobody_are_neither_charged_nor_allowed(ledger):
+    got = ledger.charge("a", 0, ["ann", "", None, " ann ", float("nan")], costs(*[0.3] * 5))
+    assert got.within.tolist() == [True, False, False, True, False]
+    assert ledger.spent("ann") == 6 * 10**8
+
+
+def test_empty_parts_and_free_rows_leave_an_entry(ledger):
+    assert ledger.charge("a", 0, [], Bill.listed([])).within.tolist() == []
+    assert ledger.charge("a", 1, ["ann"], Bill.listed([()])).within.tolist() == [True]
+    assert ledger.charge("a", 3, ["ann"], Bill.listed([None])).within.tolist() == [True]
+    assert ledger.account("ann")[3] == 1  # released for nothing; the other was not released
+    assert ledger.store.charged("a", 0)
+    assert not ledger.store.charged("a", 2)
+    assert ledger.spent("ann") == 0
+    assert not verify(ledger).problems
+
+
+def test_a_person_is_one_person_however_the_column_is_typed():
+    key = Key(bytes(32))
+    assert [person_name(v) for v in (7, 7.0, "7", " 7 ")] == ["7"] * 4
+    composed, decomposed = "Zoé", "Zoé"
+    assert key.person(composed) == key.person(decomposed)
+    assert key.person("ann") != key.person("Ann")
+    assert len(Roster.of([1, 1.0, "1", ["x"]]).names) == 1
+
+
+def test_keyed_hashes_are_hmac_sha256():
+    import hashlib
+    import hmac
+
+    key = Key(b"k" * 32)
+    part = hmac.new(key.secret, b"voile ledger person", hashlib.sha256).digest()
+    assert key.person("ann") == hmac.new(part, b"ann", hashlib.sha256).digest()
+
+
+def test_a_ledger_of_another_metric_or_budget_is_refused(where, key):
+    ledger = Ledger.create(where, key)
+    with pytest.raises(InvalidInput, match="must set its --budget"):
+        ledger.agree(PLACE, None)
+    with pytest.raises(InvalidInput, match="no kind and budget"):
+        ledger.charge("a", 0, ["ann"], costs(0.1))
+    ledger.agree(LABEL, Budget(2.0))
+    ledger.agree(PLACE, Budget(1.0))  # nothing was charged yet
+    ledger.charge("a", 0, ["ann"], costs(0.1))
+    assert ledger.agree(PLACE, None).budget == Budget(1.0)
+    with pytest.raises(InvalidInput, match="of another metric: it counts ε per km"):
+        ledger.agree(LABEL, Budget(1.0))
+    other_unit = Kind.of(Guarantee(0.8, euclidean(unit="m"), "one location"))
+    with pytest.raises(InvalidInput, match="differ in unit"):
+        ledger.agree(other_unit, None)
+    with pytest.raises(InvalidInput, match="budget must stay what it is, 1; got 2"):
+        ledger.agree(PLACE, Budget(2.0))
+    assert not verify(ledger).problems
+
+
+def test_a_budget_with_a_delta_counts_by_moments(where, key):
+    budget = Budget(6.0, delta=1e-6)
+    ledger = Ledger.create(where, key, budget=budget)
+    ledger.agree(LABEL, None)
+    assert ledger.agree(LABEL, Budget(6.0)).budget == budget  # --budget alone keeps the delta
+    for part in range(4):
+        ledger.charge("a", part, ["ann"] * 50, costs(*[0.1] * 50))
+    assert ledger.account("ann")[3] == budget.releases(0.1) > Budget(6.0).releases(0.1)
+    assert not verify(ledger).problems
+
+
+def test_the_wrong_key_and_other_files(where, key, tmp_path):
+    Ledger.create(where, key).close()
+    with pytest.raises(InvalidInput, match="key must be the one"):
+        Ledger(where, Key(b"x" * 32))
+    with pytest.raises(CannotWrite, match="already"):
+        Ledger.create(where, key)
+    if where.startswith("postgresql"):
+        with pytest.raises(BadFile, match="no ledger in this database"):
+            Ledger(where.split("?")[0], key)
+        return
+    with pytest.raises(BadFile, match="no ledger"):
+        Ledger(str(tmp_path / "typo.db"), key)
+    (tmp_path / "text.db").write_text("hello " * 100)
+    with pytest.raises(BadFile, match="not a ledger"):
+        Ledger(str(tmp_path / "text.db"), key)
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE front (a)")
+    with pytest.raises(BadFile, match="not a ledger"):
+        Ledger(str(tmp_path / "other.db"), key)
+    other.close()
+    assert stat.S_IMODE(os.stat(where).st_mode) == 0o600
+
+
+def test_keys_are_kept_apart_and_to_oneself(tmp_path):
+    path = tmp_path / "key"
+    made = make_key(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert read_key(path) == made != make_key(tmp_path / "other")
+    assert made.secret.hex() not in repr(made)
+    with pytest.raises(CannotWrite, match="never replaced"):
+        make_key(path)
+    path.chmod(0o644)
+    with pytest.raises(BadFile, match="chmod 600"):
+        read_key(path)
+    path.chmod(0o600)
+    path.write_text("voile ledger key 1\nabcd\n")
+    with pytest.raises(BadFile, match="not a ledger key"):
+        read_key(path)
+    with pytest.raises(InvalidInput, match="VOILE_LEDGER_KEY"):
+        read_key(None)
+
+
+def test_no_name_and_no_key_is_stored(tmp_path, key):
+    where = tmp_path / "ledger.db"
+    ledger = Ledger.create(str(where), key)
+    ledger.agree(PLACE, Budget(1.0))
+    ledger.charge("a", 0, ["Margarethe Anonyma"], costs(0.1))
+    ledger.close()
+    content = b"".join(p.read_bytes() for p in tmp_path.iterdir())
+    for secret in (b"Margarethe", b"Anonyma", key.secret, key.secret.hex().encode()):
+        assert secret not in content
+    assert key.person("Margarethe Anonyma") in content
+
+
+def charge_often(where: str, secret: bytes, name: str, results) -> None:
+    ledger = Ledger(where, Key(secret))
+    taken = 0
+    for part in range(6):
+        taken += int(ledger.charge(name, part, ["ann"] * 3, costs(0.3, 0.1, 0.05)).within.sum())
+    ledger.close()
+    results.put((name, taken))
+
+
+def test_ten_processes_never_spend_more_than_there_is(where, key):
+    """Ten processes ask for 27 all at once; the budget is 10."""
+    ledger = Ledger.create(where, key)
+    ledger.agree(PLACE, Budget(10.0))
+    context = multiprocessing.get_context("fork")  # quick; each opens its own connection
+    results = context.Queue()
+    ledger.close()
+    processes = [
+        context.Process(target=charge_often, args=(where, key.secret, f"job{i}", results))
+        for i in range(10)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 10
+    rows = sum(results.get()[1] for _ in processes)
+    spent, _, _, charged = ledger.account("ann")
+    assert charged == rows
+    assert spent <= 10 * 10**9
+    assert spent > 10 * 10**9 - 5 * 10**7  # as long as 0.05 is left somebody gets it
+    found = verify(ledger)
+    assert not found.problems
+    assert found.entries == 2 + 60
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 4)), max_size=8),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_no_history_spends_more_than_the_budget(tmp_path_factory, parts):
+    """Whatever is asked for, what was allowed adds up, exactly, to at most what is stated."""
+    folder = tmp_path_factory.mktemp("history")
+    ledger = Ledger.create(str(folder / "ledger.db"), Key(bytes(32)))
+    ledger.agree(PLACE, Budget(7.0))
+    true: dict[str, Fraction] = {}
+    for number, part in enumerate(parts):
+        within = ledger.charge("job", number, [p for p, _ in part], costs(*[e for _, e in part]))
+        for (person, epsilon), yes in zip(part, within.within, strict=True):
+            if yes:
+                true[person] = true.get(person, Fraction(0)) + Fraction(epsilon)
+    for person, exact in true.items():
+        units = ledger.spent(person)
+        assert exact <= Fraction(stated(units))
+        assert units <= 7 * 10**9
+    assert not verify(ledger).problems
+    ledger.close()
+
+
+def test_decisions_of_many_rows_survive_being_packed(ledger):
+    names = [f"p{i % 7}" for i in range(1003)]
+    bill = Bill.alike(simple_cost(0.01), np.arange(1003) % 3 > 0)
+    first = ledger.charge("a", 0, names, bill).within
+    assert np.array_equal(first, ledger.charge("a", 0, names, bill).within)
+    assert 0 < first.sum() < 1003 or first.all()
