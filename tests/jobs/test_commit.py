@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from voile.errors import BadFile, CannotWrite, InvalidInput
-from voile.jobs import Batch, Processes, Replaced, location, open_source, run_job
+from voile.jobs import Batch, OnError, Processes, Replaced, location, open_source, run_job
 from voile.jobs import run as run_module
+from voile.jobs.draw import PartTask, draw_part
 from voile.jobs.workspace import Workspace
 
 PLACES = ["disk", "memory"]
@@ -133,6 +134,25 @@ def test_who_works_for_a_job_that_is_over_writes_nowhere(tmp_path: Path) -> None
         old.commit(0, b"late", {})
     new.check()
     assert new.committed() == set()
+
+
+def test_a_part_that_exists_is_not_drawn_again(tmp_path: Path) -> None:
+    """The answer was lost on its way, not the part: the same task once more draws nothing."""
+    (tmp_path / "in.csv").write_text("text\na\n")
+    source = open_source(tmp_path / "in.csv")
+    space, _ = Workspace(tmp_path / "out.csv").open({})
+    piece = next(source.pieces(size=5))
+    task = PartTask(
+        space.job, piece, source, location(tmp_path / "out.csv"), ("text",), None, OnError.FAIL, 7
+    )
+    calls: list[int] = []
+
+    def transform(batch: Batch) -> Replaced:
+        calls.append(batch.part)
+        return Shout()(batch)
+
+    assert draw_part(transform, task) == draw_part(transform, task)
+    assert calls == [0]
 
 
 def test_folders_of_another_kind_are_refused(tmp_path: Path) -> None:

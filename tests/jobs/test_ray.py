@@ -172,6 +172,36 @@ def test_a_node_dies_and_every_row_is_released_once(cluster, tmp_path: Path, pur
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv", "log", "out.csv"]
 
 
+class Twice(Ray):
+    """Has every part made twice at once, as when a node is thought dead and is not."""
+
+    def run(self, make, work, tasks):
+        return super().run(make, work, (task for task in tasks for _ in range(2)))
+
+
+def test_of_two_attempts_at_once_one_is_published(cluster, tmp_path: Path) -> None:
+    source, out, log = write_rows(tmp_path), tmp_path / "out.csv", tmp_path / "log"
+    watcher = Watcher(out)
+    watcher.start()
+    report = run_job(
+        open_source(source),
+        out,
+        MakeNoisy(log, pure=False, slow=0.03),
+        identity={},
+        batch_rows=ROWS,
+        engine=Twice(),
+    )
+    watcher.over.set()
+    watcher.join()
+    noise, attempts = published(out), drawn(log)
+    assert report.parts == PARTS
+    assert sum(len(set(attempts[part])) == 2 for part in range(PARTS)) >= 5, "no race to speak of"
+    assert all(noise[part] in attempts[part] for part in range(PARTS))
+    changed = [name for name, versions in watcher.seen.items() if len(versions) > 1]
+    assert not changed, "a committed part changed"
+    assert watcher.committed() >= PARTS // 2
+
+
 def test_one_engine_continues_what_the_other_began(cluster, tmp_path: Path) -> None:
     source, out, log = write_rows(tmp_path), tmp_path / "out.csv", tmp_path / "log"
     with pytest.raises(KeyboardInterrupt):

@@ -14,7 +14,7 @@ from voile.domains.places.city import synthetic_city
 from voile.domains.places.design import PlacesDesign
 from voile.domains.places.projection import Projection
 from voile.errors import BadFile, GuaranteeBroken, InvalidInput
-from voile.jobs import Batch
+from voile.jobs import Batch, open_source
 from voile.storage import load, save
 from voile.tasks.places_audit import audit_design, audit_files
 from voile.tasks.places_design import compare_places, design_places, public_map
@@ -191,6 +191,26 @@ def test_each_part_has_a_secure_key_of_its_own(designed):
     first, again, other = (make()(Batch(0, rows, key)).columns for key in (3, 3, 4))
     assert first == again != other
     assert make()(Batch(0, rows)).columns != make()(Batch(0, rows)).columns
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl"])
+def test_numbers_stay_numbers(designed, tmp_path, ending):
+    """A file whose coordinates are numbers is released with numbers, in columns of their type."""
+    rows = [{"id": i, "lat": 45.0 + i / 1e4, "lon": 5.0} for i in range(40)]
+    path = tmp_path / f"in.{ending}"
+    if ending == "parquet":
+        pyarrow = pytest.importorskip("pyarrow")
+        import pyarrow.parquet as parquet
+
+        parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = tmp_path / f"out.{ending}"
+    protect_places(path, mechanism=designed, out=out, batch_rows=15)
+    released = [row for _, row in open_source(out).rows()]
+    assert [row["id"] for row in released] == list(range(40))
+    assert all(isinstance(row["lat"], float) and isinstance(row["lon"], float) for row in released)
+    assert {(row["lat"], row["lon"]) for row in released} != {(r["lat"], r["lon"]) for r in rows}
 
 
 def test_audit_of_a_design(designed):

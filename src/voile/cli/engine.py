@@ -21,7 +21,7 @@ EngineName = Annotated[
 ]
 Address = Annotated[
     str | None,
-    typer.Option(help="Of the Ray cluster, such as auto or ray://head:10001; else one is started."),
+    typer.Option(help="Of the Ray cluster: auto or HEAD:PORT; else one is started here."),
 ]
 
 

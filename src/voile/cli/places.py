@@ -8,15 +8,7 @@ from typing import Annotated
 
 import typer
 
-from voile.cli._ledger import (
-    BudgetOption,
-    LedgerKey,
-    LedgerWhere,
-    Person,
-    WhenOver,
-    ledger_choice,
-    show_charged,
-)
+from voile.cli import _ledger
 from voile.cli._places import (
     notes,
     parse_cells,
@@ -26,6 +18,8 @@ from voile.cli._places import (
     show_audit,
     show_comparison,
     show_design,
+    show_released,
+    show_sweep,
     without_infinity,
 )
 from voile.cli.engine import (
@@ -51,7 +45,9 @@ Longitude = Annotated[str, typer.Option("--lon", help="The longitude column.")]
 
 @app.command()
 def design(
-    epsilon: Annotated[float, typer.Option(help="Privacy parameter per km.")],
+    epsilon: Annotated[
+        str, typer.Option(help="Privacy parameter per km; several with commas: one design each.")
+    ],
     roads: Annotated[
         Path | None,
         typer.Option(
@@ -87,15 +83,26 @@ def design(
     compare: Annotated[
         bool, typer.Option("--compare", help="Run all methods and print a table; saves nothing.")
     ] = False,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve for the mechanism of least travel error at a stated epsilon, and certify it.
 
     Example: `voile places design --roads city.graphml --epsilon 0.8 --out city.voile`
+
+    Several epsilons, on all cores: `voile places design --epsilon 0.4,0.8 --jobs 0 --out c.voile`
+    writes c-0.4.voile and c-0.8.voile.
     """
+    from voile.errors import InvalidInput
     from voile.tasks.places_design import compare_places, design_places, public_map
 
     rows, columns = parse_cells(cells)
+    epsilons = parse_numbers(epsilon, None, "--epsilon")
+    chosen = chosen_engine(engine, jobs, address)
+    if len(epsilons) == 1 and (engine != "local" or jobs != 1):
+        raise InvalidInput("--jobs and --engine spread designs for several epsilons, got one")
     with notes(quiet=as_json) as note:
         public = public_map(
             roads=roads,
@@ -111,12 +118,31 @@ def design(
             seed=seed,
         )
         p = parse_metric(metric)
-        if compare:
-            found = compare_places(public, epsilon=epsilon, p=p, note=note)
+        if len(epsilons) > 1:
+            from voile.tasks.places_sweep import compare_sweep, design_sweep
+
+            if compare:
+                swept = compare_sweep(public, epsilons=epsilons, p=p, engine=chosen, note=note)
+            else:
+                swept = design_sweep(
+                    public,
+                    epsilons=epsilons,
+                    out=out,
+                    method=method,
+                    p=p,
+                    resolution=resolution / 1000,
+                    bound=bound,
+                    bound_size=bound_size,
+                    against_aipo=against_aipo,
+                    engine=chosen,
+                    note=note,
+                )
+        elif compare:
+            found = compare_places(public, epsilon=epsilons[0], p=p, note=note)
         else:
             made = design_places(
                 public,
-                epsilon=epsilon,
+                epsilon=epsilons[0],
                 method=method,
                 p=p,
                 resolution=resolution / 1000,
@@ -125,6 +151,9 @@ def design(
                 against_aipo=against_aipo,
                 note=note,
             )
+    if len(epsilons) > 1:
+        show_sweep(swept, as_json)
+        return
     if compare:
         show_comparison(found, as_json)
         return
@@ -153,11 +182,11 @@ def protect(
     on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
     batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 20_000,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
-    ledger: LedgerWhere = None,
-    person: Person = None,
-    budget: BudgetOption = None,
-    over_budget: WhenOver = "refuse",
-    ledger_key: LedgerKey = None,
+    ledger: _ledger.LedgerWhere = None,
+    person: _ledger.Person = None,
+    budget: _ledger.BudgetOption = None,
+    over_budget: _ledger.WhenOver = "refuse",
+    ledger_key: _ledger.LedgerKey = None,
     seed: Annotated[
         int | None, typer.Option(help="Repeatable draws, for experiments: not for release.")
     ] = None,
@@ -173,9 +202,6 @@ def protect(
 
     if on_error not in tuple(OnError):
         raise InvalidInput(f"--on-error must be fail, skip or mask, got {on_error!r}")
-    choice = ledger_choice(
-        ledger=ledger, person=person, budget=budget, key_file=ledger_key, over_budget=over_budget
-    )
     target = out or default_output(file, ".csv")
     with row_count(quiet=as_json) as progress:
         facts = protect_places(
@@ -189,30 +215,14 @@ def protect(
             on_error=OnError(on_error),
             batch_rows=batch_rows,
             overwrite=overwrite,
-            ledger=choice,
+            ledger=_ledger.ledger_choice(ledger, person, budget, ledger_key, over_budget),
             progress=progress,
         )
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return
-    speed = facts["rows"] / max(facts["seconds"], 1e-9)
-    typer.echo(
-        f"Released {facts['rows']:,} places in {facts['seconds']:.1f} s ({speed:,.0f} a "
-        f"second) to {facts['output']}"
-    )
-    if facts["skipped"] or facts["masked"]:
-        typer.echo(f"Bad rows: {facts['skipped']:,} skipped, {facts['masked']:,} masked")
-    if facts["places_outside_the_map"]:
-        typer.echo(
-            f"{facts['places_outside_the_map']:,} places lay outside the map and were "
-            "moved to its border first"
-        )
-    if facts["columns_in_clear"]:
-        typer.echo(f"Not protected, passed as they are: {', '.join(facts['columns_in_clear'])}")
-    if seed is not None:
-        typer.echo("seeded: not for release")
-    typer.echo(facts["explanation"])
-    show_charged(facts)
+    show_released(facts)
+    _ledger.show_charged(facts)
 
 
 @app.command()

@@ -144,9 +144,7 @@ def protect(
         from dataclasses import replace
 
         recipe = replace(recipe, epsilon=text_protect.epsilon_keeping(recipe, keep))
-    choice = ledger_choice(
-        ledger=ledger, person=person, budget=budget, key_file=ledger_key, over_budget=over_budget
-    )
+    choice = ledger_choice(ledger, person, budget, ledger_key, over_budget)
     policy = OnError(_one_of(on_error, ("fail", "skip", "mask"), "--on-error"))
     if preview:
         show_preview(recipe, preview)

@@ -56,10 +56,13 @@ class PartTask:
 def draw_part(transform: Transform, task: PartTask) -> tuple[int, Note | None]:
     """Make one part and commit it; its number and its note, whoever committed it first.
 
-    No note if it is not this part's turn to be charged: it must be made again later.
+    A task may come twice (its node died after the commit and before the answer): then nothing is
+    drawn again. No note if it is not this part's turn to be charged: it must be made again later.
     """
     space = Workspace(task.target, task.job)
     space.check()
+    if space.note(task.part).exists():
+        return task.part, space.read_note(task.part)
     try:
         return task.part, _made(transform, task, space)
     except NotYet:

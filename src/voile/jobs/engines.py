@@ -72,7 +72,10 @@ class Ray:
     workers: int | None = None
 
     def check(self, output: Location) -> None:
-        """Nodes need storage that they share."""
+        """There must be a cluster, and its nodes need storage that they share."""
+        from voile.jobs.ray_tasks import check_address
+
+        check_address(self.address)
         if not output.shared:
             raise CannotWrite(
                 f"{output} is seen by one process alone; on Ray the output must lie on storage "

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from voile.errors import CannotWrite, MissingExtra
+from voile.errors import CannotWrite, InvalidInput, MissingExtra
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -75,6 +76,7 @@ def _connected(ray: Any, address: str | None, most: int | None) -> Iterator[None
     if ray.is_initialized():
         yield
         return
+    check_address(address)
     # No advice on accelerators, and no lines of the cluster's among ours.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
@@ -82,15 +84,35 @@ def _connected(ray: Any, address: str | None, most: int | None) -> Iterator[None
         options |= {"num_cpus": most or os.cpu_count() or 1, "include_dashboard": False}
     try:
         ray.init(address=address or "local", **options)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as problem:
-        reason = str(problem).strip().splitlines()[0] if str(problem).strip() else "no answer"
-        raise CannotWrite(
-            f"there must be a Ray cluster at {address!r}, it cannot be reached: {reason}"
-        ) from problem
+    except (ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError, OSError) as problem:
+        raise _no_cluster(address, type(problem).__name__) from problem
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def check_address(address: str | None) -> None:
+    """Refuse a cluster's address at once if nobody answers there; Ray itself waits for minutes."""
+    if address in (None, "auto", "local"):
+        return
+    host, colon, port = address.rpartition(":")
+    if "://" in address or not colon or not port.isdigit():
+        raise InvalidInput(
+            f"an address must be auto or HEAD:PORT as `ray start` prints it, got {address!r}; give "
+            "the command on a machine of the cluster"
+        )
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except (OSError, OverflowError) as problem:
+        raise _no_cluster(address, getattr(problem, "strerror", None) or "no answer") from problem
+
+
+def _no_cluster(address: str | None, reason: str) -> CannotWrite:
+    return CannotWrite(
+        f"there must be a Ray cluster at {address or 'this machine'}, and none can be reached "
+        f"({reason}); `ray status` on its head says whether it runs"
+    )
 
 
 def _room(ray: Any, most: int | None) -> int:

@@ -13,9 +13,10 @@ from typing import Any
 
 from voile.errors import CannotWrite, InvalidInput, VoileError, require
 from voile.jobs.charging import Charging
+from voile.jobs.disk import LocalFile
 from voile.jobs.draw import PartTask, draw_part
 from voile.jobs.engines import Engine, Processes
-from voile.jobs.locations import LocalFile, Location, location
+from voile.jobs.locations import Location, location
 from voile.jobs.parts import join_parts
 from voile.jobs.records import OnError, Transform
 from voile.jobs.source import Source, format_of

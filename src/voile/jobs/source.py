@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import IO, Any, cast
 
 from voile.errors import BadFile, InvalidInput, MissingExtra
-from voile.jobs.locations import BUFFER, Location, location
+from voile.jobs.disk import BUFFER
+from voile.jobs.locations import Location, location
 from voile.jobs.pieces import (
     TEXT_COLUMN,
     Block,

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from voile.errors import BadFile, CannotWrite, VoileError
-from voile.jobs.locations import LocalFile, Location, location
+from voile.jobs.disk import LocalFile
+from voile.jobs.locations import Location, location
 
 LAYOUT = 2
 """How a folder is laid out; another version's folder is not continued."""

@@ -42,7 +42,7 @@ from voile.jobs import (
     run_job,
 )
 from voile.jobs import OnError as RowPolicy
-from voile.jobs.locations import LocalFile
+from voile.jobs.disk import LocalFile
 from voile.jobs.workspace import write_json, writing
 from voile.ledger import Bill
 from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
