@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+
+Latitude = Annotated[str, typer.Option("--lat", help="The latitude column.")]
+Longitude = Annotated[str, typer.Option("--lon", help="The longitude column.")]
 
 
 def show_design(facts: dict[str, Any], explanation: str) -> None:
@@ -35,10 +37,10 @@ def show_design(facts: dict[str, Any], explanation: str) -> None:
 
 def show_sweep(rows: list[dict[str, Any]], as_json: bool) -> None:
     """Designs or methods at several epsilons, one a row."""
-    from voile.cli.show import table
+    from voile.cli.show import plain, print_json, table
 
     if as_json:
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(plain(rows))
         return
 
     def number(value: float | None, digits: int = 4) -> str:
@@ -63,10 +65,10 @@ def show_sweep(rows: list[dict[str, Any]], as_json: bool) -> None:
 
 def show_comparison(rows: list[dict[str, Any]], as_json: bool) -> None:
     """All methods, one a row."""
-    from voile.cli.show import table
+    from voile.cli.show import print_json, table
 
     if as_json:
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
         return
     table(
         ["method", "loss km", "ε per km", "seconds"],
@@ -157,6 +159,11 @@ def parse_numbers(text: str, count: int | None, name: str) -> list[float]:
     return values
 
 
+def parse_list(text: str, name: str) -> list[float]:
+    """As many numbers as there are, with commas between them."""
+    return parse_numbers(text, text.count(",") + 1, name)
+
+
 def parse_metric(metric: str) -> float:
     """The exponent of an ℓ_p metric by its name."""
     from voile.errors import InvalidInput
@@ -165,15 +172,6 @@ def parse_metric(metric: str) -> float:
     if metric not in known:
         raise InvalidInput(f"--metric must be l2, l1 or linf, got {metric!r}")
     return known[metric]
-
-
-def without_infinity(value: Any) -> Any:
-    """JSON has no infinity: null stands for it."""
-    if isinstance(value, dict):
-        return {key: without_infinity(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [without_infinity(inner) for inner in value]
-    return None if isinstance(value, float) and value in (float("inf"), float("-inf")) else value
 
 
 @contextmanager

@@ -1,37 +1,28 @@
-"""Places on the command line: design a mechanism for a map, release with it, audit and show it."""
+"""Places on the command line: design a mechanism for a map, and show what it does."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from voile.cli import _ledger
+from voile.cli import places_release
 from voile.cli._places import (
+    Latitude,
+    Longitude,
     notes,
     parse_cells,
+    parse_list,
     parse_metric,
     parse_numbers,
-    row_count,
-    show_audit,
     show_comparison,
     show_design,
-    show_released,
     show_sweep,
-    without_infinity,
 )
-from voile.cli.engine import (
-    Address,
-    EngineName,
-    InputFile,
-    Jobs,
-    OutputFile,
-    chosen_engine,
-    default_output,
-)
-from voile.cli.show import AsJson
+from voile.cli.engine import Address, EngineName, Jobs, chosen_engine
+from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
+from voile.cli.show import AsJson, print_json
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -39,12 +30,10 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-Latitude = Annotated[str, typer.Option("--lat", help="The latitude column.")]
-Longitude = Annotated[str, typer.Option("--lon", help="The longitude column.")]
-
 
 @app.command()
 def design(
+    context: typer.Context,
     epsilon: Annotated[
         str, typer.Option(help="Privacy parameter per km; several with commas: one design each.")
     ],
@@ -86,6 +75,11 @@ def design(
     jobs: Jobs = 1,
     engine: EngineName = "local",
     address: Address = None,
+    sweep: Annotated[
+        str, typer.Option(help="More epsilons to solve for, so that the report shows a curve.")
+    ] = "",
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve for the mechanism of least travel error at a stated epsilon, and certify it.
@@ -97,9 +91,16 @@ def design(
     """
     from voile.errors import InvalidInput
     from voile.tasks.places_design import compare_places, design_places, public_map
+    from voile.tasks.places_price import priced_places
 
+    pages = wanted(context, report, charts)
+    more = parse_list(sweep, "--sweep") if sweep else []
     rows, columns = parse_cells(cells)
     epsilons = parse_numbers(epsilon, None, "--epsilon")
+    if pages and (compare or len(epsilons) > 1):
+        raise InvalidInput(
+            "--report is about one design; leave out --compare, give further epsilons to --sweep"
+        )
     chosen = chosen_engine(engine, jobs, address)
     if len(epsilons) == 1 and (engine != "local" or jobs != 1):
         raise InvalidInput("--jobs and --engine spread designs for several epsilons, got one")
@@ -151,6 +152,16 @@ def design(
                 against_aipo=against_aipo,
                 note=note,
             )
+            curve = priced_places(
+                public,
+                made,
+                epsilons=more,
+                method=method,
+                p=p,
+                bound=bound,
+                bound_size=bound_size,
+                note=note,
+            )
     if len(epsilons) > 1:
         show_sweep(swept, as_json)
         return
@@ -163,111 +174,29 @@ def design(
 
         save(made, out)
         facts["saved"] = str(out)
+    if curve:
+        facts["sweep"] = [row._asdict() for row in curve]
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
-        return
-    show_design(facts, made.guarantee.explain())
-
-
-@app.command()
-def protect(
-    file: InputFile,
-    mechanism: Annotated[Path, typer.Option(help="What `voile places design` saved.")],
-    lat: Latitude = "lat",
-    lon: Longitude = "lon",
-    out: OutputFile = None,
-    jobs: Jobs = 1,
-    engine: EngineName = "local",
-    address: Address = None,
-    on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
-    batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 20_000,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
-    ledger: _ledger.LedgerWhere = None,
-    person: _ledger.Person = None,
-    budget: _ledger.BudgetOption = None,
-    over_budget: _ledger.WhenOver = "refuse",
-    ledger_key: _ledger.LedgerKey = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Repeatable draws, for experiments: not for release.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Replace the place of every row by a draw; interrupted runs continue without a second draw.
-
-    Example: `voile places protect trips.csv --lat lat --lon lon --mechanism city.voile`
-    """
-    from voile.errors import InvalidInput
-    from voile.jobs import OnError
-    from voile.tasks.places_protect import protect_places
-
-    if on_error not in tuple(OnError):
-        raise InvalidInput(f"--on-error must be fail, skip or mask, got {on_error!r}")
-    target = out or default_output(file, ".csv")
-    with row_count(quiet=as_json) as progress:
-        facts = protect_places(
-            file,
-            mechanism=mechanism,
-            out=target,
-            lat=lat,
-            lon=lon,
-            seed=seed,
-            engine=chosen_engine(engine, jobs, address),
-            on_error=OnError(on_error),
-            batch_rows=batch_rows,
-            overwrite=overwrite,
-            ledger=_ledger.ledger_choice(ledger, person, budget, ledger_key, over_budget),
-            progress=progress,
-        )
-    if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
-        return
-    show_released(facts)
-    _ledger.show_charged(facts)
-
-
-@app.command()
-def audit(
-    mechanism: Annotated[Path, typer.Argument(help="What `voile places design` saved.")],
-    against: Annotated[
-        tuple[Path, Path] | None, typer.Option(help="ORIGINAL.csv RELEASED.csv, row by row.")
-    ] = None,
-    lat: Latitude = "lat",
-    lon: Longitude = "lon",
-    trace: Annotated[
-        str | None, typer.Option(help="Column that names a trace: attack it as a Markov chain.")
-    ] = None,
-    places: Annotated[int, typer.Option(help="Random places of the ratio test.")] = 1000,
-    seed: Annotated[int, typer.Option(help="For the random places.")] = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Recompute the certificate, test ratios, and attack the release.
-
-    Exit code 1 if a claim is violated. Example: `voile places audit city.voile`
-    """
-    from dataclasses import asdict
-
-    from voile.tasks.places_audit import audit_design, audit_files
-    from voile.tasks.places_protect import load_design
-
-    loaded = load_design(mechanism)
-    found = audit_design(loaded, places=places, seed=seed)
-    files = None
-    if against is not None:
-        files = audit_files(loaded, against[0], against[1], lat=lat, lon=lon, trace=trace)
-    violated = any(str(f.verdict) == "violated" for f in found["findings"])
-    if as_json:
-        listed = [asdict(f) | {"verdict": str(f.verdict)} for f in found["findings"]]
-        typer.echo(
-            json.dumps(
-                without_infinity({"findings": listed, "attack": found["attack"], "files": files}),
-                indent=2,
-                ensure_ascii=False,
-            )
-        )
+        print_json(facts)
     else:
-        show_audit(found, files)
-    if violated:
-        raise typer.Exit(1)
+        show_design(facts, made.guarantee.explain())
+    if not pages:
+        return
+    from voile.report.places import design_report
+    from voile.tasks.places_ratios import local_ratios
+
+    pages.write(
+        lambda made_how: design_report(
+            made, ratios=local_ratios(made), sweep=curve, provenance=made_how
+        ),
+        public=[p for p in (roads, prior, tasks, out) if p is not None],
+        randomness=repeatable(seed),
+        quiet=as_json,
+    )
+
+
+app.command()(places_release.protect)
+app.command()(places_release.audit)
 
 
 @app.command()
@@ -287,7 +216,7 @@ def show(
     latitude, longitude = parse_numbers(at, 2, "--at")
     facts = show_place(load_design(mechanism), latitude=latitude, longitude=longitude, out=out)
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        print_json(facts)
         return
     if not facts["inside_the_map"]:
         typer.echo("This place is outside the map: it is moved to the border first.")

@@ -1,13 +1,12 @@
-"""Text on the command line: protect a file, measure what is left of it."""
+"""Text on the command line: release a file's text column."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from voile.cli import text_measure
 from voile.cli._ledger import (
     BudgetOption,
     LedgerKey,
@@ -26,6 +25,7 @@ from voile.cli.engine import (
     chosen_engine,
     default_output,
 )
+from voile.cli.reporting import ChartFolder, ReportFile, Wanted, drawn, wanted
 from voile.cli.show import AsJson
 from voile.cli.text_show import progress_bar, show_facts, show_preview
 
@@ -38,6 +38,7 @@ app = typer.Typer(
 
 @app.command()
 def protect(
+    context: typer.Context,
     file: InputFile,
     column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
     epsilon: Annotated[float | None, typer.Option(help="Privacy parameter for each word.")] = None,
@@ -81,8 +82,15 @@ def protect(
         str, typer.Option(help="Strengths of pii, poii and the rest, times epsilon; or 'keep'.")
     ] = "0.3,0.6,1",
     pipeline: Annotated[
-        str | None, typer.Option(help="A spaCy pipeline that finds names; default: small English.")
+        str | None,
+        typer.Option(help="Finds names: a spaCy pipeline, or a .txt list; default: small English."),
     ] = None,
+    remap: Annotated[
+        bool,
+        typer.Option(
+            "--remap", help="Replace each drawn word by the likeliest-to-serve one; costs no ε."
+        ),
+    ] = False,
     document_column: Annotated[
         bool, typer.Option("--document-column", help="Add each document's total epsilon.")
     ] = False,
@@ -102,8 +110,10 @@ def protect(
     ] = None,
     preview: Annotated[int, typer.Option(help="Show this many rows before and after.")] = 0,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything and write nothing.")
+        bool, typer.Option("--dry-run", help="Check everything and release nothing.")
     ] = False,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Replace every word of a text column by a draw, and say what was guaranteed.
@@ -118,6 +128,7 @@ def protect(
     from voile.tasks import text_protect
     from voile.tasks.text_recipe import TextRecipe
 
+    pages = wanted(context, report, charts)
     given = [epsilon is not None, keep is not None, document_epsilon is not None]
     if sum(given) != 1:
         raise InvalidInput("give one of --epsilon, --keep and --document-epsilon")
@@ -137,6 +148,7 @@ def protect(
         longest=longest,
         document_epsilon=document_epsilon,
         public_length=public_length,
+        remap=remap,
         seed=seed,
     )
     recipe, _ = text_protect.checked(recipe)
@@ -152,12 +164,14 @@ def protect(
         from voile.tasks.text_recipe import build_protector
 
         facts = text_protect.describe(recipe, build_protector(recipe))
-        show_facts(facts, as_json, "Nothing was written.")
+        show_facts(facts, as_json, "Nothing was released.")
+        _write(pages, facts, file, None, seed, as_json)
         return
+    target = out or default_output(file)
     with progress_bar(quiet=as_json) as progress:
         facts = text_protect.protect_file(
             recipe,
-            out=out or default_output(file),
+            out=target,
             engine=chosen_engine(engine, jobs, address),
             document_column=document_column,
             on_error=policy,
@@ -169,6 +183,28 @@ def protect(
     show_facts(facts, as_json, "")
     if not as_json:
         show_charged(facts)
+    _write(pages, facts, file, target, seed, as_json)
+
+
+def _write(
+    pages: Wanted,
+    facts: dict[str, Any],
+    file: str,
+    out: str | None,
+    seed: int | None,
+    quiet: bool,
+) -> None:
+    if not pages:
+        return
+    from voile.report.text_release import protect_report
+
+    pages.write(
+        lambda how: protect_report(facts, provenance=how),
+        private=[file],
+        public=[] if out is None else [out],
+        randomness=drawn(seed),
+        quiet=quiet,
+    )
 
 
 def _one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
@@ -199,77 +235,5 @@ def _alphas(tiers: str | None, alpha: str) -> tuple[float | None, ...]:
     return tuple(values)
 
 
-@app.command()
-def utility(
-    original: Annotated[Path, typer.Argument(help="The file before its release.")],
-    released: Annotated[Path, typer.Argument(help="The file that was released.")],
-    column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
-    label: Annotated[
-        str | None, typer.Option(help="A column to predict: how well does the release train?")
-    ] = None,
-    encoder: Annotated[bool, typer.Option(help="Compare meanings with a sentence encoder.")] = True,
-    sample: Annotated[int, typer.Option(help="Rows to compare by meaning.")] = 500,
-    as_json: AsJson = False,
-) -> None:
-    """Measure what a release is still good for.
-
-    Example: `voile text utility reviews.csv reviews.protected.csv --label label`
-    """
-    from dataclasses import asdict
-
-    from voile.tasks.text_utility import text_utility
-
-    found = text_utility(
-        original, released, column=column, label=label, encoder=encoder, sample=sample
-    )
-    if as_json:
-        typer.echo(json.dumps(asdict(found), indent=2))
-        return
-    lines = [f"Words gone: {100 * found.words_gone:.1f} % ({found.rows:,} rows)."]
-    if found.similarity is not None:
-        lines.append(
-            f"Similarity of meaning: {found.similarity} over {found.similarity_rows} rows."
-        )
-    if found.accuracy is not None:
-        lines.append(
-            f"Trained on the release, tested on {found.test_rows:,} other originals: accuracy "
-            f"{found.accuracy}."
-        )
-        lines.append(f"Trained on the originals: {found.baseline}.")
-    typer.echo("\n".join(lines))
-
-
-@app.command()
-def membership(
-    original: Annotated[Path, typer.Argument(help="The file before its release.")],
-    released: Annotated[Path, typer.Argument(help="The file that was released.")],
-    label: Annotated[str, typer.Option(help="The column that the attacked model predicts.")],
-    column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
-    claim: Annotated[
-        float, typer.Option(help="The epsilon claimed for one record; infinity if none.")
-    ] = float("inf"),
-    seed: Annotated[int, typer.Option(help="Split and training.")] = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Attack a model trained on the release: find out which records it was trained on.
-
-    Example: `voile text membership reviews.csv reviews.protected.csv --label label`
-    """
-    from voile.tasks.text_membership import text_membership
-
-    found = text_membership(original, released, column=column, label=label, claim=claim, seed=seed)
-    if as_json:
-        facts = {
-            "epsilon_lower": found.finding.lower,
-            "verdict": str(found.finding.verdict),
-            "failure_probability": found.finding.failure_probability,
-            "records": found.finding.samples,
-            "auc": found.auc,
-            "auc_interval": found.auc_interval,
-            "accuracy": found.accuracy,
-        }
-        typer.echo(json.dumps(facts, indent=2))
-    else:
-        typer.echo(str(found.finding))
-    if found.finding.verdict == "violated":
-        raise typer.Exit(1)
+app.command()(text_measure.utility)
+app.command()(text_measure.membership)

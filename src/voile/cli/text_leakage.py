@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from voile.cli.show import AsJson, spinner, table
-
-if TYPE_CHECKING:
-    from voile.tasks.text_posterior import TextPosterior
-    from voile.tasks.text_tune import TunedText
+from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
+from voile.cli.show import AsJson, plain, print_json, spinner, table
+from voile.cli.text_leakage_show import show_audit, show_tuned
 
 
 def audit(
+    context: typer.Context,
     original: Annotated[Path, typer.Argument(help="The file before, with its originals.")],
     released: Annotated[Path, typer.Argument(help="The file that was, or would be, handed on.")],
     column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
@@ -33,20 +31,30 @@ def audit(
     words: Annotated[int, typer.Option(help="Words of each document that are read.")] = 40,
     epochs: Annotated[int, typer.Option(help="Most rounds of training.")] = 30,
     seed: Annotated[int, typer.Option(help="Repeats the split and the training.")] = 0,
-    worst: Annotated[
-        bool, typer.Option("--worst", help="Name the pair of words whose odds moved most.")
+    control: Annotated[
+        bool,
+        typer.Option(
+            "--control", help="Also measure the attacker's own error; takes twice as long."
+        ),
     ] = False,
+    worst: Annotated[
+        bool, typer.Option("--worst", help="Name the pairs of words whose odds moved most.")
+    ] = False,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Train an attacker on part of the pairs, and measure what it learns from the rest.
 
-    Works for any release that keeps words in their places, also one made by another tool.
+    Works for any release that keeps words in their order, also one made by another tool.
 
     Example: `voile text audit reviews.csv reviews.protected.csv --epsilon 0.5 --delta 0.05`
     """
     from voile.errors import InvalidInput
+    from voile.tasks.text_facts import facts_of
     from voile.tasks.text_posterior import audit_text
 
+    pages = wanted(context, report, charts)
     if attack != "posterior":
         raise InvalidInput(f"attack must be posterior, got {attack}")
     with spinner(not as_json) as say:
@@ -64,92 +72,42 @@ def audit(
             most_candidates=candidates,
             most_documents=documents,
             epochs=epochs,
+            control=control,
             seed=seed,
             progress=say,
         )
     violated = any(finding.verdict == "violated" for finding in found.audit.findings)
+    facts = plain(facts_of(found, sensitive=sensitive))
     if as_json:
-        typer.echo(json.dumps(as_facts(found), indent=2))
+        print_json(facts)
     else:
-        _show_audit(found, delta)
+        show_audit(found, delta)
         if worst:
-            typer.echo(f"Odds moved most between: {found.worst[0]} and {found.worst[1]}")
+            typer.echo("Odds moved most between (do not hand this on):")
+            table(
+                ["leakage", "word", "word"],
+                [[f"{value:.3g}", one, other] for value, one, other in found.worst],
+            )
+    if pages:
+        from voile.report.text import audit_report
+
+        pages.write(
+            lambda how: audit_report(facts, provenance=how),
+            private=[original, released],
+            randomness=repeatable(seed),
+            quiet=as_json,
+        )
     raise typer.Exit(1 if violated else 0)
 
 
-def as_facts(found: TextPosterior) -> dict[str, object]:
-    """The audit as JSON holds it: no word of any document."""
-    leakage = found.audit.leakage
-    return {
-        "attacker": found.attacker,
-        "documents": found.documents,
-        "unaligned": found.unaligned,
-        "candidates": found.candidates,
-        "sensitive_words": found.sensitive_words,
-        "triples": leakage.triples,
-        "releases": leakage.releases,
-        "groups": found.audit.groups,
-        "supremum": leakage.supremum,
-        "findings": [
-            {
-                "epsilon": epsilon,
-                "delta": finding.claim,
-                "share": share,
-                "lower": finding.lower,
-                "upper": finding.upper,
-                "verdict": str(finding.verdict),
-                "hoeffding_log10_failure": log10,
-                "groups_to_certify": needed,
-            }
-            for epsilon, finding, share, log10, needed in zip(
-                leakage.epsilons,
-                found.audit.findings,
-                leakage.violation_shares,
-                found.audit.hoeffding_log10,
-                found.audit.groups_to_certify,
-                strict=True,
-            )
-        ],
-        "reliability": {
-            "accuracy": found.reliability.accuracy,
-            "confidence": found.reliability.confidence,
-            "calibration_error": found.reliability.calibration_error,
-            "trustworthy": found.reliability.trustworthy,
-        },
-    }
-
-
-def _show_audit(found: TextPosterior, delta: float) -> None:
-    leakage = found.audit.leakage
-    rows = []
-    for k, finding in enumerate(found.audit.findings):
-        needed = found.audit.groups_to_certify[k]
-        rows.append(
-            [
-                f"{leakage.epsilons[k]:g}",
-                f"{100 * leakage.violation_shares[k]:.3g} %",
-                f"{100 * finding.lower:.3g} – {100 * finding.upper:.3g} %",
-                str(finding.verdict),
-                f"{needed:,}" if needed else "–",
-            ]
-        )
-    table(
-        ["leakage over", "share of triples", "interval", f"δ = {delta:g}", "documents for δ"], rows
-    )
-    typer.echo(
-        f"{leakage.triples:,} triples from {leakage.releases:,} releases in "
-        f"{found.audit.groups:,} documents; largest leakage seen {leakage.supremum:.3g}."
-    )
-    typer.echo(f"The {found.attacker} is {found.reliability}.")
-    if found.unaligned:
-        typer.echo(f"{found.unaligned:,} documents could not be aligned and were left out.")
-    typer.echo("This is what one attacker found: open means not broken by this attack.")
-
-
 def tune(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="Text like the one to be protected.")],
-    data: Annotated[str, typer.Option(help="What this text is: public, held-out or private.")],
     epsilon: Annotated[float, typer.Option(help="Privacy parameter, and the leakage allowed.")],
+    data: Annotated[
+        str | None,
+        typer.Option(help="What this text is: public, held-out or private; asked if not given."),
+    ] = None,
     target_delta: Annotated[float, typer.Option(help="How often it may be exceeded.")] = 0.05,
     column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
     attacker: Annotated[str, typer.Option(help="rnn, lstm or transformer.")] = "lstm",
@@ -159,12 +117,17 @@ def tune(
     words: Annotated[int, typer.Option(help="Words of each document that are read.")] = 40,
     epochs: Annotated[int, typer.Option(help="Most rounds of training for each trial.")] = 12,
     rounds: Annotated[int, typer.Option(help="Most trials.")] = 12,
+    levels: Annotated[
+        str, typer.Option(help="What may move: pii,poii or pii (names alone).")
+    ] = "pii,poii",
     privacy_weight: Annotated[float, typer.Option(help="Weight of the violations.")] = 1.0,
     utility_weight: Annotated[float, typer.Option(help="Weight of the utility loss.")] = 1.0,
     trace: Annotated[
         Path | None, typer.Option(help="Keep every round here; an old one is continued.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Repeats draws, splits and training.")] = 0,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Choose strengths for names and for words close to names: perturb, attack, adapt.
@@ -173,6 +136,8 @@ def tune(
     """
     from voile.tasks.text_tune import tune_text
 
+    pages = wanted(context, report, charts)
+    data = data or _what_it_is()
     with spinner(not as_json) as say:
         found = tune_text(
             file,
@@ -187,47 +152,43 @@ def tune(
             most_documents=documents,
             epochs=epochs,
             most_rounds=rounds,
+            levels=levels,
             privacy_weight=privacy_weight,
             utility_weight=utility_weight,
             trace=trace,
             seed=seed,
             progress=say,
         )
+    facts = plain(found.as_facts(target_delta=target_delta))
     if as_json:
-        rows = [round_.__dict__ for round_ in found.state.rounds]
-        facts = {
-            "chosen": found.chosen.__dict__,
-            "meets_target": found.meets_target,
-            "protect_options": found.protect_options(),
-            "caveat": found.caveat,
-            "rounds": rows,
-        }
-        typer.echo(json.dumps(facts, indent=2))
-        return
-    _show_tuned(found, target_delta)
+        print_json(facts)
+    else:
+        show_tuned(found, target_delta)
+    if pages:
+        from voile.report.text import tune_report
+
+        pages.write(
+            lambda how: tune_report(facts, provenance=how),
+            private=[] if data == "public" else [file],
+            public=[file] if data == "public" else [],
+            randomness=repeatable(seed),
+            quiet=as_json,
+        )
 
 
-def _show_tuned(found: TunedText, target: float) -> None:
-    best = found.chosen.strengths
-    table(
-        ["round", "pii", "poii", "violations", "utility loss", ""],
-        [
-            [
-                str(number + 1),
-                f"{r.strengths[0]:.3g}",
-                f"{r.strengths[1]:.3g}",
-                f"{100 * r.violation:.3g} %",
-                f"{r.utility_loss:.4f}",
-                "chosen" if r.strengths == best else "",
-            ]
-            for number, r in enumerate(found.state.rounds)
-        ],
-    )
-    if not found.meets_target:
-        typer.echo(f"No round kept violations below {100 * target:g} %: this is the best found.")
-    typer.echo(f"Use: voile text protect FILE {found.protect_options()}")
-    if found.caveat:
-        typer.echo(found.caveat)
+def _what_it_is() -> str:
+    """Ask what the text is; adapting on private text spends privacy, so there is no default."""
+    import sys
+
+    from voile.errors import InvalidInput
+
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            "say what this text is with --data public, held-out or private: strengths chosen on "
+            "private text leak something about it"
+        )
+    answer: str = typer.prompt("Is this text public, held-out or private?")
+    return answer.strip().lower()
 
 
 def _numbers(text: str, option: str) -> list[float]:

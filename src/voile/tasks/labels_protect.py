@@ -59,6 +59,14 @@ class ProtectedLabels:
     seeded: bool
     charging: Charging | None = None
 
+    @property
+    def main(self) -> Guarantee:
+        """The strongest bound on a label: by the whole release if there is one."""
+        bound = self.protection.conditional or self.protection.label
+        if bound is None:
+            raise InvalidInput("this protection bounds nothing about the label")
+        return bound
+
 
 def labels_protect(
     data: str | Path | Location,
@@ -143,7 +151,6 @@ def labels_protect(
 def facts_of(done: ProtectedLabels) -> dict[str, Any]:
     """What was written and what it promises, as the guarantee file holds it."""
     p = done.protection
-    main = p.conditional or p.label
     bounds = {"label": p.label, "conditional": p.conditional, "local": p.local}
     return {
         "output": str(done.report.output),
@@ -153,7 +160,9 @@ def facts_of(done: ProtectedLabels) -> dict[str, Any]:
         "masked": done.report.masked,
         "mechanism": p.name,
         "epsilon": {name: bound.epsilon if bound else None for name, bound in bounds.items()},
-        "not_covered": list(main.outside) if main else [],
+        "basis": str(done.main.basis),
+        "explanation": done.main.explain(candidates=2),
+        "not_covered": list(done.main.outside),
         "kept_cells": p.kept,
         "stamp": "seeded: not for release" if done.seeded else "",
         **ledger_facts(done.charging, done.report),

@@ -197,6 +197,7 @@ def describe(recipe: TextRecipe, protector: TextProtector) -> dict[str, Any]:
         "granularity": guarantee.granularity,
         "basis": str(guarantee.basis),
         "headline": guarantee.headline(),
+        "explanation": guarantee.explain(),
         "vocabulary": {
             "name": words.name,
             "words": len(words),
@@ -211,12 +212,25 @@ def describe(recipe: TextRecipe, protector: TextProtector) -> dict[str, Any]:
     if recipe.document_epsilon is not None:
         facts["document_epsilon"] = recipe.document_epsilon
         facts["epsilon_per_word"] = None if recipe.public_length else recipe.epsilon
+    if recipe.remap:
+        facts["remap"] = _remapped(protector)
     if recipe.alphas:
         facts["tiers"] = {
             name: None if alpha is None else alpha * recipe.epsilon
             for name, alpha in zip(("pii", "poii", "rest"), recipe.alphas, strict=True)
         }
     return facts
+
+
+def _remapped(protector: TextProtector) -> dict[str, Any]:
+    """What a remap did: its prior, and how many words are left to be released."""
+    import numpy as np
+
+    from voile.mechanisms.word_remap import RemappedWords
+
+    laws = [law for law in protector.laws if isinstance(law, RemappedWords)]
+    left = [len(np.unique(law.targets)) for law in laws]
+    return {"prior": "public word frequencies by rank", "words_left": left}
 
 
 def expected(protector: TextProtector, recipe: TextRecipe) -> dict[str, Any]:
