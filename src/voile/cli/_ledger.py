@@ -30,7 +30,6 @@ WhenOver = Annotated[
 
 
 def ledger_choice(
-    *,
     ledger: str | None,
     person: str | None,
     budget: float | None,

@@ -173,13 +173,7 @@ def protect(
         seed=seed,
         engine=chosen_engine(engine, jobs, address),
         overwrite=overwrite,
-        ledger=ledger_choice(
-            ledger=ledger,
-            person=person,
-            budget=budget,
-            key_file=ledger_key,
-            over_budget=over_budget,
-        ),
+        ledger=ledger_choice(ledger, person, budget, ledger_key, over_budget),
     )
     facts = facts_of(done)
     if as_json:

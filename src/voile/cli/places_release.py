@@ -7,15 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from voile.cli._ledger import (
-    BudgetOption,
-    LedgerKey,
-    LedgerWhere,
-    Person,
-    WhenOver,
-    ledger_choice,
-    show_charged,
-)
+from voile.cli import _ledger
 from voile.cli._places import Latitude, Longitude, row_count, show_audit
 from voile.cli.engine import (
     Address,
@@ -43,11 +35,11 @@ def protect(
     on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
     batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 20_000,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
-    ledger: LedgerWhere = None,
-    person: Person = None,
-    budget: BudgetOption = None,
-    over_budget: WhenOver = "refuse",
-    ledger_key: LedgerKey = None,
+    ledger: _ledger.LedgerWhere = None,
+    person: _ledger.Person = None,
+    budget: _ledger.BudgetOption = None,
+    over_budget: _ledger.WhenOver = "refuse",
+    ledger_key: _ledger.LedgerKey = None,
     seed: Annotated[
         int | None, typer.Option(help="Repeatable draws, for experiments: not for release.")
     ] = None,
@@ -66,9 +58,6 @@ def protect(
     pages = wanted(context, report, charts)
     if on_error not in tuple(OnError):
         raise InvalidInput(f"--on-error must be fail, skip or mask, got {on_error!r}")
-    choice = ledger_choice(
-        ledger=ledger, person=person, budget=budget, key_file=ledger_key, over_budget=over_budget
-    )
     target = out or default_output(file, ".csv")
     with row_count(quiet=as_json) as progress:
         facts = protect_places(
@@ -82,13 +71,14 @@ def protect(
             on_error=OnError(on_error),
             batch_rows=batch_rows,
             overwrite=overwrite,
-            ledger=choice,
+            ledger=_ledger.ledger_choice(ledger, person, budget, ledger_key, over_budget),
             progress=progress,
         )
     if as_json:
         print_json(facts)
     else:
         _show_release(facts)
+        _ledger.show_charged(facts)
     if pages:
         from voile.report.places_release import protect_report
 
@@ -119,7 +109,6 @@ def _show_release(facts: dict[str, Any]) -> None:
     if facts["seed"] is not None:
         typer.echo("seeded: not for release")
     typer.echo(facts["explanation"])
-    show_charged(facts)
 
 
 def audit(

@@ -126,7 +126,7 @@ def protect(
     from voile.errors import InvalidInput
     from voile.jobs import OnError
     from voile.tasks import text_protect
-    from voile.tasks.text_recipe import TextRecipe
+    from voile.tasks.text_recipe import TextRecipe, epsilon_keeping
 
     pages = wanted(context, report, charts)
     given = [epsilon is not None, keep is not None, document_epsilon is not None]
@@ -155,10 +155,8 @@ def protect(
     if keep is not None:
         from dataclasses import replace
 
-        recipe = replace(recipe, epsilon=text_protect.epsilon_keeping(recipe, keep))
-    choice = ledger_choice(
-        ledger=ledger, person=person, budget=budget, key_file=ledger_key, over_budget=over_budget
-    )
+        recipe = replace(recipe, epsilon=epsilon_keeping(recipe, keep))
+    choice = ledger_choice(ledger, person, budget, ledger_key, over_budget)
     policy = OnError(_one_of(on_error, ("fail", "skip", "mask"), "--on-error"))
     if preview:
         show_preview(recipe, preview)

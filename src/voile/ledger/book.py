@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from voile.errors import BadFile, CannotWrite, InvalidInput, require
 from voile.ledger.amounts import Bill, Bools, Whole
 from voile.ledger.decide import by_person, decide
-from voile.ledger.entries import HASH_BYTES, NOWHERE, Entry, Event, Head, after
+from voile.ledger.entries import HASH_BYTES, NOWHERE, Event, Head, added, after
 from voile.ledger.filters import Budget
 from voile.ledger.kinds import Kind
 from voile.ledger.people import Key, Roster
 from voile.ledger.replica import Replica
 from voile.ledger.store import Front, Store, Transaction, open_store
-from voile.ledger.terms import Terms
+from voile.ledger.terms import Terms, chosen_budget, refuse_change
 
 FOLD_AFTER = 2**18
 """Charges of a person in a part that gather before the accounts are written."""
@@ -97,11 +97,11 @@ class Ledger:
         """
         with self.store.transaction() as now:
             before = Terms.read(now.front.terms) if now.front.terms else None
-            chosen = _chosen(before, budget)
+            chosen = chosen_budget(before, budget)
             if before is not None and before.kind == kind and before.budget == chosen:
                 return before
             if before is not None and not now.untouched():
-                _refuse(before, kind, chosen)
+                refuse_change(before, kind, chosen)
             return self._write(now, Terms(kind, chosen))
 
     def _set(self, terms: Terms) -> None:
@@ -184,7 +184,7 @@ class Ledger:
             charged = [e for e in now.entries_of(job) if e.event == Event.CHARGED]
             if not charged or now.refunded(job):
                 return 0
-            sums = _added(charged)
+            sums = added(charged)
             persons = sorted(sums)
             table = np.array([sums[p] for p in persons], dtype=np.int64).reshape(-1, 4)
             entry = after(
@@ -228,7 +228,7 @@ class Ledger:
     ) -> Iterator[tuple[bytes, int, int, int, int]]:
         """All accounts, or these persons', as of the last entry; a state of one moment."""
         with self.store.reading():
-            since = _added(self.store.entries(self.store.front().through))
+            since = added(self.store.entries(self.store.front().through))
             stored: Iterable[tuple[bytes, int, int, int, int]] = self.store.accounts()
             if persons is not None:
                 stored = self.store.accounts_of(persons)
@@ -263,45 +263,12 @@ class Ledger:
         return self.key
 
 
-def _chosen(before: Terms | None, budget: Budget | None) -> Budget:
-    """The budget that is meant; one without a delta keeps the delta that was set."""
-    if before is None:
-        if budget is None:
-            raise InvalidInput("the first release into a ledger must set its --budget")
-        return budget
-    if budget is None:
-        return before.budget
-    return budget if budget.delta else replace(before.budget, epsilon=budget.epsilon)
-
-
-def _refuse(before: Terms, kind: Kind, budget: Budget) -> None:
-    if before.kind is not None and before.kind != kind:
-        raise InvalidInput(
-            f"the ledger is of another metric: it counts {before.kind}, this release spends {kind} "
-            f"(they differ in {before.kind.differs_in(kind)}); keep a ledger for each"
-        )
-    raise InvalidInput(
-        f"the ledger's budget must stay what it is, {before.budget}; got {budget}; leave out "
-        "--budget, or begin a new ledger"
-    )
-
-
 def _digest(hashes: Sequence[bytes], owners: NDArray[np.intp], prices: Whole, bill: Bill) -> bytes:
     """What was asked for: resuming with other rows under the same part would be seen."""
     content = hashlib.sha256(b"".join(hashes))
     for numbers in (owners, prices, bill.which):
         content.update(numbers.astype("<i8").tobytes())
     return content.digest()
-
-
-def _added(entries: Iterable[Entry]) -> dict[bytes, Whole]:
-    """What entries add up to, person by person."""
-    sums: dict[bytes, Whole] = {}
-    for entry in entries:
-        sign = -1 if entry.event == Event.REFUNDED else 1
-        for person, amounts in zip(entry.hashes(), sign * entry.table(), strict=True):
-            sums[person] = sums[person] + amounts if person in sums else amounts
-    return sums
 
 
 def _by_hash(hashes: Sequence[bytes]) -> NDArray[np.intp]:

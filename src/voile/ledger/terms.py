@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from voile.errors import InvalidInput
 from voile.ledger.amounts import shown, stated
 from voile.ledger.filters import Budget
 from voile.ledger.kinds import Kind
@@ -63,3 +64,27 @@ class Terms:
                 f"probability {self.budget.delta:g}"
             )
         return text + "."
+
+
+def chosen_budget(before: Terms | None, budget: Budget | None) -> Budget:
+    """The budget that is meant; one without a delta keeps the delta that was set."""
+    if before is None:
+        if budget is None:
+            raise InvalidInput("the first release into a ledger must set its --budget")
+        return budget
+    if budget is None:
+        return before.budget
+    return budget if budget.delta else replace(before.budget, epsilon=budget.epsilon)
+
+
+def refuse_change(before: Terms, kind: Kind, budget: Budget) -> None:
+    """Say why kind or budget cannot be changed any more."""
+    if before.kind is not None and before.kind != kind:
+        raise InvalidInput(
+            f"the ledger is of another metric: it counts {before.kind}, this release spends {kind} "
+            f"(they differ in {before.kind.differs_in(kind)}); keep a ledger for each"
+        )
+    raise InvalidInput(
+        f"the ledger's budget must stay what it is, {before.budget}; got {budget}; leave out "
+        "--budget, or begin a new ledger"
+    )

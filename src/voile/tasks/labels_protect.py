@@ -92,7 +92,8 @@ def labels_protect(
 
     Without `recipe` one is drafted from the file and written beside the output before anything
     is drawn; a restart finds it there and continues. With one, nothing is learned from the file.
-    With a ledger, a record charges its person `charged_guarantee`; the person column is no feature.
+    With a ledger, a record charges its person `Protection.adding_up`, and the person column is no
+    feature.
     """
     if ledger is not None:
         drop = (*drop, ledger.person)
@@ -123,7 +124,7 @@ def labels_protect(
     text = made.to_json()
     build = partial(_protection, text, mechanism, epsilon, tuple(prior), label_share)
     protection = build()
-    charging = charging_for(ledger, charged_guarantee(protection), source.columns, seed=seed)
+    charging = charging_for(ledger, protection.adding_up(), source.columns, seed=seed)
     if recipe is None and drafted:
         with writing(beside):
             beside.write(text.encode("utf-8"))
@@ -167,18 +168,6 @@ def facts_of(done: ProtectedLabels) -> dict[str, Any]:
         "stamp": "seeded: not for release" if done.seeded else "",
         **ledger_facts(done.charging, done.report),
     }
-
-
-def charged_guarantee(protection: Protection) -> Guarantee:
-    """The bound that adds up over a person's records, whatever they have to do with each other.
-
-    For cf and ldp that is the bound on the whole record. The bound by the whole release (CF) is
-    smaller, but takes features to be drawn for each record anew, which a person's records are not.
-    """
-    found = protection.local or protection.label
-    if found is None:
-        raise InvalidInput("a ledger needs a mechanism with a bound for one record or one label")
-    return found
 
 
 def _protection(
@@ -229,7 +218,7 @@ def _released(batch: Batch, protection: Protection, recipe: Recipe, rng: Generat
     ]
     if batch.charge is not None:
         readable = np.array([not isinstance(p, RowProblem) for p in parsed], dtype=np.bool_)
-        bound = charged_guarantee(protection)
+        bound = protection.adding_up()
         within = batch.charge(Bill.alike(((bound.epsilon, bound.delta, 1),), readable))
         for i in np.flatnonzero(~within).tolist():
             rows[i] = BeyondBudget()

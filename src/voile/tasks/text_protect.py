@@ -38,7 +38,6 @@ from voile.tasks.text_recipe import (
     TextRecipe,
     build_protector,
     check_budget,
-    load_vocabulary,
     quantiles,
 )
 
@@ -276,20 +275,6 @@ def _counted(report: JobReport, recipe: TextRecipe) -> dict[str, Any]:
             for name, value in total.items()
         },
     }
-
-
-def epsilon_keeping(recipe: TextRecipe, share: float) -> float:
-    """The epsilon at which this share of words is kept, from public frequencies alone."""
-    from voile.leakage.words import epsilon_for_kept
-
-    if recipe.mechanism not in ("tem", "exponential", "santext"):
-        raise InvalidInput(
-            f"--keep must go with tem, exponential or santext, got {recipe.mechanism}; "
-            "give --epsilon"
-        )
-    words = load_vocabulary(recipe)
-    beta = 0.001 if recipe.mechanism == "tem" else None
-    return epsilon_for_kept(words.embedding, words.frequencies(), share=share, beta=beta)
 
 
 def sentence(facts: Mapping[str, Any]) -> str:

@@ -214,3 +214,17 @@ def quantiles(lengths: dict[int, int], shares: Sequence[float]) -> list[int]:
     keys = np.array(sorted(lengths))
     running = np.cumsum([lengths[int(key)] for key in keys])
     return [int(keys[np.searchsorted(running, share * running[-1])]) for share in shares]
+
+
+def epsilon_keeping(recipe: TextRecipe, share: float) -> float:
+    """The epsilon at which this share of words is kept, from public frequencies alone."""
+    from voile.leakage.words import epsilon_for_kept
+
+    if recipe.mechanism not in ("tem", "exponential", "santext"):
+        raise InvalidInput(
+            f"--keep must go with tem, exponential or santext, got {recipe.mechanism}; "
+            "give --epsilon"
+        )
+    words = load_vocabulary(recipe)
+    beta = 0.001 if recipe.mechanism == "tem" else None
+    return epsilon_for_kept(words.embedding, words.frequencies(), share=share, beta=beta)

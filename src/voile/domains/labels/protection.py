@@ -40,6 +40,18 @@ class Protection:
     local: Guarantee | None
     kept: float = 1.0
 
+    def adding_up(self) -> Guarantee:
+        """The bound that adds up over a person's records, whatever they have to do with each other.
+
+        For cf and ldp that is the bound on the whole record. The bound by the whole release (CF)
+        is smaller, but takes features to be drawn for each record anew, which a person's records
+        are not.
+        """
+        found = self.local or self.label
+        if found is None:
+            raise InvalidInput("a ledger needs a mechanism with a bound for a record or a label")
+        return found
+
 
 def response_protection(recipe: Recipe, *, epsilon: float) -> Protection:
     """Features as they are, the label by k-ary randomised response."""
