@@ -89,6 +89,9 @@ def test_foreign_and_damaged_traces(tmp_path):
     adapt(Levels(start=(1.0,), free=(True,)), lambda s: (0.0, s[0]), trace=trace)
     with pytest.raises(BadFile, match="other settings"):
         adapt(Levels(start=(0.9,), free=(True,)), lambda s: (0.0, s[0]), trace=trace)
+    with pytest.raises(BadFile, match="other settings or data"):
+        adapt(Levels(start=(1.0,), free=(True,)), lambda s: (0.0, s[0]), trace=trace,
+              about={"texts": "others"})  # fmt: skip
     trace.write_text("{}")
     with pytest.raises(BadFile, match="damaged"):
         adapt(Levels(start=(1.0,), free=(True,)), lambda s: (0.0, s[0]), trace=trace)

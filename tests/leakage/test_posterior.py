@@ -52,6 +52,10 @@ def test_equals_a_plain_loop(size, releases, seed, impossible):
         if found.supremum > 0:
             worst = abs(shifts[release, i] - shifts[release, j]) / distances[i, j]
             assert worst == pytest.approx(found.supremum)
+    if found.worst_pairs:
+        assert found.worst_pairs[0] == (found.supremum, i, j)
+        assert len(found.worst_pairs) <= 10
+        assert len({pair[1:] for pair in found.worst_pairs}) == len(found.worst_pairs)
 
 
 @given(spaces(most=10), st.floats(0.05, 5), st.integers(0, 2**32))
@@ -141,6 +145,7 @@ def test_groups_are_streamed_and_kept_apart():
     assert streamed.violations == whole.violations
     assert streamed.supremum == whole.supremum
     assert streamed.worst == whole.worst
+    assert streamed.worst_pairs == whole.worst_pairs
     assert streamed.shares.shape == (3, 1)
     mean = np.average(streamed.shares[:, 0], weights=[1, 4, 2])
     assert mean == pytest.approx(whole.violation_shares[0])

@@ -53,7 +53,7 @@ SLOW = {
     "voile.tasks.text_posterior.audit_text",
     "voile.tasks.text_tune.tune_text",
     "voile.tasks.places_design.design_places",
-    "voile.tasks.places_sweep.sweep_places",
+    "voile.tasks.places_price.priced_places",
     "voile.tasks.text_compare.compare",
 }
 

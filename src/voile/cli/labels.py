@@ -7,6 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
+from voile.cli.engine import (
+    Address,
+    EngineName,
+    InputFile,
+    Jobs,
+    OutputFile,
+    chosen_engine,
+    default_output,
+)
 from voile.cli.labels_show import show_audit, show_comparison, show_protected
 from voile.cli.reporting import ChartFolder, ReportFile, drawn, repeatable, wanted
 from voile.cli.show import AsJson, plain, print_json
@@ -90,7 +99,7 @@ def audit(
 @app.command()
 def protect(
     context: typer.Context,
-    data: Data,
+    data: InputFile,
     label: Label,
     epsilon: Annotated[float, typer.Option(help="The privacy parameter.")],
     mechanism: Annotated[
@@ -100,9 +109,7 @@ def protect(
             "cf: label and what features say of it. ldp: the whole record."
         ),
     ] = "cf",
-    out: Annotated[
-        Path | None, typer.Option(help="Where to write; default DATA.protected.csv.")
-    ] = None,
+    out: OutputFile = None,
     recipe: Annotated[
         Path | None, typer.Option(help="A kept recipe; without one it is learned from the file.")
     ] = None,
@@ -118,7 +125,9 @@ def protect(
     levels: Annotated[int, typer.Option(help="For ldp and cf: levels of a number.")] = 16,
     drop: Drop = "",
     on_error: OnError = "fail",
-    jobs: Annotated[int, typer.Option(help="Processes to use.")] = 1,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
     seed: Annotated[
         int | None, typer.Option(help="For experiments only: the output must not be released.")
@@ -136,7 +145,7 @@ def protect(
     pages = wanted(context, report, charts)
     done = labels_protect(
         data,
-        out or data.with_name(f"{data.stem}.protected.csv"),
+        out or default_output(data, ".csv"),
         label=label,
         epsilon=epsilon,
         mechanism=mechanism,
@@ -148,7 +157,7 @@ def protect(
         drop=_words(drop),
         on_error=_policy(on_error),
         seed=seed,
-        jobs=jobs,
+        engine=chosen_engine(engine, jobs, address),
         overwrite=overwrite,
     )
     if as_json:

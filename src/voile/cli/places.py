@@ -18,10 +18,11 @@ from voile.cli._places import (
     parse_numbers,
     show_comparison,
     show_design,
+    show_sweep,
 )
+from voile.cli.engine import Address, EngineName, Jobs, chosen_engine
 from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
 from voile.cli.show import AsJson, print_json
-from voile.errors import InvalidInput
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -33,7 +34,9 @@ app = typer.Typer(
 @app.command()
 def design(
     context: typer.Context,
-    epsilon: Annotated[float, typer.Option(help="Privacy parameter per km.")],
+    epsilon: Annotated[
+        str, typer.Option(help="Privacy parameter per km; several with commas: one design each.")
+    ],
     roads: Annotated[
         Path | None,
         typer.Option(
@@ -69,6 +72,9 @@ def design(
     compare: Annotated[
         bool, typer.Option("--compare", help="Run all methods and print a table; saves nothing.")
     ] = False,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     sweep: Annotated[
         str, typer.Option(help="More epsilons to solve for, so that the report shows a curve.")
     ] = "",
@@ -79,15 +85,25 @@ def design(
     """Solve for the mechanism of least travel error at a stated epsilon, and certify it.
 
     Example: `voile places design --roads city.graphml --epsilon 0.8 --out city.voile`
+
+    Several epsilons, on all cores: `voile places design --epsilon 0.4,0.8 --jobs 0 --out c.voile`
+    writes c-0.4.voile and c-0.8.voile.
     """
+    from voile.errors import InvalidInput
     from voile.tasks.places_design import compare_places, design_places, public_map
-    from voile.tasks.places_sweep import sweep_places
+    from voile.tasks.places_price import priced_places
 
     pages = wanted(context, report, charts)
-    if compare and pages:
-        raise InvalidInput("--report is about one design; leave out --compare")
     more = parse_list(sweep, "--sweep") if sweep else []
     rows, columns = parse_cells(cells)
+    epsilons = parse_numbers(epsilon, None, "--epsilon")
+    if pages and (compare or len(epsilons) > 1):
+        raise InvalidInput(
+            "--report is about one design; leave out --compare, give further epsilons to --sweep"
+        )
+    chosen = chosen_engine(engine, jobs, address)
+    if len(epsilons) == 1 and (engine != "local" or jobs != 1):
+        raise InvalidInput("--jobs and --engine spread designs for several epsilons, got one")
     with notes(quiet=as_json) as note:
         public = public_map(
             roads=roads,
@@ -103,12 +119,31 @@ def design(
             seed=seed,
         )
         p = parse_metric(metric)
-        if compare:
-            found = compare_places(public, epsilon=epsilon, p=p, note=note)
+        if len(epsilons) > 1:
+            from voile.tasks.places_sweep import compare_sweep, design_sweep
+
+            if compare:
+                swept = compare_sweep(public, epsilons=epsilons, p=p, engine=chosen, note=note)
+            else:
+                swept = design_sweep(
+                    public,
+                    epsilons=epsilons,
+                    out=out,
+                    method=method,
+                    p=p,
+                    resolution=resolution / 1000,
+                    bound=bound,
+                    bound_size=bound_size,
+                    against_aipo=against_aipo,
+                    engine=chosen,
+                    note=note,
+                )
+        elif compare:
+            found = compare_places(public, epsilon=epsilons[0], p=p, note=note)
         else:
             made = design_places(
                 public,
-                epsilon=epsilon,
+                epsilon=epsilons[0],
                 method=method,
                 p=p,
                 resolution=resolution / 1000,
@@ -117,7 +152,7 @@ def design(
                 against_aipo=against_aipo,
                 note=note,
             )
-            curve = sweep_places(
+            curve = priced_places(
                 public,
                 made,
                 epsilons=more,
@@ -127,6 +162,9 @@ def design(
                 bound_size=bound_size,
                 note=note,
             )
+    if len(epsilons) > 1:
+        show_sweep(swept, as_json)
+        return
     if compare:
         show_comparison(found, as_json)
         return

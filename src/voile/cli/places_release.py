@@ -8,18 +8,29 @@ from typing import Annotated, Any
 import typer
 
 from voile.cli._places import Latitude, Longitude, row_count, show_audit
+from voile.cli.engine import (
+    Address,
+    EngineName,
+    InputFile,
+    Jobs,
+    OutputFile,
+    chosen_engine,
+    default_output,
+)
 from voile.cli.reporting import ChartFolder, ReportFile, drawn, repeatable, wanted
 from voile.cli.show import AsJson, plain, print_json
 
 
 def protect(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="CSV, JSONL or Parquet; .gz allowed.")],
+    file: InputFile,
     mechanism: Annotated[Path, typer.Option(help="What `voile places design` saved.")],
     lat: Latitude = "lat",
     lon: Longitude = "lon",
-    out: Annotated[Path | None, typer.Option(help="Output; default FILE.protected.csv")] = None,
-    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
+    out: OutputFile = None,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
     batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 20_000,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
@@ -41,7 +52,7 @@ def protect(
     pages = wanted(context, report, charts)
     if on_error not in tuple(OnError):
         raise InvalidInput(f"--on-error must be fail, skip or mask, got {on_error!r}")
-    target = out or file.with_name(f"{file.name.split('.')[0]}.protected.csv")
+    target = out or default_output(file, ".csv")
     with row_count(quiet=as_json) as progress:
         facts = protect_places(
             file,
@@ -50,7 +61,7 @@ def protect(
             lat=lat,
             lon=lon,
             seed=seed,
-            jobs=jobs,
+            engine=chosen_engine(engine, jobs, address),
             on_error=OnError(on_error),
             batch_rows=batch_rows,
             overwrite=overwrite,

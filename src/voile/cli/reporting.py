@@ -35,7 +35,9 @@ SHOWN = frozenset(
         "column",
         "data",
         "drop",
+        "engine",
         "epsilon",
+        "file",
         "head",
         "label",
         "label_epsilon",
@@ -46,6 +48,7 @@ SHOWN = frozenset(
         "method",
         "metric",
         "on_error",
+        "out",
         "prior",
         "record_epsilon",
         "released",
@@ -81,8 +84,8 @@ class Wanted:
         self,
         build: Callable[[Provenance], Report],
         *,
-        private: Sequence[Path] = (),
-        public: Sequence[Path] = (),
+        private: Sequence[Path | str] = (),
+        public: Sequence[Path | str] = (),
         randomness: str,
         quiet: bool,
     ) -> None:
@@ -113,13 +116,17 @@ class Wanted:
                     typer.echo(f"Wrote {where}")
 
     def _provenance(
-        self, randomness: str, private: Sequence[Path], public: Sequence[Path], key: bytes
+        self,
+        randomness: str,
+        private: Sequence[Path | str],
+        public: Sequence[Path | str],
+        key: bytes,
     ) -> Provenance:
         from voile import __version__
         from voile.report import Digest, Provenance
 
-        digests = [Digest(path.name, _digest(path, key), keyed=True) for path in private]
-        digests += [Digest(path.name, _digest(path, None)) for path in public]
+        digests = [Digest(*_digest(path, key), keyed=True) for path in private]
+        digests += [Digest(*_digest(path, None)) for path in public]
         return Provenance(
             version=__version__,
             command=command_line(self.context),
@@ -201,11 +208,16 @@ def _shown(name: str, value: Any) -> str:
     return shlex.quote(str(value).rpartition("/")[2]) if name in SHOWN else "…"
 
 
-def _digest(path: Path, key: bytes | None) -> str:
+def _digest(path: Path | str, key: bytes | None) -> tuple[str, str]:
+    """A file's name and hash, wherever it lies; of a folder, all its files together."""
+    from voile.jobs.locations import location
+
     state: Any = hashlib.sha256() if key is None else hmac.new(key, digestmod="sha256")
-    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    place = location(path)
+    folder = isinstance(path, Path) and path.is_dir()
+    files = sorted(p for p in Path(path).rglob("*") if p.is_file()) if folder else [path]
     for file in files:
-        with file.open("rb") as stream:
+        with location(file).open() as stream:
             while block := stream.read(2**20):
                 state.update(block)
-    return str(state.hexdigest())
+    return place.name, str(state.hexdigest())

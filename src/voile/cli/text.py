@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from voile.cli import text_measure
+from voile.cli.engine import (
+    Address,
+    EngineName,
+    InputFile,
+    Jobs,
+    OutputFile,
+    chosen_engine,
+    default_output,
+)
 from voile.cli.reporting import ChartFolder, ReportFile, Wanted, drawn, wanted
 from voile.cli.show import AsJson
 from voile.cli.text_show import progress_bar, show_facts, show_preview
@@ -22,7 +30,7 @@ app = typer.Typer(
 @app.command()
 def protect(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="CSV, JSONL, Parquet or text; .gz allowed.")],
+    file: InputFile,
     column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
     epsilon: Annotated[float | None, typer.Option(help="Privacy parameter for each word.")] = None,
     keep: Annotated[
@@ -37,7 +45,7 @@ def protect(
     public_length: Annotated[
         bool, typer.Option("--public-length", help="Split the budget over each actual length.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Output; default FILE.protected.…")] = None,
+    out: OutputFile = None,
     mechanism: Annotated[
         str,
         typer.Option(
@@ -65,12 +73,21 @@ def protect(
         str, typer.Option(help="Strengths of pii, poii and the rest, times epsilon; or 'keep'.")
     ] = "0.3,0.6,1",
     pipeline: Annotated[
-        str | None, typer.Option(help="A spaCy pipeline that finds names; default: small English.")
+        str | None,
+        typer.Option(help="Finds names: a spaCy pipeline, or a .txt list; default: small English."),
     ] = None,
+    remap: Annotated[
+        bool,
+        typer.Option(
+            "--remap", help="Replace each drawn word by the likeliest-to-serve one; costs no ε."
+        ),
+    ] = False,
     document_column: Annotated[
         bool, typer.Option("--document-column", help="Add each document's total epsilon.")
     ] = False,
-    jobs: Annotated[int, typer.Option(help="Processes; 0 takes all cores.")] = 1,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
     batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 2000,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
@@ -91,8 +108,6 @@ def protect(
 
     Interrupted? Repeat the same command: it continues and never draws twice for a row.
     """
-    import os
-
     from voile.domains.text.tiers import DEFAULT_PIPELINE
     from voile.errors import InvalidInput
     from voile.jobs import OnError
@@ -104,7 +119,7 @@ def protect(
     if sum(given) != 1:
         raise InvalidInput("give one of --epsilon, --keep and --document-epsilon")
     recipe = TextRecipe(
-        source=str(file),
+        source=file,
         column=column,
         epsilon=1.0 if epsilon is None else epsilon,
         mechanism=mechanism,
@@ -119,6 +134,7 @@ def protect(
         longest=longest,
         document_epsilon=document_epsilon,
         public_length=public_length,
+        remap=remap,
         seed=seed,
     )
     recipe, _ = text_protect.checked(recipe)
@@ -136,12 +152,12 @@ def protect(
         show_facts(facts, as_json, "Nothing was released.")
         _write(pages, facts, file, None, seed, as_json)
         return
-    target = out or _default_output(file)
+    target = out or default_output(file)
     with progress_bar(quiet=as_json) as progress:
         facts = text_protect.protect_file(
             recipe,
             out=target,
-            jobs=jobs or os.cpu_count() or 1,
+            engine=chosen_engine(engine, jobs, address),
             document_column=document_column,
             on_error=policy,
             batch_rows=batch_rows,
@@ -155,8 +171,8 @@ def protect(
 def _write(
     pages: Wanted,
     facts: dict[str, Any],
-    file: Path,
-    out: Path | None,
+    file: str,
+    out: str | None,
     seed: int | None,
     quiet: bool,
 ) -> None:
@@ -199,11 +215,6 @@ def _alphas(tiers: str | None, alpha: str) -> tuple[float | None, ...]:
         values.insert(1, values[-1])
     require(len(values) == 3, "--alpha", "one number for each tier and the rest", alpha)
     return tuple(values)
-
-
-def _default_output(file: Path) -> Path:
-    stem, dot, endings = file.name.partition(".")
-    return file.with_name(f"{stem}.protected{dot}{endings}")
 
 
 app.command()(text_measure.utility)

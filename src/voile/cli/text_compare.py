@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from voile.cli.engine import Address, EngineName, Jobs, chosen_engine
 from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
 from voile.cli.show import AsJson, plain, print_json
 from voile.cli.text_compare_show import CAUTION, show_calibration, show_comparison, write_comparison
@@ -74,6 +75,9 @@ def compare(
     judge_model: Annotated[
         str | None, typer.Option(help="Its model; “packaged” for SmolLM2 in this process.")
     ] = None,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     report: ReportFile = None,
     charts: ChartFolder = None,
     as_json: AsJson = False,
@@ -115,6 +119,7 @@ def compare(
             failure_probability=failure_probability,
             seed=seed,
             folder=out / "releases" if out else None,
+            engine=chosen_engine(engine, jobs, address),
             progress=status.update,
         )
     chosen = answer = None
@@ -170,6 +175,11 @@ def calibrate(
     temperature: Temperature = -10_000.0,
     failure_probability: Failure = 0.01,
     seed: Annotated[int, typer.Option(help="Repeatable candidate sets.")] = 0,
+    jobs: Annotated[
+        int, typer.Option(help="Copies of --command that share the trials; they must be unseeded.")
+    ] = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     report: ReportFile = None,
     charts: ChartFolder = None,
     as_json: AsJson = False,
@@ -204,6 +214,8 @@ def calibrate(
             delta=delta,
             failure_probability=failure_probability,
             seed=seed,
+            copies=jobs,
+            engine=chosen_engine(engine, jobs, address),
         )
     else:
         found = calibrate_pairs(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
 from voile.cli.show import AsJson, plain, print_json, spinner, table
-
-if TYPE_CHECKING:
-    from voile.tasks.text_posterior import TextPosterior
-    from voile.tasks.text_tune import TunedText
+from voile.cli.text_leakage_show import show_audit, show_tuned
 
 
 def audit(
@@ -34,8 +31,14 @@ def audit(
     words: Annotated[int, typer.Option(help="Words of each document that are read.")] = 40,
     epochs: Annotated[int, typer.Option(help="Most rounds of training.")] = 30,
     seed: Annotated[int, typer.Option(help="Repeats the split and the training.")] = 0,
+    control: Annotated[
+        bool,
+        typer.Option(
+            "--control", help="Also measure the attacker's own error; takes twice as long."
+        ),
+    ] = False,
     worst: Annotated[
-        bool, typer.Option("--worst", help="Name the pair of words whose odds moved most.")
+        bool, typer.Option("--worst", help="Name the pairs of words whose odds moved most.")
     ] = False,
     report: ReportFile = None,
     charts: ChartFolder = None,
@@ -43,7 +46,7 @@ def audit(
 ) -> None:
     """Train an attacker on part of the pairs, and measure what it learns from the rest.
 
-    Works for any release that keeps words in their places, also one made by another tool.
+    Works for any release that keeps words in their order, also one made by another tool.
 
     Example: `voile text audit reviews.csv reviews.protected.csv --epsilon 0.5 --delta 0.05`
     """
@@ -69,6 +72,7 @@ def audit(
             most_candidates=candidates,
             most_documents=documents,
             epochs=epochs,
+            control=control,
             seed=seed,
             progress=say,
         )
@@ -77,9 +81,13 @@ def audit(
     if as_json:
         print_json(facts)
     else:
-        _show_audit(found, delta)
+        show_audit(found, delta)
         if worst:
-            typer.echo(f"Odds moved most between: {found.worst[0]} and {found.worst[1]}")
+            typer.echo("Odds moved most between (do not hand this on):")
+            table(
+                ["leakage", "word", "word"],
+                [[f"{value:.3g}", one, other] for value, one, other in found.worst],
+            )
     if pages:
         from voile.report.text import audit_report
 
@@ -92,38 +100,14 @@ def audit(
     raise typer.Exit(1 if violated else 0)
 
 
-def _show_audit(found: TextPosterior, delta: float) -> None:
-    leakage = found.audit.leakage
-    rows = []
-    for k, finding in enumerate(found.audit.findings):
-        needed = found.audit.groups_to_certify[k]
-        rows.append(
-            [
-                f"{leakage.epsilons[k]:g}",
-                f"{100 * leakage.violation_shares[k]:.3g} %",
-                f"{100 * finding.lower:.3g} – {100 * finding.upper:.3g} %",
-                str(finding.verdict),
-                f"{needed:,}" if needed else "–",
-            ]
-        )
-    table(
-        ["leakage over", "share of triples", "interval", f"δ = {delta:g}", "documents for δ"], rows
-    )
-    typer.echo(
-        f"{leakage.triples:,} triples from {leakage.releases:,} releases in "
-        f"{found.audit.groups:,} documents; largest leakage seen {leakage.supremum:.3g}."
-    )
-    typer.echo(f"The {found.attacker} is {found.reliability}.")
-    if found.unaligned:
-        typer.echo(f"{found.unaligned:,} documents could not be aligned and were left out.")
-    typer.echo("This is what one attacker found: open means not broken by this attack.")
-
-
 def tune(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="Text like the one to be protected.")],
-    data: Annotated[str, typer.Option(help="What this text is: public, held-out or private.")],
     epsilon: Annotated[float, typer.Option(help="Privacy parameter, and the leakage allowed.")],
+    data: Annotated[
+        str | None,
+        typer.Option(help="What this text is: public, held-out or private; asked if not given."),
+    ] = None,
     target_delta: Annotated[float, typer.Option(help="How often it may be exceeded.")] = 0.05,
     column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
     attacker: Annotated[str, typer.Option(help="rnn, lstm or transformer.")] = "lstm",
@@ -133,6 +117,9 @@ def tune(
     words: Annotated[int, typer.Option(help="Words of each document that are read.")] = 40,
     epochs: Annotated[int, typer.Option(help="Most rounds of training for each trial.")] = 12,
     rounds: Annotated[int, typer.Option(help="Most trials.")] = 12,
+    levels: Annotated[
+        str, typer.Option(help="What may move: pii,poii or pii (names alone).")
+    ] = "pii,poii",
     privacy_weight: Annotated[float, typer.Option(help="Weight of the violations.")] = 1.0,
     utility_weight: Annotated[float, typer.Option(help="Weight of the utility loss.")] = 1.0,
     trace: Annotated[
@@ -150,6 +137,7 @@ def tune(
     from voile.tasks.text_tune import tune_text
 
     pages = wanted(context, report, charts)
+    data = data or _what_it_is()
     with spinner(not as_json) as say:
         found = tune_text(
             file,
@@ -164,6 +152,7 @@ def tune(
             most_documents=documents,
             epochs=epochs,
             most_rounds=rounds,
+            levels=levels,
             privacy_weight=privacy_weight,
             utility_weight=utility_weight,
             trace=trace,
@@ -174,7 +163,7 @@ def tune(
     if as_json:
         print_json(facts)
     else:
-        _show_tuned(found, target_delta)
+        show_tuned(found, target_delta)
     if pages:
         from voile.report.text import tune_report
 
@@ -187,27 +176,19 @@ def tune(
         )
 
 
-def _show_tuned(found: TunedText, target: float) -> None:
-    best = found.chosen.strengths
-    table(
-        ["round", "pii", "poii", "violations", "utility loss", ""],
-        [
-            [
-                str(number + 1),
-                f"{r.strengths[0]:.3g}",
-                f"{r.strengths[1]:.3g}",
-                f"{100 * r.violation:.3g} %",
-                f"{r.utility_loss:.4f}",
-                "chosen" if r.strengths == best else "",
-            ]
-            for number, r in enumerate(found.state.rounds)
-        ],
-    )
-    if not found.meets_target:
-        typer.echo(f"No round kept violations below {100 * target:g} %: this is the best found.")
-    typer.echo(f"Use: voile text protect FILE {found.protect_options()}")
-    if found.caveat:
-        typer.echo(found.caveat)
+def _what_it_is() -> str:
+    """Ask what the text is; adapting on private text spends privacy, so there is no default."""
+    import sys
+
+    from voile.errors import InvalidInput
+
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            "say what this text is with --data public, held-out or private: strengths chosen on "
+            "private text leak something about it"
+        )
+    answer: str = typer.prompt("Is this text public, held-out or private?")
+    return answer.strip().lower()
 
 
 def _numbers(text: str, option: str) -> list[float]:

@@ -88,6 +88,12 @@ def show_facts(facts: dict[str, Any], as_json: bool, note: str) -> None:
     if facts.get("tiers"):
         each = (f"{k} {'in clear' if v is None else f'ε {v:g}'}" for k, v in facts["tiers"].items())
         lines.append("Tiers: " + ", ".join(each) + ".")
+    if facts.get("remap"):
+        left = ", ".join(f"{count:,}" for count in facts["remap"]["words_left"])
+        lines.append(
+            f"Remapped under {facts['remap']['prior']}: {left} different words can come out. "
+            "A function of the draw alone, so the guarantee is unchanged."
+        )
     lines += _expected_lines(facts["expected"])
     if "rows" in facts:
         lines += _counted_lines(facts)

@@ -20,6 +20,7 @@ from voile.errors import InvalidInput, require
 
 TILE = 2**17
 """Leakages are computed about this many at a time: a megabyte, which stays in the cache."""
+WORST_PAIRS = 10
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,9 @@ class PosteriorLeakage:
     """What a pass over (pair, release) triples found.
 
     A *release* here is one position of one observation: a row of beliefs over the candidates.
-    `worst` is (release, candidate, candidate), for the auditor's own screen. `shares` has the
+    `worst` is (release, candidate, candidate), and `worst_pairs` has the ten pairs that leak most
+    among the worst pairs of each release, as (leakage, candidate, candidate): for the auditor's
+    own screen. `shares` has the
     violation share of each group (a document, a trace) at each epsilon: groups are independent,
     triples are not.
     """
@@ -38,6 +41,7 @@ class PosteriorLeakage:
     violations: tuple[int, ...]
     supremum: float
     worst: tuple[int, int, int]
+    worst_pairs: tuple[tuple[float, int, int], ...]
     shares: Floats
     sample: Floats
 
@@ -83,6 +87,7 @@ def posterior_leakage(
     groups = [shifts] if isinstance(shifts, np.ndarray) else shifts
     totals = np.zeros(len(thresholds), dtype=np.int64)
     best, worst, releases = 0.0, (0, 0, 0), 0
+    leading: dict[tuple[int, int], float] = {}
     shares, kept = [], []
     rng = np.random.default_rng(0)  # only chooses which values the histogram shows
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -96,6 +101,9 @@ def posterior_leakage(
             for offset, (_, highest, place) in enumerate(counted):
                 if highest > best:
                     best, worst = highest, (releases + offset, *place)
+                if highest > leading.get(place, 0.0):
+                    leading[place] = highest
+            leading = dict(sorted(leading.items(), key=lambda item: -item[1])[:WORST_PAIRS])
             kept.append(_some_values(rows, inverse, rng, count=256 * len(rows)))
             releases += len(rows)
     require(releases > 0, "shifts", "at least one release", "none")
@@ -108,6 +116,7 @@ def posterior_leakage(
         violations=tuple(int(count) for count in totals),
         supremum=best,
         worst=worst,
+        worst_pairs=tuple((value, *place) for place, value in leading.items()),
         shares=np.array(shares),
         sample=values[chosen],
     )

@@ -20,6 +20,7 @@ from voile.mechanisms.tight_constraints import tight_constraints
 from voile.mechanisms.truncated_exponential import truncated_exponential
 from voile.mechanisms.vickrey import vickrey
 from voile.mechanisms.word_exponential import word_exponential
+from voile.mechanisms.word_remap import word_remap
 from voile.mechanisms.word_truncated_exponential import word_truncated_exponential
 
 __all__ = [
@@ -43,5 +44,6 @@ __all__ = [
     "truncated_exponential",
     "vickrey",
     "word_exponential",
+    "word_remap",
     "word_truncated_exponential",
 ]

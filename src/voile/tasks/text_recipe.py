@@ -24,6 +24,7 @@ from voile.mechanisms._neighbours import cache_folder
 
 MECHANISMS = ("tem", "exponential", "santext", "santext+", "custext", "madlib", "mahalanobis",
               "vickrey")  # fmt: skip
+REMAPPABLE = ("tem", "exponential", "santext")
 PRIVATE_CORPUS = "private-corpus"
 
 
@@ -33,7 +34,8 @@ class TextRecipe:
 
     `alphas` are the strengths of the tiers, as factors of epsilon; None leaves a tier alone.
     With `document_epsilon`, a document's words share it: over at most `longest` words, or over
-    its own number of words if `public_length`.
+    its own number of words if `public_length`. With `remap`, each drawn word is replaced by the
+    one that serves best under public word frequencies.
     """
 
     source: str
@@ -51,6 +53,7 @@ class TextRecipe:
     longest: int | None = None
     document_epsilon: float | None = None
     public_length: bool = False
+    remap: bool = False
     seed: int | None = None
 
     def identity(self) -> dict[str, Any]:
@@ -99,9 +102,12 @@ def _occurring(recipe: TextRecipe) -> set[str]:
     return found
 
 
-def build_protector(recipe: TextRecipe) -> TextProtector:
-    """The protector of a recipe, with neighbours kept in the cache folder."""
-    words = load_vocabulary(recipe)
+def build_protector(recipe: TextRecipe, words: Vocabulary | None = None) -> TextProtector:
+    """The protector of a recipe, with neighbours kept in the cache folder.
+
+    `words` is the recipe's vocabulary if it is at hand already.
+    """
+    words = load_vocabulary(recipe) if words is None else words
     plain = TextProtector(
         words,
         (),
@@ -110,7 +116,7 @@ def build_protector(recipe: TextRecipe) -> TextProtector:
         identifiers=recipe.identifiers,
         longest=recipe.longest,
     )
-    build = _builder(recipe, words)
+    build = _remapping(recipe, words) if recipe.remap else _builder(recipe, words)
     if recipe.alphas:
         require(len(recipe.alphas) == 3, "alphas", "three, for pii, poii and the rest",
                 len(recipe.alphas))  # fmt: skip
@@ -155,6 +161,32 @@ def _builder(recipe: TextRecipe, words: Vocabulary) -> Callable[[float], Mechani
         "vickrey": mechanisms.vickrey,
     }
     return lambda e: simple[name](space, epsilon=e)
+
+
+def _remapping(recipe: TextRecipe, words: Vocabulary) -> Callable[[float], Mechanism]:
+    """The same laws, each followed by the remap for public word frequencies."""
+    from voile.mechanisms._word_law import WordLaw
+    from voile.mechanisms.word_remap import word_remap
+
+    require(recipe.mechanism in REMAPPABLE, "--remap",
+            "used with one of " + ", ".join(REMAPPABLE), recipe.mechanism)  # fmt: skip
+    if recipe.public_length:
+        raise InvalidInput(
+            "--remap must not go with --public-length, which has a law for each length; use "
+            "--longest"
+        )
+    if words.private:
+        raise InvalidInput(
+            "--remap must go with a public vocabulary: its prior is the vocabulary's own"
+        )
+    build, frequencies = _builder(recipe, words), words.frequencies()
+
+    def remapped(epsilon: float) -> Mechanism:
+        law = build(epsilon)
+        assert isinstance(law, WordLaw)
+        return word_remap(law, prior=frequencies, cache=cache_folder().with_name("remaps"))
+
+    return remapped
 
 
 def check_budget(recipe: TextRecipe) -> TextRecipe:

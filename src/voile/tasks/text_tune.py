@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -123,6 +124,7 @@ def evaluator(
     head: str = "candidates",
     remapped: bool = True,
     epochs: int = 12,
+    batch: int = 64,
     seed: int = 0,
     progress: Progress = lambda line: None,
 ) -> Evaluate:
@@ -142,7 +144,7 @@ def evaluator(
         training, validation, test = split(items, seed=seed)
         shown = ", ".join(f"{value:.3g}" for value in strengths)
         attack = fit_attacker(
-            attacker, texts, training, validation, head=head, epochs=epochs, seed=seed,
+            attacker, texts, training, validation, head=head, epochs=epochs, batch=batch, seed=seed,
             progress=lambda line: progress(f"strengths {shown}: {line}"),
         )  # fmt: skip
         audit = measured(attack, test, texts, epsilons=[epsilon], delta=0.5)
@@ -169,6 +171,7 @@ def tune_text(
     most_documents: int = 2000,
     epochs: int = 12,
     most_rounds: int = 12,
+    levels: str = "pii,poii",
     privacy_weight: float = 1.0,
     utility_weight: float = 1.0,
     trace: str | os.PathLike[str] | None = None,
@@ -179,27 +182,39 @@ def tune_text(
     """Find strengths for names and words close to names that keep a learned attacker down.
 
     `data` says what the text is: "public", "held-out" or "private"; adapting on private text
-    spends privacy, and the answer says so.
+    spends privacy, and the answer says so. `levels` "pii" lets the strength of names alone move
+    (the paper's AmPL-I); a privacy weight of 0 is its AmPL-U.
     """
     require(data in CAVEATS, "data", "public, held-out or private", data,
             "adapting on private text itself spends privacy")  # fmt: skip
     require_epsilon(epsilon)
     require(0 < target_delta < 1, "target-delta", "in (0, 1)", target_delta)
+    require(levels in ("pii,poii", "pii"), "levels", "pii,poii or pii", levels)
     progress("reading words and finding names")
+    documents = read_texts(file, column)[:most_documents]
     texts = _own_corpus(
-        read_texts(file, column)[:most_documents], sensitive_of=pipeline, top=top,
-        longest=longest, most_candidates=most_candidates,
-    )  # fmt: skip
-    levels = Levels(
+        documents, sensitive_of=pipeline, top=top, longest=longest, most_candidates=most_candidates
+    )
+    search = Levels(
         start=(1.0, 1.0),
-        free=(True, True),
+        free=(True, levels == "pii,poii"),
         privacy_weight=privacy_weight,
         utility_weight=utility_weight,
     )
     evaluate = evaluator(
         texts, epsilon=epsilon, attacker=attacker, epochs=epochs, seed=seed, progress=progress
     )
-    state = adapt(levels, evaluate, most_rounds=most_rounds, trace=trace, progress=on_round)
+    about = {
+        "texts": hashlib.sha256("\0".join(documents).encode()).hexdigest(),
+        "epsilon": epsilon,
+        "attacker": attacker,
+        "pipeline": pipeline,
+        "sizes": [top, longest, most_candidates, epochs],
+        "seed": seed,
+    }
+    state = adapt(
+        search, evaluate, most_rounds=most_rounds, trace=trace, about=about, progress=on_round
+    )
     good = meets(state, delta=target_delta)
     return TunedText(
         state=state,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from voile.attackers.attack import HIDDEN, Observed
 from voile.core.arrays import Floats, Indices
+from voile.domains.text.alignment import Laid, aligned, gaps_of, spellings
 from voile.domains.text.identifiers import find_identifiers
 from voile.domains.text.tiers import Tiers
 from voile.domains.text.tokens import Tokenizer
@@ -18,20 +19,15 @@ from voile.errors import InvalidInput, require
 
 SENSITIVE_LEVELS = (0, 1)
 """pii and poii; without tiers every word has level 0."""
+_BARS = re.compile(r"[*#_█▇■•]{2,}")
+"""What other tools write over a word."""
 
 
 @dataclass(frozen=True)
-class WordSequence:
-    """A document's words as vocabulary positions, the tier of each, and where each stands.
+class WordSequence(Laid):
+    """A document's words as vocabulary positions, its gaps, and the tier of each word."""
 
-    `chunks` numbers the runs between white space, which a release leaves as they are: they pair
-    an original with its release even where a released word is read as two.
-    """
-
-    words: Indices
-    levels: Indices
-    chunks: Indices
-    length: int
+    levels: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,8 @@ class Corpus:
 
     `candidates` and `seen` are vocabulary positions: what a secret may be, and what was
     released somewhere; sequences count in them. `unaligned` documents were left out, because
-    original and release are not laid out alike.
+    it is unclear which released word stands for which; `unpaired` words of the others have no
+    clear partner and do not count.
     """
 
     vocabulary: Vocabulary
@@ -49,6 +46,7 @@ class Corpus:
     seen: Indices
     levels: Indices
     unaligned: int
+    unpaired: int
 
     def candidate_vectors(self) -> Floats:
         """A row of coordinates for each candidate, in the metric's own unit."""
@@ -64,16 +62,24 @@ class Corpus:
 
 
 def read_words(
-    texts: Sequence[str], words: Vocabulary, *, tiers: Tiers | None = None
+    texts: Sequence[str],
+    words: Vocabulary,
+    *,
+    tiers: Tiers | None = None,
+    beside: Sequence[str] | None = None,
 ) -> list[WordSequence]:
-    """The words of each text with their tiers; an identifier counts as its placeholder."""
+    """The words of each text with their tiers; an identifier counts as its placeholder.
+
+    Of a release, only what is an identifier in the original `beside` it: drawn numbers may look
+    like telephones.
+    """
     tokenizer = Tokenizer(words)
-    plain = [_with_placeholders(text) for text in texts]
+    originals = texts if beside is None else beside
+    plain = [_with_placeholders(*pair) for pair in zip(texts, originals, strict=True)]
     entities = tiers.entities(plain) if tiers is not None else [()] * len(plain)
     found = []
     for text, names in zip(plain, entities, strict=True):
         tokens = [piece for piece in tokenizer.split(text) if not isinstance(piece, str)]
-        starts = [match.start() for match in re.finditer(r"\S+", text)]
         levels = [
             0 if tiers is None else tiers.level(token.position, token.start, token.end, names)
             for token in tokens
@@ -81,35 +87,24 @@ def read_words(
         found.append(
             WordSequence(
                 words=np.array([token.position for token in tokens], dtype=np.intp),
+                gaps=gaps_of(text, tokens),
+                spellings=spellings(text, tokens, words),
                 levels=np.array(levels, dtype=np.intp),
-                chunks=np.searchsorted(starts, [t.start for t in tokens], side="right") - 1,
-                length=len(starts),
             )
         )
     return found
 
 
-def _with_placeholders(text: str) -> str:
+def _with_placeholders(text: str, original: str) -> str:
+    """Identifiers that the original holds, and bars that it does not hold, as words."""
+    text = _BARS.sub(lambda bars: bars[0] if bars[0] in original else "[MASK]", text)
     parts, last = [], 0
     for start, end, kind in find_identifiers(text):
+        if text[start:end] not in original:
+            continue
         parts += [text[last:start], f"[{kind}]"]
         last = end
     return "".join([*parts, text[last:]])
-
-
-def released_words(original: WordSequence, release: WordSequence) -> Indices:
-    """For each word of the original what was released for it, `HIDDEN` where that is unclear."""
-    size = original.length
-    before = np.bincount(original.chunks, minlength=size)
-    after = np.bincount(release.chunks, minlength=size)
-    first = np.concatenate([[0], np.cumsum(after)[:-1]])
-    start = np.concatenate([[0], np.cumsum(before)[:-1]])
-    own = original.chunks
-    place = first[own] + np.arange(len(own)) - start[own]
-    clear = before[own] == after[own]
-    chosen = np.full(len(own), HIDDEN, dtype=np.intp)
-    chosen[clear] = release.words[place[clear]]
-    return chosen
 
 
 def corpus(
@@ -133,18 +128,19 @@ def corpus(
             f"original and release must have one row each for one another, got {len(originals)} "
             f"and {len(releases)}; were rows skipped? Protect with --on-error mask instead"
         )
-    same = [a.length == b.length > 0 for a, b in zip(originals, releases, strict=True)]
-    if not any(same):
-        raise InvalidInput(
-            "no document has as many runs between spaces in the release as in the original: the "
-            "attack compares word by word and cannot be used on this release"
-        )
+    told = [aligned(a, b, longest=longest) for a, b in zip(originals, releases, strict=True)]
     paired = [
-        (original.words[:longest], original.levels[:longest],
-         released_words(original, release)[:longest])
-        for original, release, ok in zip(originals, releases, same, strict=True)
-        if ok and len(original.words)
-    ]  # fmt: skip
+        (original.words[:longest], original.levels[:longest], released)
+        for original, released in zip(originals, told, strict=True)
+        if released is not None and len(released)
+    ]
+    unaligned = sum(released is None for released in told)
+    if not paired or 2 * unaligned > len(told):
+        raise InvalidInput(
+            f"in {unaligned} of {len(told)} documents it is unclear which released word stands for "
+            "which: the attack compares word by word and cannot be used on this release. Are the "
+            "rows in the same order?"
+        )
     size = len(words) + 1
     counts = np.zeros(size, dtype=np.intp)
     shown = np.zeros(size, dtype=bool)
@@ -167,10 +163,16 @@ def corpus(
     for secrets, levels, released in paired:
         counted = np.isin(levels, SENSITIVE_LEVELS) & (released != HIDDEN)
         counted &= number[secrets] >= 0
-        told = np.where(released == HIDDEN, HIDDEN, order[released])
-        sequences.append(Observed(told, number[secrets], np.flatnonzero(counted)))
+        seen_as = np.where(released == HIDDEN, HIDDEN, order[released])
+        sequences.append(Observed(seen_as, number[secrets], np.flatnonzero(counted)))
     return Corpus(
-        words, tuple(sequences), candidates, seen, level_of[candidates], same.count(False)
+        words,
+        tuple(sequences),
+        candidates,
+        seen,
+        level_of[candidates],
+        unaligned=unaligned,
+        unpaired=sum(int((released == HIDDEN).sum()) for _, _, released in paired),
     )
 
 

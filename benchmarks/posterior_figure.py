@@ -1,0 +1,65 @@
+"""The picture of docs/explanation/posterior-leakage.md: leakage grows with what else is read.
+
+    python benchmarks/posterior_figure.py
+
+A chain of secrets with two values, each equal to the one before with probability p and each
+released by randomised response at ε = 1. Exact: forward–backward over every possible sequence of
+releases around the secret in the middle, and the largest leakage among them.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+import voile
+from voile.attackers.markov import MarkovPrior, markov_attack
+from voile.leakage.posterior import posterior_leakage
+
+TARGET = Path(__file__).parent.parent / "docs" / "explanation" / "posterior-leakage.png"
+AGREE = (0.5, 0.7, 0.9, 0.98)
+READ = (1, 3, 5, 7, 9, 11)
+
+
+def worst(agree: float, read: int) -> float:
+    """The largest leakage about the middle of `read` secrets, over all releases."""
+    channel = voile.mechanisms.randomised_response(["no", "yes"], epsilon=1.0)
+    step = sparse.csr_array(np.array([[agree, 1 - agree], [1 - agree, agree]]))
+    chain = MarkovPrior(np.array([0.5, 0.5]), step, np.zeros(2))
+    attack = markov_attack(channel.log_probabilities(), chain)
+    sequences = [np.array(releases) for releases in product((0, 1), repeat=read)]
+    beliefs = np.array([table[read // 2] for table in attack.log_posteriors(sequences)])
+    shifts = beliefs - np.log(0.5)
+    return posterior_leakage(shifts, channel.space.distances(), epsilons=[1.0]).supremum
+
+
+def main() -> None:
+    """Compute and draw."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axis = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    shades = plt.colormaps["viridis"](np.linspace(0.85, 0.1, len(AGREE)))
+    for agree, colour in zip(AGREE, shades, strict=True):
+        values = [worst(agree, read) for read in READ]
+        print(agree, np.round(values, 4))
+        axis.plot(READ, values, "o-", ms=4, lw=1.3, color=colour)
+        axis.annotate(f"equal {100 * agree:g} %", (READ[-1], values[-1]), fontsize=8,
+                      textcoords="offset points", xytext=(6, -3), color=colour)  # fmt: skip
+    axis.axhline(1.0, color="#b5332e", lw=1, ls="--")
+    axis.annotate("ε of one release", (1, 1.0), fontsize=8, color="#b5332e",
+                  textcoords="offset points", xytext=(0, -12))  # fmt: skip
+    axis.set(xlabel="releases read around the secret, its own included", xlim=(0.5, 13.2),
+             ylabel="largest posterior leakage", xticks=READ, ylim=(0, None))  # fmt: skip
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+    figure.savefig(TARGET, dpi=130)
+
+
+if __name__ == "__main__":
+    main()
