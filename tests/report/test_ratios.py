@@ -6,8 +6,8 @@ import pytest
 pytest.importorskip("numba", reason="the places extra is not installed")
 
 from voile.tasks.places_design import design_places, public_map
+from voile.tasks.places_price import priced_places
 from voile.tasks.places_ratios import local_ratios
-from voile.tasks.places_sweep import sweep_places
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,8 @@ def test_a_sweep_has_the_design_itself_and_pays_more_for_more_privacy(public):
     made = design_places(
         public, epsilon=0.8, method="laplace-remap", bound_size=12, against_aipo=False
     )
-    assert sweep_places(public, made, epsilons=[]) == []
-    found = sweep_places(
+    assert priced_places(public, made, epsilons=[]) == []
+    found = priced_places(
         public, made, epsilons=[1.6, 0.4, 0.8], method="laplace-remap", bound_size=12
     )
     assert [row.epsilon for row in found] == [0.4, 0.8, 1.6]
