@@ -216,7 +216,7 @@ def test_every_option_is_shown_or_hidden_on_purpose():
     """A word option is listed as harmless, or hidden; a new one is hidden until it is listed."""
     from voile.cli.reporting import SHOWN, _shown
 
-    hidden = {"at", "box", "command", "judge_model", "judge_url", "model", "pipeline"}
+    hidden = {"address", "at", "box", "command", "judge_model", "judge_url", "model", "pipeline"}
     words = {
         name
         for command in all_commands().values()

@@ -190,11 +190,3 @@ def test_nothing_is_half_written(tmp_path):
 def test_pictures_have_colours_of_their_own():
     assert "var(" not in str(painted(BAR))
     assert LIGHT["blue"] in str(painted(BAR))
-
-
-def test_all_terms_are_explained():
-    from voile.report import places, text
-
-    for term in (*places.TERMS,):
-        assert term in GLOSSARY
-    assert text

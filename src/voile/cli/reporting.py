@@ -42,6 +42,7 @@ SHOWN = frozenset(
         "label",
         "label_epsilon",
         "lat",
+        "levels",
         "lon",
         "mechanism",
         "mechanisms",

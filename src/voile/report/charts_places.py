@@ -138,7 +138,9 @@ def blur_chart(
     )
 
 
-def ratio_map(*, box: Box, streets: Floats, ratios: Floats, claim: float, unit: str) -> Chart:
+def ratio_map(
+    *, box: Box, streets: Floats, ratios: Floats, claim: float, unit: str, certified: bool
+) -> Chart:
     """The certificate over the map: how much of ε each neighbourhood uses.
 
     `ratios` holds, row by row from the south, the largest |ln p_y(x) − ln p_y(x′)| / d over
@@ -196,6 +198,7 @@ def ratio_map(*, box: Box, streets: Floats, ratios: Floats, claim: float, unit: 
             f"between {float(ratios.min()):.3g} and {float(ratios.max()):.4g}, against a claim of "
             f"{claim:g}. A cell at the claim has nothing to spare; a darker one is "
             "blurred more than was asked."
+            + ("" if certified else " The bound is proved; this is an evaluation, cut at it.")
         ),
         data=Table("ε used, cell by cell", ("km east", "km north", f"ε per {unit}"), tuple(rows)),
         height=_height(box),

@@ -123,6 +123,7 @@ def certificate_chart(design: PlacesDesign, ratios: Floats) -> Chart:
         ratios=ratios,
         claim=design.guarantee.epsilon,
         unit=design.guarantee.metric.unit,
+        certified=design.guarantee.basis == Basis.CERTIFIED,
     )
 
 

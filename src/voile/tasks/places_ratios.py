@@ -6,6 +6,7 @@ import numpy as np
 
 from voile.core.arrays import Floats
 from voile.domains.places.design import PlacesDesign
+from voile.optimise.smooth import SmoothMechanism
 from voile.tasks.places_audit import _exponent, _logs, _snapped
 
 STEP = 0.01
@@ -15,9 +16,13 @@ STEP = 0.01
 def local_ratios(design: PlacesDesign, *, cells: int = 600) -> Floats:
     """The largest |ln p_y(x) − ln p_y(x′)| / d(x, x′) around the middle of each cell of the map.
 
-    x′ runs over eight directions, ten metres off; y over all outputs. Each value is the loss of
-    real pairs, so none exceeds the certificate. About `cells` cells, nearly square, a row of the
-    answer for each row of cells from the south. Costs nine laws a cell.
+    x′ runs over eight directions, ten metres off; y over all outputs. For a certified law each
+    value is the loss of real pairs, so none exceeds the certificate. A proved law is only evaluated
+    in doubles, whose error can exceed the loss itself where an output is very unlikely: its values
+    are cut at the bound that is proved, and find no fault.
+
+    About `cells` cells, nearly square, a row of the answer for each row of cells from the south.
+    Costs nine laws a cell.
     """
     low, high = design.box
     width, height = high - low
@@ -36,4 +41,6 @@ def local_ratios(design: PlacesDesign, *, cells: int = 600) -> Floats:
         gap = np.abs(_logs(design, moved) - before).max(axis=1)
         ratio = np.divide(gap, apart, out=np.zeros_like(gap), where=apart > 0)
         worst = np.maximum(worst, ratio)
+    if not isinstance(design.mechanism, SmoothMechanism):
+        worst = np.minimum(worst, design.guarantee.epsilon)
     return np.asarray(worst.reshape(rows, columns))
