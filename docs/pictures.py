@@ -1,7 +1,7 @@
 """The pictures of the explanation pages, drawn from real computations.
 
-Run `python docs/pictures.py` with the extras text, places and labels; it writes the SVG files in
-docs/assets. Nothing in them is drawn by hand, and every run draws the same.
+Run `python docs/pictures.py` with the extra dev; it writes the SVG files in docs/assets. Nothing in
+them is drawn by hand, and every run draws the same.
 """
 
 from __future__ import annotations
