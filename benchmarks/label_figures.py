@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.integrate import quad
@@ -22,13 +23,14 @@ from voile.audit.labels import audit_labels
 from voile.core.randomness import seeded_rng
 from voile.domains.labels.table import Table, read_table
 from voile.tasks.labels_audit import prepared, sampled
-from voile.tasks.labels_chart import draw_comparison
-from voile.tasks.labels_compare import compare_table
+from voile.tasks.labels_compare import Comparison, compare_table
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 ADULT_NAMES = 15
+COLOURS = {"label DP": "#b5332e", "label DP-CF": "#3f7d4e", "local DP": "#2a6f97"}
+INK = "#333333"
 
 
 def simulated(variance: float, *, records: int, dimensions: int, seed: int) -> Table:
@@ -116,6 +118,25 @@ def figure_1(tables: dict[str, Table], lines: list[str]) -> None:
     axes[0].legend(frameon=False, fontsize=8)
     figure.savefig(RESULTS / "label_figure_1.png", dpi=130)
     lines.append("")
+
+
+def draw_comparison(found: Comparison, axes: Any) -> None:
+    """AUC against leakage, a line a mechanism, epsilon beside each point."""
+    for name, colour in COLOURS.items():
+        points = [p for p in found.points if p.mechanism == name]
+        if not points:
+            continue
+        axes.errorbar(
+            [p.leakage for p in points], [p.auc for p in points],
+            xerr=[p.leakage_error for p in points], yerr=[p.auc_error for p in points],
+            fmt="o-", color=colour, lw=1, ms=4, label=name,
+        )  # fmt: skip
+        for p in points:
+            axes.annotate(f"{p.epsilon:g}", (p.leakage, p.auc), textcoords="offset points",
+                          xytext=(4, -9), fontsize=7, color=colour)  # fmt: skip
+    axes.axhline(found.clean_auc, color=INK, lw=0.8, ls=":", label="clean records")
+    axes.axvline(found.features_alone, color=INK, lw=0.8, ls="--", label="features alone")
+    axes.set(xlabel="total leakage (attacker's accuracy)", ylabel="test AUC")
 
 
 def figure_2(tables: dict[str, Table], lines: list[str], repeats: int) -> None:

@@ -33,6 +33,7 @@ ROOMS = {
     "audit": "Audits",
     "adapt": "Adapting",
     "domains": "Text, places and labels",
+    "samples": "Made-up data to try things on",
     "jobs": "Releasing whole files",
     "report": "Reports",
     "tasks": "Use cases",

@@ -102,10 +102,13 @@ def save(thing: Channel | Saveable, path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """Read a file written by `save`; the certificate is computed anew from its numbers."""
+def load(path: str | os.PathLike[str], *, content: bytes | None = None) -> Any:
+    """Read a file written by `save`; the certificate is computed anew from its numbers.
+
+    With the file's `content` at hand nothing is opened, and the path only names it in messages.
+    """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(path if content is None else io.BytesIO(content)) as archive:
             manifest = json.loads(archive.read("voile.json"))
             _check(manifest, path)
             arrays = {

@@ -216,7 +216,7 @@ def test_calibrate_a_program_on_the_command_line(table_file):
 
 
 def test_compare_on_the_command_line_writes_table_and_charts(table_file, tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("vl_convert")
     monkeypatch.setattr(Workshop, "prepare", Coins().prepare)
     out = tmp_path / "out"
     done = invoke(
@@ -227,7 +227,7 @@ def test_compare_on_the_command_line_writes_table_and_charts(table_file, tmp_pat
     assert done.exit_code == 0, (done.output, done.exception)
     assert "Answer:" in done.output
     names = {path.name for path in out.iterdir()}
-    assert {"comparison.json", "comparison.csv", "calibration.png", "utility.svg", "nominal.png",
+    assert {"comparison.json", "comparison.csv", "calibration.png", "frontier.svg",
             "converted.png"} <= names  # fmt: skip
     content = json.loads((out / "comparison.json").read_text())
     assert len(content["cells"]) == 4

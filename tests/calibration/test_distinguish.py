@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 import voile
+from laws import FALSE_ALARM
 from voile.attackers.attribution import guesses
 from voile.attackers.attribution_embedding import NearestEmbedding, NearestLatent
 from voile.attackers.attribution_likelihood import Likelihood, exact_likelihood
@@ -80,6 +82,38 @@ def test_likelihood_reaches_the_truth_and_no_attack_exceeds_it(epsilon, size):
         assert other.estimate.lower <= truth
         assert other.estimate.middle <= strongest.upper
     assert channel.certificate().epsilon * channel.space.distances().max() >= truth
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_thousand_whole_games_cover_the_truth(size):
+    """Trials drawn, released and guessed a thousand times over: intervals miss at most as stated.
+
+    The same games with a tenth of the stated width must fail, or the test sees nothing.
+    """
+    channel = exponential_channel(2.0)
+    truth = epsilon_of_success(best_success(channel, size), candidates=size)
+    rng, stated, repeats = voile.seeded_rng(11), 0.05, 1000
+    table, index = channel.log_probabilities(), {text: i for i, text in enumerate(TEXTS)}
+
+    def law(texts, releases):
+        return table[[index[t] for t in texts], [index[r] for r in releases]]
+
+    missed = beyond = overconfident = 0
+    for _ in range(repeats):
+        game = plan(TEXTS, trials=200, candidates=size, temperature=0.0, rng=rng)
+        drawn = channel.draw([index[text] for text in game.sources], rng)
+        found = attribute(
+            game, [TEXTS[j] for j in drawn], Likelihood(law), failure_probability=stated, rng=rng
+        ).estimate
+        missed += not found.lower <= truth <= found.upper
+        beyond += found.lower > truth
+        reach = (found.upper - found.lower) / 20
+        overconfident += abs(found.middle - truth) > reach
+    most = binom.isf(FALSE_ALARM, repeats, stated)
+    assert missed <= most
+    assert beyond <= binom.isf(FALSE_ALARM, repeats, stated / 2)
+    assert missed <= stated * repeats  # and with this seed, plainly
+    assert overconfident > most
 
 
 @pytest.mark.parametrize("labels", [2, 5, 30])

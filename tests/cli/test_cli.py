@@ -57,6 +57,7 @@ def test_explain_for_a_program():
         (("explain", "--epsilon", "1", "--delta", "2"), "error: delta must be between 0 and 1"),
         (("demo", "--out", "/dev/null/x"), "error: cannot make the folder"),
         (("demo", "--seed", "-3", "--out", "{tmp}"), "error: seed must be an integer"),
+        (("demo", "--room", "attic", "--out", "{tmp}"), "error: a room must be town, text"),
     ],
 )
 def test_bad_input_is_one_clean_line(arguments, message, tmp_path):
@@ -93,24 +94,8 @@ def test_demo_writes_what_it_says(tmp_path):
     import voile
 
     out = tmp_path / "here"
-    text = run("demo", "--out", str(out), "--seed", "1").stdout
-    assert text.strip().splitlines()[-1].startswith(f"Wrote {out}")
-    assert "seeded: not for release" in text
-    summary = json.loads((out / "summary.json").read_text())
-    assert summary["randomness"] == "seeded: not for release"
-    assert all(row["certified"] <= row["claim"] for row in summary["mechanisms"])
-    channel = voile.load(out / "town.voile")
-    assert channel.guarantee.epsilon == 2.0
-    lines = (out / "released.csv").read_text().splitlines()
-    assert len(lines) == 2001
-    again = tmp_path / "again"
-    run("demo", "--out", str(again), "--seed", "1")
-    assert (again / "released.csv").read_bytes() == (out / "released.csv").read_bytes()
-
-
-def test_demo_is_secure_by_default(tmp_path):
-    for name in ("one", "two"):
-        run("demo", "--out", str(tmp_path / name))
-    one, two = ((tmp_path / name / "released.csv").read_bytes() for name in ("one", "two"))
-    assert one != two
-    assert json.loads((tmp_path / "one" / "summary.json").read_text())["randomness"] == "secure"
+    found = json.loads(run("demo", "--room", "town", "--out", str(out), "--json").stdout)
+    assert found == json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    assert found["randomness"] == "secure"
+    assert voile.load(out / "town.voile").guarantee.epsilon == 2.0
+    assert (out / "report.html").exists()

@@ -83,7 +83,7 @@ def test_an_interrupted_job_keeps_its_recipe_and_its_draws(patients, tmp_path, m
         labels_protect(patients, out, label="state", epsilon=1.0, mechanism="cf")
     assert not out.exists()
     recipe = (tmp_path / "out.csv.recipe.json").read_text()
-    part = next(tmp_path.glob("*.voile-job/part-00000000")).read_bytes()
+    part = next(tmp_path.glob("*.voile-job/*/part-00000000.[!j]*")).read_bytes()
     monkeypatch.setattr(protecting, "_released", real)
     done = labels_protect(patients, out, label="state", epsilon=1.0, mechanism="cf")
     assert not done.drafted
@@ -187,16 +187,11 @@ def test_protect_refuses_bad_settings_and_writes_nothing(patients, tmp_path, opt
     assert not (tmp_path / "no.csv.recipe.json").exists()
 
 
-def test_audit_of_a_file(patients, tmp_path):
-    chart = tmp_path / "chart.svg"
-    result = run.invoke(
-        app,
-        ["audit", str(patients), "--label", "state", "--epsilon", "0.5,2", "--chart", str(chart)],
-    )
+def test_audit_of_a_file(patients):
+    result = run.invoke(app, ["audit", str(patients), "--label", "state", "--epsilon", "0.5,2"])
     assert result.exit_code == 0, result.output
     assert "Which features carry it" in result.output
     assert "weight" in result.output
-    assert chart.read_text().startswith("<?xml")
 
 
 def test_audit_as_json_lists_lines_and_no_values(patients):

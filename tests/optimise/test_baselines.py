@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -95,16 +97,28 @@ def test_constopt_is_private_where_normalising_alone_would_not_be():
 # ── Laplace ────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_cell_law_agrees_with_the_rectangle_integrals():
+@pytest.mark.parametrize("epsilon", [0.8, 2.5])
+def test_cell_law_agrees_with_the_rectangle_integrals(epsilon):
     xs, ys = np.linspace(0, 20, 6), np.linspace(0, 15, 5)
-    places = np.array([[4.0, 3.3], [0.0, 0.0], [7.1, 15.0], [4.0, 3.75]])
-    found = cell_law(places, xs, ys, epsilon=0.8, p=2.0)
+    places = np.array([[4.0, 3.3], [0.0, 0.0], [7.1, 15.0], [4.0, 3.75], [0.001, 14.999]])
+    found = cell_law(places, xs, ys, epsilon=epsilon, p=2.0)
     x, y = np.r_[-np.inf, xs[1:-1], np.inf], np.r_[-np.inf, ys[1:-1], np.inf]
     for row, (a, b) in zip(found, places, strict=True):
         left, bottom = np.meshgrid(x[:-1] - a, y[:-1] - b, indexing="ij")
         right, top = np.meshgrid(x[1:] - a, y[1:] - b, indexing="ij")
-        exact = np.exp(cell_log_masses(left, right, bottom, top, epsilon=0.8)).ravel()
-        assert np.abs(row - exact).max() < 1e-13
+        exact = cell_log_masses(left, right, bottom, top, epsilon=epsilon).ravel()
+        assert exact.min() < -8 * epsilon  # far cells too, each to parts of itself
+        assert np.abs(np.log(row) - exact).max() < 1e-10
+    assert np.abs(found.sum(axis=1) - 1).max() < 1e-13
+
+
+def test_the_law_on_a_line_is_right_in_its_tails():
+    borders, at, epsilon = np.array([0.0, 1.0, 3.0, 20.0, 30.0]), 0.25, 1.6
+    found = cell_law(np.array([[at, 0.0]]), borders, np.array([0.0, 1.0]), epsilon=epsilon, p=1.0)
+    e = Decimal(epsilon)
+    above = [(-e * (b - Decimal(at))).exp() / 2 for b in (1, 3, 20)]  # all borders lie above it
+    exact = [1 - above[0], above[0] - above[1], above[1] - above[2], above[2]]
+    assert found[0] == pytest.approx([float(v) for v in exact], rel=1e-13)
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0])
@@ -125,15 +139,19 @@ def test_laplace_draws_follow_their_law_and_remap_helps(town, p):
     assert (again.mapping == better.mapping).all()
 
 
-def test_laplace_ratio_stays_below_epsilon(town):
-    law = laplace_remap(town, epsilon=0.8, cells=(6, 5))
+@pytest.mark.parametrize("p", [1.0, 2.0])
+@pytest.mark.parametrize("epsilon", [0.8, 8.0])
+def test_laplace_ratio_stays_below_epsilon_at_any_probability(town, p, epsilon):
+    law = laplace_remap(town, epsilon=epsilon, cells=(6, 5), p=p)
     rng = seeded_rng(2)
     first = rng.uniform(town.low, town.high, (3000, 2))
     second = first + rng.normal(scale=0.05, size=first.shape)
-    a, b = law.probabilities(first), law.probabilities(second)
-    seen = (a > 1e-6) & (b > 1e-6)
-    gap = np.abs(np.log(np.where(seen, a, 1.0) / np.where(seen, b, 1.0))).max(axis=1)
-    assert (gap / np.linalg.norm(first - second, axis=1)).max() <= 0.8 * (1 + 1e-5)
+    outputs = np.unique(law.mapping)
+    a, b = (np.log(law.probabilities(x)[:, outputs]) for x in (first, second))
+    gap = np.abs(a - b).max(axis=1)
+    apart = np.linalg.norm(first - second, ord=p, axis=1)
+    assert a.min() < -4 * epsilon  # far outputs are among them
+    assert (gap - epsilon * apart).max() <= 1e-10
 
 
 # ── lower bounds ───────────────────────────────────────────────────────────────────────────────

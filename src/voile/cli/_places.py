@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+
+Latitude = Annotated[str, typer.Option("--lat", help="The latitude column.")]
+Longitude = Annotated[str, typer.Option("--lon", help="The longitude column.")]
 
 
 def show_design(facts: dict[str, Any], explanation: str) -> None:
@@ -33,12 +35,40 @@ def show_design(facts: dict[str, Any], explanation: str) -> None:
         typer.echo(f"Saved {facts['saved']}")
 
 
-def show_comparison(rows: list[dict[str, Any]], as_json: bool) -> None:
-    """All methods, one a row."""
-    from voile.cli.show import table
+def show_sweep(rows: list[dict[str, Any]], as_json: bool) -> None:
+    """Designs or methods at several epsilons, one a row."""
+    from voile.cli.show import plain, print_json, table
 
     if as_json:
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(plain(rows))
+        return
+
+    def number(value: float | None, digits: int = 4) -> str:
+        return "–" if value is None else f"{value:.{digits}f}"
+
+    if "supremum" in rows[0]:
+        head = ["ε per km", "method", "loss km", "supremum", "seconds"]
+        cells = [
+            [f"{r['epsilon']:g}", r["method"], number(r["loss"]), number(r["supremum"]),
+             number(r["seconds"], 1)]
+            for r in rows
+        ]  # fmt: skip
+    else:
+        head = ["ε per km", "method", "loss km", "certificate", "lower bound", "seconds", "file"]
+        cells = [
+            [f"{r['epsilon']:g}", r["method"], number(r["loss"]), number(r["certificate"]),
+             number(r["lower_bound"]), number(r["seconds"], 1), r.get("saved", "–")]
+            for r in rows
+        ]  # fmt: skip
+    table(head, cells)
+
+
+def show_comparison(rows: list[dict[str, Any]], as_json: bool) -> None:
+    """All methods, one a row."""
+    from voile.cli.show import print_json, table
+
+    if as_json:
+        print_json(rows)
         return
     table(
         ["method", "loss km", "ε per km", "seconds"],
@@ -79,6 +109,32 @@ def show_audit(found: dict[str, Any], files: dict[str, Any] | None) -> None:
         )
 
 
+def show_released(facts: dict[str, Any]) -> None:
+    """What was released, what was not protected, and what it promises."""
+    speed = facts["rows"] / max(facts["seconds"], 1e-9)
+    typer.echo(
+        f"Released {facts['rows']:,} places in {facts['seconds']:.1f} s ({speed:,.0f} a "
+        f"second) to {facts['output']}"
+    )
+    if facts["resumed_parts"]:
+        typer.echo(
+            f"Continued an interrupted job: {facts['resumed_parts']:,} parts were there and were "
+            "not drawn again"
+        )
+    if facts["skipped"] or facts["masked"]:
+        typer.echo(f"Bad rows: {facts['skipped']:,} skipped, {facts['masked']:,} masked")
+    if facts["places_outside_the_map"]:
+        typer.echo(
+            f"{facts['places_outside_the_map']:,} places lay outside the map and were "
+            "moved to its border first"
+        )
+    if facts["columns_in_clear"]:
+        typer.echo(f"Not protected, passed as they are: {', '.join(facts['columns_in_clear'])}")
+    if facts["seed"] is not None:
+        typer.echo("seeded: not for release")
+    typer.echo(facts["explanation"])
+
+
 def parse_cells(text: str) -> tuple[int, int]:
     """Rows and columns of a text such as 15x20."""
     from voile.errors import InvalidInput
@@ -89,17 +145,23 @@ def parse_cells(text: str) -> tuple[int, int]:
     return int(parts[0]), int(parts[1])
 
 
-def parse_numbers(text: str, count: int, name: str) -> list[float]:
-    """Numbers with commas between them."""
+def parse_numbers(text: str, count: int | None, name: str) -> list[float]:
+    """Numbers with commas between them: so many, or at least one."""
     from voile.errors import InvalidInput
 
     try:
         values = [float(part) for part in text.split(",")]
     except ValueError:
         values = []
-    if len(values) != count:
-        raise InvalidInput(f"{name} must be {count} numbers with commas between them")
+    if not values or count not in (None, len(values)):
+        many = "numbers" if count is None else f"{count} numbers"
+        raise InvalidInput(f"{name} must be {many} with commas between them")
     return values
+
+
+def parse_list(text: str, name: str) -> list[float]:
+    """As many numbers as there are, with commas between them."""
+    return parse_numbers(text, text.count(",") + 1, name)
 
 
 def parse_metric(metric: str) -> float:
@@ -110,15 +172,6 @@ def parse_metric(metric: str) -> float:
     if metric not in known:
         raise InvalidInput(f"--metric must be l2, l1 or linf, got {metric!r}")
     return known[metric]
-
-
-def without_infinity(value: Any) -> Any:
-    """JSON has no infinity: null stands for it."""
-    if isinstance(value, dict):
-        return {key: without_infinity(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [without_infinity(inner) for inner in value]
-    return None if isinstance(value, float) and value in (float("inf"), float("-inf")) else value
 
 
 @contextmanager

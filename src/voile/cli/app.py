@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from voile.cli import labels, places, text, text_compare, text_leakage
-from voile.cli.show import AsJson, bars, table
+from voile.cli import (
+    labels,
+    places,
+    text,
+    text_compare,
+    text_leakage,
+)
+from voile.cli.reporting import begin
+from voile.cli.show import AsJson, bars, print_json, table
 
 app = typer.Typer(
     help="Blur text, places and labels under a guarantee you can state, and measure what shows.",
@@ -40,11 +46,13 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def voile(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """The frame of all commands."""
+    begin(context)
 
 
 @app.command()
@@ -88,7 +96,7 @@ def explain(
             "explanation": found.sentences,
             "rows": rows,
         }
-        typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        print_json(answer)
         return
     typer.echo(found.sentences)
     typer.echo("")
@@ -109,7 +117,7 @@ def mechanisms(as_json: AsJson = False) -> None:
 
     entries = catalogue()
     if as_json:
-        typer.echo(json.dumps([entry.__dict__ for entry in entries], indent=2, ensure_ascii=False))
+        print_json([entry.__dict__ for entry in entries])
         return
     table(
         ["mechanism", "what it does", "distance", "guarantee"],
@@ -119,37 +127,42 @@ def mechanisms(as_json: AsJson = False) -> None:
 
 
 @app.command()
+def schema(
+    command: Annotated[
+        list[str] | None, typer.Argument(help="Of one command only, such as: text audit.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema of what commands print with --json.
+
+    Example: `voile schema text audit`
+    """
+    from voile.tasks.schema import schema as task
+
+    print_json(task(" ".join(command) if command else None))
+
+
+@app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("demo"),
+    room: Annotated[
+        list[str] | None, typer.Option(help="Only town, text, places or labels; may be repeated.")
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Repeatable draws, for experiments: not for release.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Blur made-up trips in a made-up town, certify it, and show what it costs.
+    """Go the whole road on made-up data: protect, audit, adapt, design; end with one report.
 
     Example: `voile demo --out demo`
     """
+    from voile.cli.demo_show import narrated, show_end
+    from voile.tasks.demo import ROOMS
     from voile.tasks.demo import demo as task
 
-    result = task(out, seed=seed)
+    with narrated(not as_json) as tell:
+        result = task(out, seed=seed, rooms=tuple(room) if room else ROOMS, tell=tell)
     if as_json:
         typer.echo((result.folder / "summary.json").read_text(encoding="utf-8").rstrip())
         return
-    table(
-        ["mechanism", "claimed ε/km", "certified ε/km", "mean error km", "claim"],
-        [
-            [r.mechanism, f"{r.claim:g}", f"{r.certified:.4f}", f"{r.mean_error_km:.3f}", r.verdict]
-            for r in result.rows
-        ],
-    )
-    typer.echo(
-        f"Released with: {result.chosen}" + ("" if seed is None else " (seeded: not for release)")
-    )
-    typer.echo(result.sentences)
-    typer.echo(f"200,000 draws against the stated law: {_sampler_words(result.sampler_verdict)}.")
-    typer.echo(f"Wrote {result.folder}/ (trips.csv, released.csv, town.voile, summary.json)")
-
-
-def _sampler_words(verdict: str) -> str:
-    return "no difference found" if verdict == "open" else f"claim {verdict}"
+    show_end(result)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from voile.cli.engine import (
+    Address,
+    EngineName,
+    InputFile,
+    Jobs,
+    OutputFile,
+    chosen_engine,
+    default_output,
+)
 from voile.cli.labels_show import show_audit, show_comparison, show_protected
-from voile.cli.show import AsJson
+from voile.cli.reporting import ChartFolder, ReportFile, drawn, repeatable, wanted
+from voile.cli.show import AsJson, plain, print_json
 from voile.errors import InvalidInput
 
 app = typer.Typer(
@@ -26,11 +35,11 @@ OnError = Annotated[
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The file has no header; columns are c1, c2, …")
 ]
-Chart = Annotated[Path | None, typer.Option(help="Also write a chart: .png, .svg or .pdf.")]
 
 
 @app.command()
 def audit(
+    context: typer.Context,
     data: Data,
     label: Label,
     epsilon: Annotated[str, typer.Option(help="Epsilons of the label: 0.1,1,2.")] = "0.1,1,2,4,8",
@@ -45,7 +54,8 @@ def audit(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if features leak beyond epsilon.")
     ] = False,
-    chart: Chart = None,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """How much of the label is given away by epsilon, and how much by the features.
@@ -56,7 +66,8 @@ def audit(
     from voile.core.randomness import seeded_rng
     from voile.tasks.labels_audit import labels_audit
 
-    report = labels_audit(
+    pages = wanted(context, report, charts)
+    found = labels_audit(
         data,
         label=label,
         epsilons=_numbers(epsilon, "--epsilon"),
@@ -66,24 +77,29 @@ def audit(
         drop=_words(drop),
         most_records=records,
     )
-    if chart is not None:
-        from voile.tasks.labels_chart import chart_audit
-
-        chart_audit(report, chart)
     if as_json:
-        typer.echo(json.dumps(report.as_dict(worst=worst), indent=1))
+        print_json(found.as_dict(worst=worst))
     else:
-        show_audit(report, worst)
-        if chart is not None:
-            typer.echo(f"chart: {chart}")
-    found = [report.audit.finding(p.epsilon).verdict for p in report.audit.at]
-    if strict and Verdict.VIOLATED in found:
+        show_audit(found, worst)
+    if pages:
+        from voile.report.labels import audit_report
+
+        facts = plain(found.as_dict(worst=0))
+        pages.write(
+            lambda how: audit_report(facts, provenance=how),
+            private=[data],
+            randomness=repeatable(seed),
+            quiet=as_json,
+        )
+    verdicts = [found.audit.finding(p.epsilon).verdict for p in found.audit.at]
+    if strict and Verdict.VIOLATED in verdicts:
         raise typer.Exit(1)
 
 
 @app.command()
 def protect(
-    data: Data,
+    context: typer.Context,
+    data: InputFile,
     label: Label,
     epsilon: Annotated[float, typer.Option(help="The privacy parameter.")],
     mechanism: Annotated[
@@ -93,9 +109,7 @@ def protect(
             "cf: label and what features say of it. ldp: the whole record."
         ),
     ] = "cf",
-    out: Annotated[
-        Path | None, typer.Option(help="Where to write; default DATA.protected.csv.")
-    ] = None,
+    out: OutputFile = None,
     recipe: Annotated[
         Path | None, typer.Option(help="A kept recipe; without one it is learned from the file.")
     ] = None,
@@ -111,11 +125,15 @@ def protect(
     levels: Annotated[int, typer.Option(help="For ldp and cf: levels of a number.")] = 16,
     drop: Drop = "",
     on_error: OnError = "fail",
-    jobs: Annotated[int, typer.Option(help="Processes to use.")] = 1,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
     seed: Annotated[
         int | None, typer.Option(help="For experiments only: the output must not be released.")
     ] = None,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a protected copy of a labelled file, each record drawn once, and its recipe.
@@ -124,9 +142,10 @@ def protect(
     """
     from voile.tasks.labels_protect import facts_of, labels_protect
 
+    pages = wanted(context, report, charts)
     done = labels_protect(
         data,
-        out or data.with_name(f"{data.stem}.protected.csv"),
+        out or default_output(data, ".csv"),
         label=label,
         epsilon=epsilon,
         mechanism=mechanism,
@@ -138,17 +157,28 @@ def protect(
         drop=_words(drop),
         on_error=_policy(on_error),
         seed=seed,
-        jobs=jobs,
+        engine=chosen_engine(engine, jobs, address),
         overwrite=overwrite,
     )
     if as_json:
-        typer.echo(json.dumps(facts_of(done), indent=1))
+        print_json(facts_of(done))
     else:
         show_protected(done)
+    if pages:
+        from voile.report.labels import protect_report
+
+        pages.write(
+            lambda how: protect_report(facts_of(done), done.main, provenance=how),
+            private=[data],
+            public=[done.report.output],
+            randomness=drawn(seed),
+            quiet=as_json,
+        )
 
 
 @app.command()
 def compare(
+    context: typer.Context,
     data: Data,
     label: Label,
     label_epsilon: Annotated[str, typer.Option(help="Epsilons for label DP.")] = "8,4,2,1,0.1",
@@ -161,16 +191,18 @@ def compare(
     no_header: NoHeader = False,
     records: Annotated[int, typer.Option(help="Use at most so many records, at random.")] = 4_000,
     seed: Annotated[int, typer.Option(help="Of splits and noise; nothing is released.")] = 0,
-    chart: Chart = None,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Usefulness (test AUC) against total leakage for label DP, Label DP-CF and local DP.
 
-    Example: `voile labels compare patients.csv --label diagnosis --chart trade-off.png`
+    Example: `voile labels compare patients.csv --label diagnosis --report ways.html`
     """
     from voile.core.randomness import seeded_rng
     from voile.tasks.labels_compare import labels_compare
 
+    pages = wanted(context, report, charts)
     found = labels_compare(
         data,
         label=label,
@@ -183,16 +215,20 @@ def compare(
         drop=_words(drop),
         most_records=records,
     )
-    if chart is not None:
-        from voile.tasks.labels_chart import chart_comparison
-
-        chart_comparison(found, chart)
     if as_json:
-        typer.echo(json.dumps(found.as_dict(), indent=1))
-        return
-    show_comparison(found)
-    if chart is not None:
-        typer.echo(f"chart: {chart}")
+        print_json(found.as_dict())
+    else:
+        show_comparison(found)
+    if pages:
+        from voile.report.labels import compare_report
+
+        facts = plain(found.as_dict())
+        pages.write(
+            lambda how: compare_report(facts, provenance=how),
+            private=[data],
+            randomness=repeatable(seed),
+            quiet=as_json,
+        )
 
 
 def _numbers(text: str, name: str) -> tuple[float, ...]:

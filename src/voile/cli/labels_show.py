@@ -88,9 +88,7 @@ def show_protected(done: ProtectedLabels) -> None:
     table(["what is protected", "bound"], rows)
     if p.kept < 1:
         typer.echo(f"{100 * p.kept:.0f} % of the records keep their cell of features.")
-    main = p.conditional or p.label
-    if main is not None:
-        typer.echo(main.explain(candidates=2))
+    typer.echo(done.main.explain(candidates=2))
     if done.seeded:
         typer.echo("seeded: not for release")
 

@@ -1,25 +1,28 @@
-"""Places on the command line: design a mechanism for a map, release with it, audit and show it."""
+"""Places on the command line: design a mechanism for a map, and show what it does."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from voile.cli import places_release
 from voile.cli._places import (
+    Latitude,
+    Longitude,
     notes,
     parse_cells,
+    parse_list,
     parse_metric,
     parse_numbers,
-    row_count,
-    show_audit,
     show_comparison,
     show_design,
-    without_infinity,
+    show_sweep,
 )
-from voile.cli.show import AsJson
+from voile.cli.engine import Address, EngineName, Jobs, chosen_engine
+from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
+from voile.cli.show import AsJson, print_json
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,13 +30,13 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-Latitude = Annotated[str, typer.Option("--lat", help="The latitude column.")]
-Longitude = Annotated[str, typer.Option("--lon", help="The longitude column.")]
-
 
 @app.command()
 def design(
-    epsilon: Annotated[float, typer.Option(help="Privacy parameter per km.")],
+    context: typer.Context,
+    epsilon: Annotated[
+        str, typer.Option(help="Privacy parameter per km; several with commas: one design each.")
+    ],
     roads: Annotated[
         Path | None,
         typer.Option(
@@ -69,15 +72,38 @@ def design(
     compare: Annotated[
         bool, typer.Option("--compare", help="Run all methods and print a table; saves nothing.")
     ] = False,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
+    sweep: Annotated[
+        str, typer.Option(help="More epsilons to solve for, so that the report shows a curve.")
+    ] = "",
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve for the mechanism of least travel error at a stated epsilon, and certify it.
 
     Example: `voile places design --roads city.graphml --epsilon 0.8 --out city.voile`
-    """
-    from voile.tasks.places_design import compare_places, design_places, public_map
 
+    Several epsilons, on all cores: `voile places design --epsilon 0.4,0.8 --jobs 0 --out c.voile`
+    writes c-0.4.voile and c-0.8.voile.
+    """
+    from voile.errors import InvalidInput
+    from voile.tasks.places_design import compare_places, design_places, public_map
+    from voile.tasks.places_price import priced_places
+
+    pages = wanted(context, report, charts)
+    more = parse_list(sweep, "--sweep") if sweep else []
     rows, columns = parse_cells(cells)
+    epsilons = parse_numbers(epsilon, None, "--epsilon")
+    if pages and (compare or len(epsilons) > 1):
+        raise InvalidInput(
+            "--report is about one design; leave out --compare, give further epsilons to --sweep"
+        )
+    chosen = chosen_engine(engine, jobs, address)
+    if len(epsilons) == 1 and (engine != "local" or jobs != 1):
+        raise InvalidInput("--jobs and --engine spread designs for several epsilons, got one")
     with notes(quiet=as_json) as note:
         public = public_map(
             roads=roads,
@@ -93,12 +119,31 @@ def design(
             seed=seed,
         )
         p = parse_metric(metric)
-        if compare:
-            found = compare_places(public, epsilon=epsilon, p=p, note=note)
+        if len(epsilons) > 1:
+            from voile.tasks.places_sweep import compare_sweep, design_sweep
+
+            if compare:
+                swept = compare_sweep(public, epsilons=epsilons, p=p, engine=chosen, note=note)
+            else:
+                swept = design_sweep(
+                    public,
+                    epsilons=epsilons,
+                    out=out,
+                    method=method,
+                    p=p,
+                    resolution=resolution / 1000,
+                    bound=bound,
+                    bound_size=bound_size,
+                    against_aipo=against_aipo,
+                    engine=chosen,
+                    note=note,
+                )
+        elif compare:
+            found = compare_places(public, epsilon=epsilons[0], p=p, note=note)
         else:
             made = design_places(
                 public,
-                epsilon=epsilon,
+                epsilon=epsilons[0],
                 method=method,
                 p=p,
                 resolution=resolution / 1000,
@@ -107,6 +152,19 @@ def design(
                 against_aipo=against_aipo,
                 note=note,
             )
+            curve = priced_places(
+                public,
+                made,
+                epsilons=more,
+                method=method,
+                p=p,
+                bound=bound,
+                bound_size=bound_size,
+                note=note,
+            )
+    if len(epsilons) > 1:
+        show_sweep(swept, as_json)
+        return
     if compare:
         show_comparison(found, as_json)
         return
@@ -116,118 +174,29 @@ def design(
 
         save(made, out)
         facts["saved"] = str(out)
+    if curve:
+        facts["sweep"] = [row._asdict() for row in curve]
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
-        return
-    show_design(facts, made.guarantee.explain())
-
-
-@app.command()
-def protect(
-    file: Annotated[Path, typer.Argument(help="CSV, JSONL or Parquet; .gz allowed.")],
-    mechanism: Annotated[Path, typer.Option(help="What `voile places design` saved.")],
-    lat: Latitude = "lat",
-    lon: Longitude = "lon",
-    out: Annotated[Path | None, typer.Option(help="Output; default FILE.protected.csv")] = None,
-    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
-    on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
-    batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 20_000,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
-    seed: Annotated[
-        int | None, typer.Option(help="Repeatable draws, for experiments: not for release.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Replace the place of every row by a draw; interrupted runs continue without a second draw.
-
-    Example: `voile places protect trips.csv --lat lat --lon lon --mechanism city.voile`
-    """
-    from voile.errors import InvalidInput
-    from voile.jobs import OnError
-    from voile.tasks.places_protect import protect_places
-
-    if on_error not in tuple(OnError):
-        raise InvalidInput(f"--on-error must be fail, skip or mask, got {on_error!r}")
-    target = out or file.with_name(f"{file.name.split('.')[0]}.protected.csv")
-    with row_count(quiet=as_json) as progress:
-        facts = protect_places(
-            file,
-            mechanism=mechanism,
-            out=target,
-            lat=lat,
-            lon=lon,
-            seed=seed,
-            jobs=jobs,
-            on_error=OnError(on_error),
-            batch_rows=batch_rows,
-            overwrite=overwrite,
-            progress=progress,
-        )
-    if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
-        return
-    speed = facts["rows"] / max(facts["seconds"], 1e-9)
-    typer.echo(
-        f"Released {facts['rows']:,} places in {facts['seconds']:.1f} s ({speed:,.0f} a "
-        f"second) to {facts['output']}"
-    )
-    if facts["skipped"] or facts["masked"]:
-        typer.echo(f"Bad rows: {facts['skipped']:,} skipped, {facts['masked']:,} masked")
-    if facts["places_outside_the_map"]:
-        typer.echo(
-            f"{facts['places_outside_the_map']:,} places lay outside the map and were "
-            "moved to its border first"
-        )
-    if facts["columns_in_clear"]:
-        typer.echo(f"Not protected, passed as they are: {', '.join(facts['columns_in_clear'])}")
-    if seed is not None:
-        typer.echo("seeded: not for release")
-    typer.echo(facts["explanation"])
-
-
-@app.command()
-def audit(
-    mechanism: Annotated[Path, typer.Argument(help="What `voile places design` saved.")],
-    against: Annotated[
-        tuple[Path, Path] | None, typer.Option(help="ORIGINAL.csv RELEASED.csv, row by row.")
-    ] = None,
-    lat: Latitude = "lat",
-    lon: Longitude = "lon",
-    trace: Annotated[
-        str | None, typer.Option(help="Column that names a trace: attack it as a Markov chain.")
-    ] = None,
-    places: Annotated[int, typer.Option(help="Random places of the ratio test.")] = 1000,
-    seed: Annotated[int, typer.Option(help="For the random places.")] = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Recompute the certificate, test ratios, and attack the release.
-
-    Exit code 1 if a claim is violated. Example: `voile places audit city.voile`
-    """
-    from dataclasses import asdict
-
-    from voile.tasks.places_audit import audit_design, audit_files
-    from voile.tasks.places_protect import load_design
-
-    loaded = load_design(mechanism)
-    found = audit_design(loaded, places=places, seed=seed)
-    files = None
-    if against is not None:
-        files = audit_files(loaded, against[0], against[1], lat=lat, lon=lon, trace=trace)
-    violated = any(str(f.verdict) == "violated" for f in found["findings"])
-    if as_json:
-        listed = [asdict(f) | {"verdict": str(f.verdict)} for f in found["findings"]]
-        typer.echo(
-            json.dumps(
-                without_infinity({"findings": listed, "attack": found["attack"], "files": files}),
-                indent=2,
-                ensure_ascii=False,
-            )
-        )
+        print_json(facts)
     else:
-        show_audit(found, files)
-    if violated:
-        raise typer.Exit(1)
+        show_design(facts, made.guarantee.explain())
+    if not pages:
+        return
+    from voile.report.places import design_report
+    from voile.tasks.places_ratios import local_ratios
+
+    pages.write(
+        lambda made_how: design_report(
+            made, ratios=local_ratios(made), sweep=curve, provenance=made_how
+        ),
+        public=[p for p in (roads, prior, tasks, out) if p is not None],
+        randomness=repeatable(seed),
+        quiet=as_json,
+    )
+
+
+app.command()(places_release.protect)
+app.command()(places_release.audit)
 
 
 @app.command()
@@ -247,7 +216,7 @@ def show(
     latitude, longitude = parse_numbers(at, 2, "--at")
     facts = show_place(load_design(mechanism), latitude=latitude, longitude=longitude, out=out)
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        print_json(facts)
         return
     if not facts["inside_the_map"]:
         typer.echo("This place is outside the map: it is moved to the border first.")

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output; null stands for an infinity, which JSON lacks."""
+    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """The value with null for what is no finite number.
+
+    >>> plain({"upper": float("inf"), "bins": (1, 2.5)})
+    {'upper': None, 'bins': [1, 2.5]}
+    """
+    if isinstance(value, dict):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -1,13 +1,22 @@
-"""Text on the command line: protect a file, measure what is left of it."""
+"""Text on the command line: release a file's text column."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from voile.cli import text_measure
+from voile.cli.engine import (
+    Address,
+    EngineName,
+    InputFile,
+    Jobs,
+    OutputFile,
+    chosen_engine,
+    default_output,
+)
+from voile.cli.reporting import ChartFolder, ReportFile, Wanted, drawn, wanted
 from voile.cli.show import AsJson
 from voile.cli.text_show import progress_bar, show_facts, show_preview
 
@@ -20,7 +29,8 @@ app = typer.Typer(
 
 @app.command()
 def protect(
-    file: Annotated[Path, typer.Argument(help="CSV, JSONL, Parquet or text; .gz allowed.")],
+    context: typer.Context,
+    file: InputFile,
     column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
     epsilon: Annotated[float | None, typer.Option(help="Privacy parameter for each word.")] = None,
     keep: Annotated[
@@ -35,7 +45,7 @@ def protect(
     public_length: Annotated[
         bool, typer.Option("--public-length", help="Split the budget over each actual length.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Output; default FILE.protected.…")] = None,
+    out: OutputFile = None,
     mechanism: Annotated[
         str,
         typer.Option(
@@ -63,7 +73,8 @@ def protect(
         str, typer.Option(help="Strengths of pii, poii and the rest, times epsilon; or 'keep'.")
     ] = "0.3,0.6,1",
     pipeline: Annotated[
-        str | None, typer.Option(help="A spaCy pipeline that finds names; default: small English.")
+        str | None,
+        typer.Option(help="Finds names: a spaCy pipeline, or a .txt list; default: small English."),
     ] = None,
     remap: Annotated[
         bool,
@@ -74,7 +85,9 @@ def protect(
     document_column: Annotated[
         bool, typer.Option("--document-column", help="Add each document's total epsilon.")
     ] = False,
-    jobs: Annotated[int, typer.Option(help="Processes; 0 takes all cores.")] = 1,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
     batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 2000,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
@@ -83,8 +96,10 @@ def protect(
     ] = None,
     preview: Annotated[int, typer.Option(help="Show this many rows before and after.")] = 0,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything and write nothing.")
+        bool, typer.Option("--dry-run", help="Check everything and release nothing.")
     ] = False,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Replace every word of a text column by a draw, and say what was guaranteed.
@@ -93,19 +108,18 @@ def protect(
 
     Interrupted? Repeat the same command: it continues and never draws twice for a row.
     """
-    import os
-
     from voile.domains.text.tiers import DEFAULT_PIPELINE
     from voile.errors import InvalidInput
     from voile.jobs import OnError
     from voile.tasks import text_protect
     from voile.tasks.text_recipe import TextRecipe
 
+    pages = wanted(context, report, charts)
     given = [epsilon is not None, keep is not None, document_epsilon is not None]
     if sum(given) != 1:
         raise InvalidInput("give one of --epsilon, --keep and --document-epsilon")
     recipe = TextRecipe(
-        source=str(file),
+        source=file,
         column=column,
         epsilon=1.0 if epsilon is None else epsilon,
         mechanism=mechanism,
@@ -135,13 +149,15 @@ def protect(
         from voile.tasks.text_recipe import build_protector
 
         facts = text_protect.describe(recipe, build_protector(recipe))
-        show_facts(facts, as_json, "Nothing was written.")
+        show_facts(facts, as_json, "Nothing was released.")
+        _write(pages, facts, file, None, seed, as_json)
         return
+    target = out or default_output(file)
     with progress_bar(quiet=as_json) as progress:
         facts = text_protect.protect_file(
             recipe,
-            out=out or _default_output(file),
-            jobs=jobs or os.cpu_count() or 1,
+            out=target,
+            engine=chosen_engine(engine, jobs, address),
             document_column=document_column,
             on_error=policy,
             batch_rows=batch_rows,
@@ -149,6 +165,28 @@ def protect(
             progress=progress,
         )
     show_facts(facts, as_json, "")
+    _write(pages, facts, file, target, seed, as_json)
+
+
+def _write(
+    pages: Wanted,
+    facts: dict[str, Any],
+    file: str,
+    out: str | None,
+    seed: int | None,
+    quiet: bool,
+) -> None:
+    if not pages:
+        return
+    from voile.report.text_release import protect_report
+
+    pages.write(
+        lambda how: protect_report(facts, provenance=how),
+        private=[file],
+        public=[] if out is None else [out],
+        randomness=drawn(seed),
+        quiet=quiet,
+    )
 
 
 def _one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
@@ -179,82 +217,5 @@ def _alphas(tiers: str | None, alpha: str) -> tuple[float | None, ...]:
     return tuple(values)
 
 
-def _default_output(file: Path) -> Path:
-    stem, dot, endings = file.name.partition(".")
-    return file.with_name(f"{stem}.protected{dot}{endings}")
-
-
-@app.command()
-def utility(
-    original: Annotated[Path, typer.Argument(help="The file before its release.")],
-    released: Annotated[Path, typer.Argument(help="The file that was released.")],
-    column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
-    label: Annotated[
-        str | None, typer.Option(help="A column to predict: how well does the release train?")
-    ] = None,
-    encoder: Annotated[bool, typer.Option(help="Compare meanings with a sentence encoder.")] = True,
-    sample: Annotated[int, typer.Option(help="Rows to compare by meaning.")] = 500,
-    as_json: AsJson = False,
-) -> None:
-    """Measure what a release is still good for.
-
-    Example: `voile text utility reviews.csv reviews.protected.csv --label label`
-    """
-    from dataclasses import asdict
-
-    from voile.tasks.text_utility import text_utility
-
-    found = text_utility(
-        original, released, column=column, label=label, encoder=encoder, sample=sample
-    )
-    if as_json:
-        typer.echo(json.dumps(asdict(found), indent=2))
-        return
-    lines = [f"Words gone: {100 * found.words_gone:.1f} % ({found.rows:,} rows)."]
-    if found.similarity is not None:
-        lines.append(
-            f"Similarity of meaning: {found.similarity} over {found.similarity_rows} rows."
-        )
-    if found.accuracy is not None:
-        lines.append(
-            f"Trained on the release, tested on {found.test_rows:,} other originals: accuracy "
-            f"{found.accuracy}."
-        )
-        lines.append(f"Trained on the originals: {found.baseline}.")
-    typer.echo("\n".join(lines))
-
-
-@app.command()
-def membership(
-    original: Annotated[Path, typer.Argument(help="The file before its release.")],
-    released: Annotated[Path, typer.Argument(help="The file that was released.")],
-    label: Annotated[str, typer.Option(help="The column that the attacked model predicts.")],
-    column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
-    claim: Annotated[
-        float, typer.Option(help="The epsilon claimed for one record; infinity if none.")
-    ] = float("inf"),
-    seed: Annotated[int, typer.Option(help="Split and training.")] = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Attack a model trained on the release: find out which records it was trained on.
-
-    Example: `voile text membership reviews.csv reviews.protected.csv --label label`
-    """
-    from voile.tasks.text_membership import text_membership
-
-    found = text_membership(original, released, column=column, label=label, claim=claim, seed=seed)
-    if as_json:
-        facts = {
-            "epsilon_lower": found.finding.lower,
-            "verdict": str(found.finding.verdict),
-            "failure_probability": found.finding.failure_probability,
-            "records": found.finding.samples,
-            "auc": found.auc,
-            "auc_interval": found.auc_interval,
-            "accuracy": found.accuracy,
-        }
-        typer.echo(json.dumps(facts, indent=2))
-    else:
-        typer.echo(str(found.finding))
-    if found.finding.verdict == "violated":
-        raise typer.Exit(1)
+app.command()(text_measure.utility)
+app.command()(text_measure.membership)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from pathlib import Path
@@ -10,7 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from voile.cli.show import AsJson
+from voile.cli.engine import Address, EngineName, Jobs, chosen_engine
+from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
+from voile.cli.show import AsJson, plain, print_json
 from voile.cli.text_compare_show import CAUTION, show_calibration, show_comparison, write_comparison
 from voile.errors import InvalidInput
 
@@ -33,6 +34,7 @@ Failure = Annotated[float, typer.Option(help="Probability that any interval of t
 
 @app.command()
 def compare(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="CSV, JSONL, Parquet or text; .gz allowed.")],
     mechanisms: Annotated[
         str,
@@ -73,6 +75,11 @@ def compare(
     judge_model: Annotated[
         str | None, typer.Option(help="Its model; “packaged” for SmolLM2 in this process.")
     ] = None,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare mechanisms and epsilons on your texts: distinguishability, use, speed.
@@ -85,6 +92,8 @@ def compare(
     from voile.tasks.text_comparison import recommend
     from voile.tasks.text_rewriters import Workshop, read_lines
 
+    pages = wanted(context, report, charts)
+    wanted(context, None, out)  # its charts need the same
     texts, labels = _read(file, column, label)
     attributes = _read(file, column, attribute)[1] if attribute else None
     workshop = Workshop(
@@ -110,26 +119,44 @@ def compare(
             failure_probability=failure_probability,
             seed=seed,
             folder=out / "releases" if out else None,
+            engine=chosen_engine(engine, jobs, address),
             progress=status.update,
         )
-    answer = None
+    chosen = answer = None
     if target_epsilon_emp is not None or min_f1 is not None:
-        answer = recommend(found, target=target_epsilon_emp, least_f1=min_f1)[1]
+        chosen, answer = recommend(found, target=target_epsilon_emp, least_f1=min_f1)
+    facts = plain(
+        found.to_json()
+        | {
+            "answer": answer,
+            "chosen": chosen and {"mechanism": chosen.mechanism, "epsilon": chosen.epsilon},
+            "caution": CAUTION,
+        }
+    )
     if out:
         write_comparison(found, out)
     if as_json:
-        content = found.to_json() | {"answer": answer, "caution": CAUTION}
-        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
-        return
-    show_comparison(found)
-    if answer:
-        typer.echo(f"\nAnswer: {answer}.")
-    if out:
-        typer.echo(f"Wrote {out}/ (comparison.json, comparison.csv, charts, releases)")
+        print_json(facts)
+    else:
+        show_comparison(found)
+        if answer:
+            typer.echo(f"\nAnswer: {answer}.")
+        if out:
+            typer.echo(f"Wrote {out}/ (comparison.json, comparison.csv, charts, releases)")
+    if pages:
+        from voile.report.measured import compare_report
+
+        pages.write(
+            lambda how: compare_report(facts, provenance=how),
+            private=[file],
+            randomness=repeatable(seed),
+            quiet=as_json,
+        )
 
 
 @app.command()
 def calibrate(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="CSV, JSONL, Parquet or text; .gz allowed.")],
     column: Column = "text",
     released: Annotated[
@@ -148,6 +175,13 @@ def calibrate(
     temperature: Temperature = -10_000.0,
     failure_probability: Failure = 0.01,
     seed: Annotated[int, typer.Option(help="Repeatable candidate sets.")] = 0,
+    jobs: Annotated[
+        int, typer.Option(help="Copies of --command that share the trials; they must be unseeded.")
+    ] = 1,
+    engine: EngineName = "local",
+    address: Address = None,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Audit releases made elsewhere, or any program that rewrites lines.
@@ -158,6 +192,7 @@ def calibrate(
     from voile.tasks.text_compare import DEFAULT_ATTACKS, attacks_named
     from voile.tasks.text_rewriters import Workshop
 
+    pages = wanted(context, report, charts)
     if (released is None) == (command is None):
         raise InvalidInput("give either --released COLUMN or --command PROGRAM, and not both")
     texts, releases = _read(file, column, released)
@@ -179,6 +214,8 @@ def calibrate(
             delta=delta,
             failure_probability=failure_probability,
             seed=seed,
+            copies=jobs,
+            engine=chosen_engine(engine, jobs, address),
         )
     else:
         found = calibrate_pairs(
@@ -194,15 +231,24 @@ def calibrate(
         )
     findings = [a.finding(claim=float("inf") if claim is None else claim) for a in found.attributed]
     violated = any(f.verdict == "violated" for f in findings)
+    rows = [
+        {"attack": a.attack, **a.estimate.__dict__, "verdict": str(f.verdict)}
+        for a, f in zip(found.attributed, findings, strict=True)
+    ]
+    facts = plain({"trials": len(found.game), "claim": claim, "attacks": rows, "caution": CAUTION})
     if as_json:
-        rows = [
-            {"attack": a.attack, **a.estimate.__dict__, "verdict": str(f.verdict)}
-            for a, f in zip(found.attributed, findings, strict=True)
-        ]
-        content = {"trials": len(found.game), "claim": claim, "attacks": rows, "caution": CAUTION}
-        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        print_json(facts)
     else:
         show_calibration(found, findings, claim)
+    if pages:
+        from voile.report.measured import calibrate_report
+
+        pages.write(
+            lambda how: calibrate_report(facts, provenance=how),
+            private=[file],
+            randomness=repeatable(seed),
+            quiet=as_json,
+        )
     if violated:
         raise typer.Exit(1)
 

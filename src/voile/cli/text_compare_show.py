@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from voile.cli.show import table
+from voile.cli.show import plain, table
 
 if TYPE_CHECKING:
     from voile.tasks.text_comparison import Cell, Comparison
@@ -94,7 +94,7 @@ def write_comparison(found: Comparison, out: Path) -> None:
 
     content = found.to_json()
     out.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(content | {"caution": CAUTION}, indent=2, ensure_ascii=False)
+    text = json.dumps(plain(content | {"caution": CAUTION}), indent=2, ensure_ascii=False)
     (out / "comparison.json").write_text(text, encoding="utf-8")
     with (out / "comparison.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from voile.cli.show import AsJson, spinner, table
-from voile.cli.text_leakage_show import audit_facts, show_audit, show_tuned
+from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
+from voile.cli.show import AsJson, plain, print_json, spinner, table
+from voile.cli.text_leakage_show import show_audit, show_tuned
 
 
 def audit(
+    context: typer.Context,
     original: Annotated[Path, typer.Argument(help="The file before, with its originals.")],
     released: Annotated[Path, typer.Argument(help="The file that was, or would be, handed on.")],
     column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
@@ -39,6 +40,8 @@ def audit(
     worst: Annotated[
         bool, typer.Option("--worst", help="Name the pairs of words whose odds moved most.")
     ] = False,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Train an attacker on part of the pairs, and measure what it learns from the rest.
@@ -48,8 +51,10 @@ def audit(
     Example: `voile text audit reviews.csv reviews.protected.csv --epsilon 0.5 --delta 0.05`
     """
     from voile.errors import InvalidInput
+    from voile.tasks.text_facts import facts_of
     from voile.tasks.text_posterior import audit_text
 
+    pages = wanted(context, report, charts)
     if attack != "posterior":
         raise InvalidInput(f"attack must be posterior, got {attack}")
     with spinner(not as_json) as say:
@@ -72,8 +77,9 @@ def audit(
             progress=say,
         )
     violated = any(finding.verdict == "violated" for finding in found.audit.findings)
+    facts = plain(facts_of(found, sensitive=sensitive))
     if as_json:
-        typer.echo(json.dumps(audit_facts(found), indent=2))
+        print_json(facts)
     else:
         show_audit(found, delta)
         if worst:
@@ -82,10 +88,20 @@ def audit(
                 ["leakage", "word", "word"],
                 [[f"{value:.3g}", one, other] for value, one, other in found.worst],
             )
+    if pages:
+        from voile.report.text import audit_report
+
+        pages.write(
+            lambda how: audit_report(facts, provenance=how),
+            private=[original, released],
+            randomness=repeatable(seed),
+            quiet=as_json,
+        )
     raise typer.Exit(1 if violated else 0)
 
 
 def tune(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="Text like the one to be protected.")],
     epsilon: Annotated[float, typer.Option(help="Privacy parameter, and the leakage allowed.")],
     data: Annotated[
@@ -109,18 +125,18 @@ def tune(
     trace: Annotated[
         Path | None, typer.Option(help="Keep every round here; an old one is continued.")
     ] = None,
-    chart: Annotated[
-        Path | None, typer.Option(help="Also draw the trade-off: .png, .svg or .pdf.")
-    ] = None,
     seed: Annotated[int, typer.Option(help="Repeats draws, splits and training.")] = 0,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Choose strengths for names and for words close to names: perturb, attack, adapt.
 
     Example: `voile text tune public.csv --data public --epsilon 0.5 --target-delta 0.05`
     """
-    from voile.tasks.text_tune import chart_tuned, tune_text
+    from voile.tasks.text_tune import tune_text
 
+    pages = wanted(context, report, charts)
     data = data or _what_it_is()
     with spinner(not as_json) as say:
         found = tune_text(
@@ -143,22 +159,21 @@ def tune(
             seed=seed,
             progress=say,
         )
-    if chart is not None:
-        chart_tuned(found, chart)
+    facts = plain(found.as_facts(target_delta=target_delta))
     if as_json:
-        rows = [round_.__dict__ for round_ in found.state.rounds]
-        facts = {
-            "chosen": found.chosen.__dict__,
-            "meets_target": found.meets_target,
-            "protect_options": found.protect_options(),
-            "caveat": found.caveat,
-            "rounds": rows,
-        }
-        typer.echo(json.dumps(facts, indent=2))
-        return
-    show_tuned(found, target_delta)
-    if chart is not None:
-        typer.echo(f"Chart: {chart}")
+        print_json(facts)
+    else:
+        show_tuned(found, target_delta)
+    if pages:
+        from voile.report.text import tune_report
+
+        pages.write(
+            lambda how: tune_report(facts, provenance=how),
+            private=[] if data == "public" else [file],
+            public=[file] if data == "public" else [],
+            randomness=repeatable(seed),
+            quiet=as_json,
+        )
 
 
 def _what_it_is() -> str:

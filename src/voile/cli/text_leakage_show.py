@@ -14,51 +14,6 @@ if TYPE_CHECKING:
     from voile.tasks.text_tune import TunedText
 
 
-def audit_facts(found: TextPosterior) -> dict[str, object]:
-    """The audit as JSON holds it: no word of any document."""
-    leakage = found.audit.leakage
-    return {
-        "attacker": found.attacker,
-        "documents": found.documents,
-        "unaligned": found.unaligned,
-        "unpaired_words": found.unpaired,
-        "candidates": found.candidates,
-        "sensitive_words": found.sensitive_words,
-        "triples": leakage.triples,
-        "releases": leakage.releases,
-        "groups": found.audit.groups,
-        "supremum": leakage.supremum,
-        "findings": [
-            {
-                "epsilon": epsilon,
-                "delta": finding.claim,
-                "share": share,
-                "lower": finding.lower,
-                "upper": finding.upper,
-                "verdict": str(finding.verdict),
-                "control_share": floor,
-                "hoeffding_log10_failure": log10,
-                "groups_to_certify": needed,
-            }
-            for epsilon, finding, share, floor, log10, needed in zip(
-                leakage.epsilons,
-                found.audit.findings,
-                leakage.violation_shares,
-                found.control or [None] * len(leakage.epsilons),
-                found.audit.hoeffding_log10,
-                found.audit.groups_to_certify,
-                strict=True,
-            )
-        ],
-        "reliability": {
-            "accuracy": found.reliability.accuracy,
-            "confidence": found.reliability.confidence,
-            "calibration_error": found.reliability.calibration_error,
-            "trustworthy": found.reliability.trustworthy,
-        },
-    }
-
-
 def show_audit(found: TextPosterior, delta: float) -> None:
     """A row an epsilon, then what the attacker is worth and what was left out."""
     leakage = found.audit.leakage

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from voile.cli.show import print_json
 
 if TYPE_CHECKING:
     from voile.tasks.text_recipe import TextRecipe
@@ -72,7 +73,7 @@ def show_preview(recipe: TextRecipe, count: int) -> None:
 def show_facts(facts: dict[str, Any], as_json: bool, note: str) -> None:
     """The summary: one sentence, what the epsilon does, what was written, what is not covered."""
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_json(facts)
         return
     from voile.tasks.text_protect import sentence
 

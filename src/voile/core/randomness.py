@@ -17,8 +17,8 @@ Generator = np.random.Generator
 class _SecureBits(AESCounter):  # type: ignore[misc]  # randomgen ships no types
     """AES-128 in counter mode under a key that the operating system drew."""
 
-    def __init__(self) -> None:
-        super().__init__(key=secrets.randbits(128))
+    def __init__(self, key: int | None = None) -> None:
+        super().__init__(key=secrets.randbits(128) if key is None else key)
         self.process = os.getpid()
 
 
@@ -35,6 +35,20 @@ def secure_rng() -> Generator:
     return Generator(_SecureBits())
 
 
+def keyed_rng(key: int) -> Generator:
+    """The same generator under a key that the caller drew with `secrets.randbits(128)`.
+
+    For work that may be tried again elsewhere and must then draw the same. The key is as secret as
+    the data: whoever has it can take the noise off.
+
+    >>> int(keyed_rng(5).integers(2**60)) == int(keyed_rng(5).integers(2**60))
+    True
+    """
+    ok = isinstance(key, int) and 0 <= key < 2**128
+    require(ok, "a key", "an integer of 128 bits", "another")
+    return Generator(_SecureBits(key))
+
+
 def seeded_rng(seed: int) -> Generator:
     """A repeatable generator for experiments; what it draws must not be released.
 
@@ -47,7 +61,7 @@ def seeded_rng(seed: int) -> Generator:
 
 
 def is_secure(rng: Generator) -> bool:
-    """Whether a generator was made by `secure_rng`."""
+    """Whether a generator was made by `secure_rng` or `keyed_rng`."""
     return isinstance(rng.bit_generator, _SecureBits)
 
 

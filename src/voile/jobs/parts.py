@@ -1,4 +1,4 @@
-"""Writing parts of a release, and joining them into one file."""
+"""A part as bytes in the output's format, and parts joined into one file."""
 
 from __future__ import annotations
 
@@ -6,63 +6,92 @@ import csv
 import gzip
 import io
 import json
-import os
 import shutil
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, BinaryIO, cast
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from voile.errors import CannotWrite, InvalidInput
-from voile.jobs.records import Row
-from voile.jobs.source import TEXT_COLUMN, format_of
+from voile.jobs.locations import Location
+from voile.jobs.pieces import TEXT_COLUMN
+from voile.jobs.records import ColumnRows, Row
+from voile.jobs.source import format_of
 
 
-def write_part(
-    path: Path, rows: Sequence[Row], *, columns: Sequence[str], target: Path, schema: Any = None
-) -> None:
-    """Rows in the target's format, under their final name only when all bytes are on disk."""
+def part_bytes(
+    rows: Sequence[Row], *, columns: Sequence[str], target: str, schema: Any = None
+) -> bytes:
+    """Rows in the format that the target's name says."""
     kind, zipped = format_of(target)
-    writers: dict[str, Callable[[Sequence[Row], Sequence[str]], bytes]] = {
-        "csv": _csv_bytes,
-        "jsonl": _jsonl_bytes,
-        "txt": _text_bytes,
-    }
-    temporary = path.with_name(path.name + ".tmp")
     if kind == "parquet":
-        _write_parquet(temporary, rows, schema)
-    else:
-        content = writers[kind](rows, columns)
-        # No time stamp: one release, one sequence of bytes.
-        temporary.write_bytes(gzip.compress(content, 6, mtime=0) if zipped else content)
-    with temporary.open("rb+") as file:
-        os.fsync(file.fileno())
-    temporary.replace(path)
+        return _parquet_bytes(rows, schema)
+    writers = {"csv": _csv_bytes, "jsonl": _jsonl_bytes, "txt": _text_bytes}
+    content = writers[kind](rows, columns)
+    # No time stamp: one release, one sequence of bytes.
+    return gzip.compress(content, 6, mtime=0) if zipped else content
 
 
 def join_parts(
-    parts: Sequence[Path], joined: Path, *, columns: Sequence[str], target: Path
+    parts: Sequence[Location], joined: Location, *, columns: Sequence[str], target: str
 ) -> None:
     """All parts in order as one file in the target's format."""
     kind, zipped = format_of(target)
-    if kind == "parquet":
-        _join_parquet(parts, joined)
-    else:
-        with joined.open("wb") as file:
-            if kind == "csv":
-                head = _csv_bytes([dict(zip(columns, columns, strict=True))], columns)
-                file.write(gzip.compress(head, mtime=0) if zipped else head)
-            for part in parts:
-                with part.open("rb") as content:
-                    shutil.copyfileobj(cast(BinaryIO, content), file, 2**20)
-    with joined.open("rb+") as file:
-        os.fsync(file.fileno())
+    with joined.writing() as file:
+        if kind == "parquet":
+            _join_parquet(parts, file)
+            return
+        if kind == "csv":
+            head = _csv_bytes([dict(zip(columns, columns, strict=True))], columns)
+            file.write(gzip.compress(head, mtime=0) if zipped else head)
+        for part in parts:
+            with part.open() as content:
+                shutil.copyfileobj(content, file, 2**20)
 
 
 def _csv_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([row.get(column) for column in columns] for row in rows)
-    return text.getvalue().encode("utf-8")
+    if isinstance(rows, ColumnRows):
+        absent = [None] * len(rows)
+        values = [rows.columns.get(column, absent) for column in columns]
+        plain = _plain_csv(values)
+        if plain is not None:
+            return plain
+        written: Iterable[Sequence[Any]] = zip(*values, strict=True)
+    else:
+        written = ([row.get(column) for column in columns] for row in rows)
+    lines = _Lines()
+    csv.writer(lines, lineterminator="\r\n").writerows(written)
+    return "".join(lines.written).encode("utf-8")
+
+
+class _Lines:
+    """Takes lines that end in two characters, CR LF, and keeps them with LF alone.
+
+    Before Python 3.13 the csv module quotes a lone CR only if its own line end has one, and a file
+    with one outside quotation marks cannot be read again.
+    """
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+
+    def write(self, line: str) -> None:
+        """One record."""
+        self.written.append(line[:-2] + "\n")
+
+
+def _plain_csv(columns: Sequence[Sequence[Any]]) -> bytes | None:
+    """What the csv module would write if no value needs quotation marks; None if one does.
+
+    A value with a comma or a line end in it would show in the number of these signs.
+    """
+    count, width = len(columns[0]), len(columns)
+    try:
+        text = "\n".join(map(",".join, zip(*columns, strict=True)))
+    except TypeError:  # not all are strings
+        return None
+    if '"' in text or "\r" in text or (width == 1 and "" in columns[0]):
+        return None
+    if text.count(",") != count * (width - 1) or text.count("\n") != max(0, count - 1):
+        return None
+    return (text + "\n").encode("utf-8") if count else b""
 
 
 def _jsonl_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
@@ -78,26 +107,36 @@ def _text_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
     return "".join((row[TEXT_COLUMN] or "") + "\n" for row in rows).encode("utf-8")
 
 
-def _write_parquet(path: Path, rows: Sequence[Row], schema: Any) -> None:
+def _parquet_bytes(rows: Sequence[Row], schema: Any) -> bytes:
     import pyarrow
     import pyarrow.parquet as parquet
 
     try:
-        table = pyarrow.Table.from_pylist(list(rows), schema=schema)
+        if isinstance(rows, ColumnRows):
+            absent = [None] * len(rows)
+            values = {name: rows.columns.get(name, absent) for name in schema.names}
+            table = pyarrow.Table.from_pydict(values, schema=schema)
+        else:
+            table = pyarrow.Table.from_pylist(list(rows), schema=schema)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
         raise InvalidInput(
             "released values must fit the types of the Parquet columns, some do not; "
             "write to .jsonl instead"
         ) from None
-    parquet.write_table(table, path)
+    content = io.BytesIO()
+    parquet.write_table(table, content)
+    return content.getvalue()
 
 
-def _join_parquet(parts: Sequence[Path], joined: Path) -> None:
+def _join_parquet(parts: Sequence[Location], file: Any) -> None:
     import pyarrow.parquet as parquet
 
     if not parts:
         raise CannotWrite("there is no row left to write; every row was skipped")
-    with parquet.ParquetWriter(joined, parquet.read_schema(parts[0])) as writer:
+    with parts[0].open() as first:
+        schema = parquet.read_schema(first)
+    with parquet.ParquetWriter(file, schema) as writer:
         for part in parts:
-            for batch in parquet.ParquetFile(part).iter_batches():
-                writer.write_batch(batch)
+            with part.open() as content:
+                for batch in parquet.ParquetFile(content).iter_batches():
+                    writer.write_batch(batch)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
+
+from voile.core.randomness import Generator, keyed_rng, secure_rng
 
 Row = Mapping[str, Any]
 """One record: column name to value. CSV and text values are strings, as they stand in the file."""
@@ -26,16 +28,76 @@ class RowProblem:
     reason: str
 
 
+class ColumnRows(Sequence[Row]):
+    """Rows that are kept column by column; a dictionary is made only for a row that is asked for.
+
+    A dictionary a row costs more than drawing a place does, so a transform that changes one or two
+    columns reads `columns` and never makes one.
+
+    >>> rows = ColumnRows({"id": ["1", "2"], "text": ["a", "b"]})
+    >>> len(rows), rows[1]
+    (2, {'id': '2', 'text': 'b'})
+    """
+
+    def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        self.columns = dict(columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> ColumnRows: ...
+    def __getitem__(self, index: int | slice) -> Row | ColumnRows:
+        if isinstance(index, slice):
+            return ColumnRows({name: values[index] for name, values in self.columns.items()})
+        return {name: values[index] for name, values in self.columns.items()}
+
+    def __iter__(self) -> Iterator[Row]:
+        names = tuple(self.columns)
+        for values in zip(*self.columns.values(), strict=True):
+            yield dict(zip(names, values, strict=True))
+
+
 @dataclass(frozen=True)
 class Batch:
     """Consecutive readable rows of a source: they become one part, drawn once.
 
     `part` counts batches from 0. A seeded transform derives its generator from it, so that the
-    result does not depend on how many processes work.
+    result does not depend on how many processes work. `key` is drawn for the part by the job that
+    hands it out: whoever makes the part, and however often it is tried, draws the same.
     """
 
     part: int
     rows: Sequence[Row]
+    key: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def column(self, name: str) -> Sequence[Any]:
+        """One column's values; None where a row has no such value."""
+        if isinstance(self.rows, ColumnRows):
+            return self.rows.columns.get(name) or [None] * len(self.rows)
+        return [row.get(name) for row in self.rows]
+
+    def select(self, positions: Sequence[int]) -> Batch:
+        """The same part with only the rows at these positions."""
+        if isinstance(self.rows, ColumnRows):
+            chosen = {n: [v[i] for i in positions] for n, v in self.rows.columns.items()}
+            return Batch(self.part, ColumnRows(chosen), self.key)
+        return Batch(self.part, [self.rows[i] for i in positions], self.key)
+
+    def secure_rng(self) -> Generator:
+        """A cryptographic generator for this part, the same for every attempt at it.
+
+        If a part is tried twice at once (a node was thought dead and is not), the attempt that
+        commits first is kept. Had the two drawn differently, how long a draw took would choose
+        between them, and the released law would no longer be the certified one. With one key there
+        is nothing to choose from.
+        """
+        return secure_rng() if self.key is None else keyed_rng(self.key)
 
 
 @dataclass(frozen=True)
@@ -49,9 +111,22 @@ class Released:
     totals: Mapping[str, float] = field(default_factory=dict)
 
 
-class Transform(Protocol):
-    """Turns a batch into its release. One is made in each process, with a generator of its own."""
+@dataclass(frozen=True)
+class Replaced:
+    """The same, by column: new values for some columns, the others as they were.
 
-    def __call__(self, batch: Batch) -> Released:
+    Each column has a value for every row of the batch; values of rows in `problems` (by position in
+    the batch) are not looked at.
+    """
+
+    columns: Mapping[str, Sequence[Any]]
+    problems: Mapping[int, RowProblem] = field(default_factory=dict)
+    totals: Mapping[str, float] = field(default_factory=dict)
+
+
+class Transform(Protocol):
+    """Turns a batch into its release. One is made in each process."""
+
+    def __call__(self, batch: Batch) -> Released | Replaced:
         """One row or one problem for each row of the batch."""
         ...

@@ -1,30 +1,31 @@
-"""A job: every row of a source released once, in order, on one or more processes."""
+"""A job: every row of a source released once, in order, by whatever engine."""
 
 from __future__ import annotations
 
-import json
+import os
+import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from voile.errors import CannotWrite, InvalidInput, VoileError, require
-from voile.jobs.parts import join_parts, write_part
-from voile.jobs.records import Batch, OnError, Row, RowProblem, Transform
+from voile.jobs.disk import LocalFile
+from voile.jobs.draw import PartTask, draw_part
+from voile.jobs.engines import Engine, Processes
+from voile.jobs.locations import Location, location
+from voile.jobs.parts import join_parts
+from voile.jobs.records import OnError, Transform
 from voile.jobs.source import Source, format_of
-from voile.jobs.workers import workers
-from voile.jobs.workspace import Workspace, write_json, writing
-
-Numbered = tuple[int, Row | RowProblem]
+from voile.jobs.workspace import Note, Workspace, writing
 
 
 @dataclass(frozen=True)
 class JobReport:
     """What a job did: counts, and the sums of what its transform counted."""
 
-    output: Path
+    output: str
     rows: int
     skipped: int
     masked: int
@@ -34,26 +35,15 @@ class JobReport:
     totals: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class _Task:
-    """One part to be drawn and written, self-contained so that it can travel to a process."""
-
-    part: int
-    records: Sequence[Numbered]
-    target: Path
-    columns: tuple[str, ...]
-    schema: Any
-    on_error: OnError
-
-
 def run_job(
     source: Source,
-    target: str | Path,
+    target: str | os.PathLike[str] | Location,
     make_transform: Callable[[], Transform],
     *,
     identity: Mapping[str, Any],
     added_columns: Sequence[str] = (),
     jobs: int = 1,
+    engine: Engine | None = None,
     batch_rows: int = 2000,
     on_error: OnError = OnError.FAIL,
     overwrite: bool = False,
@@ -61,13 +51,14 @@ def run_job(
 ) -> JobReport:
     r"""Release every row of a source once and write the target when all are done.
 
-    Rows are read in batches; each batch becomes one part, drawn by a transform, written under a
-    temporary name, synced and renamed. A restart with the same source, `identity` (the settings,
-    as JSON would hold them) and batch size finds the parts that exist and *never draws for their
-    rows again*. The target appears by one rename when all parts are there. `make_transform` is
-    called once in each process (it must be picklable for jobs > 1) so that each has a generator
-    of its own. `added_columns` hold numbers and stand after the source's. `progress` gets the
-    number of rows done since its last call. Memory: `jobs` + 2 batches, whatever the file's size.
+    The source is cut into pieces of `batch_rows` records; each becomes one part, drawn by a
+    transform, written, and committed by a name that can be created once. A restart with the same
+    source, `identity` (the settings, as JSON would hold them) and batch size finds the parts that
+    exist and *never draws for their rows again*, whichever engine made them. The target appears in
+    one step when all parts are there. `engine` says who makes the parts, `jobs` processes here
+    unless given; `make_transform` is called once in each process (it must be picklable for more
+    than one). `added_columns` hold numbers and stand after the source's. `progress` gets the number
+    of rows done since its last call. Memory: the pieces under way, whatever the file's size.
 
     >>> import tempfile, pathlib
     >>> from voile.jobs import Released, open_source
@@ -82,33 +73,37 @@ def run_job(
     >>> (folder / "out.csv").read_text(), report.totals
     ('n\n1!\n2!\n', {'seen': 2})
     """
-    target = Path(target)
-    require(jobs >= 1, "jobs", ">= 1", jobs)
+    out = location(target)
     require(batch_rows >= 1, "batch_rows", ">= 1", batch_rows)
-    format_of(target)
-    if target.resolve() == source.path.resolve():
+    chosen = Processes(jobs) if engine is None else engine
+    format_of(out.name)
+    if _same(out, source.location):
         raise CannotWrite("the output must be another file than the input")
-    space = Workspace(target)
+    chosen.check(out)
+    space = Workspace(out)
     known = {
         **identity,
-        "source": source.path.name,
+        "source": source.location.name,
         "fingerprint": source.fingerprint(),
         "batch_rows": batch_rows,
         "on_error": str(on_error),
         "added_columns": list(added_columns),
     }
     start = time.monotonic()
-    with writing(target):
-        if not space.publishing.exists() and target.exists() and not overwrite:
-            raise CannotWrite(f"{str(target)!r} exists already; choose another name or --overwrite")
-        resumed = space.open(known)
+    with writing(out):
+        if not overwrite and out.exists() and not space.publishing.exists():
+            raise CannotWrite(f"{str(out)!r} exists already; choose another name or --overwrite")
+        space, resumed = space.open(known)
         with space.locked():
             try:
                 columns = (*source.columns, *(c for c in added_columns if c not in source.columns))
-                schema = _schema(source, target, columns)
-                tasks = _tasks(source, space, columns, schema, batch_rows, on_error)
-                notes, done_before = _draw(tasks, space, make_transform, jobs, progress)
-                _publish(space, notes, columns)
+                schema = _schema(source, out, columns)
+                tasks = (
+                    PartTask(space.job, piece, source, out, columns, schema, on_error, _key())
+                    for piece in source.pieces(size=batch_rows)
+                )
+                notes, existing = _draw(tasks, space, make_transform, chosen, progress)
+                _publish(space, notes, columns, overwrite)
             except CannotWrite:
                 raise  # a full disk or a dead worker: the parts are kept, as for an interrupt
             except VoileError:
@@ -119,20 +114,31 @@ def run_job(
     for note in notes:
         totals.update(note["totals"])
     return JobReport(
-        output=target,
+        output=str(out),
         rows=sum(note["rows"] for note in notes),
         skipped=sum(note["skipped"] for note in notes),
         masked=sum(note["masked"] for note in notes),
         parts=len(notes),
-        resumed=done_before if resumed else 0,
+        resumed=existing if resumed else 0,
         seconds=time.monotonic() - start,
         totals=dict(totals),
     )
 
 
-def _schema(source: Source, target: Path, columns: Sequence[str]) -> Any:
+def _key() -> int:
+    """A key for one part's draws, from the operating system; kept in memory only."""
+    return secrets.randbits(128)
+
+
+def _same(one: Location, other: Location) -> bool:
+    if isinstance(one, LocalFile) and isinstance(other, LocalFile):
+        return one.path.resolve() == other.path.resolve()
+    return str(one) == str(other)
+
+
+def _schema(source: Source, target: Location, columns: Sequence[str]) -> Any:
     """The Arrow schema of a Parquet output; nothing for the others."""
-    if format_of(target)[0] != "parquet":
+    if format_of(target.name)[0] != "parquet":
         return None
     import pyarrow
 
@@ -149,94 +155,45 @@ def _schema(source: Source, target: Path, columns: Sequence[str]) -> Any:
     return pyarrow.schema(fields)
 
 
-def _tasks(
-    source: Source,
-    space: Workspace,
-    columns: tuple[str, ...],
-    schema: Any,
-    batch_rows: int,
-    on_error: OnError,
-) -> Iterator[_Task]:
-    for part, records in enumerate(source.batches(size=batch_rows)):
-        yield _Task(part, records, space.target, columns, schema, on_error)
-
-
 def _draw(
-    tasks: Iterator[_Task],
+    tasks: Iterator[PartTask],
     space: Workspace,
     make_transform: Callable[[], Transform],
-    jobs: int,
+    engine: Engine,
     progress: Callable[[int], None],
-) -> tuple[list[dict[str, Any]], int]:
-    """Draw the parts that are missing; what is known of all parts, and how many were there."""
-    count = existing = 0
+) -> tuple[list[Note], int]:
+    """Make the parts that are missing; the notes of all parts, and how many were there."""
+    there = space.committed()
+    notes: dict[int, Note] = {part: space.read_note(part) for part in sorted(there)}
 
-    def missing() -> Iterator[_Task]:
-        nonlocal count, existing
+    def missing() -> Iterator[PartTask]:
         for task in tasks:
-            count += 1
-            if space.part(task.part).exists():
-                existing += 1
-                progress(len(task.records))
+            if task.part in there:
+                progress(_count(notes[task.part]))
             else:
                 yield task
 
     if not space.publishing.exists():
-        for finished in workers(make_transform, _draw_part, missing(), jobs=jobs):
-            progress(finished)
-    else:
-        count = sum(1 for _ in space.folder.glob("part-*.json"))
-        existing = count
-    return [json.loads(space.note(part).read_text("utf-8")) for part in range(count)], existing
+        for part, note in engine.run(make_transform, draw_part, missing()):
+            notes[part] = note
+            progress(_count(note))
+    return [notes[part] for part in range(len(notes))], len(there)
 
 
-def _draw_part(transform: Transform, task: _Task) -> int:
-    """Draw one part and write it; the number of rows it took from the source."""
-    space = Workspace(task.target)
-    good = [row for _, row in task.records if not isinstance(row, RowProblem)]
-    released = transform(Batch(task.part, good))
-    require(
-        len(released.rows) == len(good),
-        "a transform's answer",
-        f"{len(good)} rows",
-        len(released.rows),
-    )
-    answers = iter(released.rows)
-    rows: list[Row] = []
-    counts = {"rows": 0, "skipped": 0, "masked": 0}
-    for line, record in task.records:
-        answer = record if isinstance(record, RowProblem) else next(answers)
-        if not isinstance(answer, RowProblem):
-            rows.append(answer)
-            counts["rows"] += 1
-        elif task.on_error is OnError.MASK:
-            rows.append(dict.fromkeys(task.columns))
-            counts["masked"] += 1
-        elif task.on_error is OnError.SKIP:
-            counts["skipped"] += 1
-        else:
-            raise InvalidInput(
-                f"line {line}: {answer.reason}; mend the file, or choose --on-error skip or mask"
-            )
-    with writing(task.target):
-        # The note first: a part that exists always has one.
-        write_json(space.note(task.part), {**counts, "totals": dict(released.totals)})
-        write_part(
-            space.part(task.part),
-            rows,
-            columns=task.columns,
-            target=task.target,
-            schema=task.schema,
-        )
-    return len(task.records)
+def _count(note: Note) -> int:
+    return int(note["rows"] + note["skipped"] + note["masked"])
 
 
-def _publish(space: Workspace, notes: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+def _publish(
+    space: Workspace, notes: Sequence[Note], columns: Sequence[str], overwrite: bool
+) -> None:
+    """Join the parts under their own name, and give the whole the output's name in one step."""
     if not any(note["rows"] + note["masked"] for note in notes):
         raise InvalidInput("no row is left to write: every row was skipped")
     if not space.publishing.exists():
-        parts = [space.part(number) for number in range(len(notes))]
-        join_parts(parts, space.joined, columns=columns, target=space.target)
-        space.publishing.touch()
+        parts = [space.rows_of(note) for note in notes]
+        join_parts(parts, space.joined, columns=columns, target=space.target.name)
+        space.check()  # nobody else has published and cleared away meanwhile
+        space.publishing.write(b"")
     if space.joined.exists():  # else the rename was the last thing an interrupted run did
-        space.joined.replace(space.target)
+        space.joined.move(space.target, overwrite=overwrite)

@@ -14,38 +14,38 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from voile.errors import CannotWrite
-from voile.jobs.records import Transform
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
+Made = TypeVar("Made")
 
-_transform: Transform | None = None
-"""The transform of this worker process, made by `_start`."""
+_made: Any = None
+"""What `make` made in this worker process."""
 
 
 def workers(
-    make_transform: Callable[[], Transform],
-    work: Callable[[Transform, Task], Answer],
+    make: Callable[[], Made],
+    work: Callable[[Made, Task], Answer],
     tasks: Iterator[Task],
     *,
     jobs: int,
 ) -> Iterator[Answer]:
-    """`work(transform, task)` for every task, answers as they come.
+    """`work(make(), task)` for every task, answers as they come; `make` once a process.
 
     With one job everything happens here. With more, fresh processes are started (not forked: a
     forked copy of a generator would repeat its draws), and at most jobs + 2 tasks are under way,
     so that memory does not grow with the file.
     """
     if jobs == 1:
-        transform = make_transform()
+        made = make()
         for task in tasks:
-            yield work(transform, task)
+            yield work(made, task)
         return
     context = multiprocessing.get_context("spawn")
     with (
         _one_thread_each(),
         ProcessPoolExecutor(
-            jobs, mp_context=context, initializer=_start, initargs=(make_transform, os.getpid())
+            jobs, mp_context=context, initializer=_start, initargs=(make, os.getpid())
         ) as pool,
     ):
         running: set[Future[Answer]] = set()
@@ -81,11 +81,11 @@ def _one_thread_each() -> Iterator[None]:
             del os.environ[name]
 
 
-def _start(make_transform: Callable[[], Transform], parent: int) -> None:
-    global _transform
+def _start(make: Callable[[], Any], parent: int) -> None:
+    global _made
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's business
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
-    _transform = make_transform()
+    _made = make()
 
 
 def _leave_with(parent: int) -> None:
@@ -95,6 +95,5 @@ def _leave_with(parent: int) -> None:
     os._exit(1)
 
 
-def _run(work: Callable[[Transform, Any], Answer], task: Any) -> Answer:
-    assert _transform is not None
-    return work(_transform, task)
+def _run(work: Callable[[Any, Any], Answer], task: Any) -> Answer:
+    return work(_made, task)

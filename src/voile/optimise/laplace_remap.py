@@ -56,7 +56,7 @@ class LaplaceRemap:
         return float(dict(self.guarantee.metric.parameters).get("p", math.nan))
 
     def cell_probabilities(self, places: Sequence[Any] | Items) -> Floats:
-        """The probability of each cell at each place, to about 1e-14."""
+        """The probability of each cell at each place, to about 1e-11 of itself."""
         return cell_law(
             np.asarray(places, dtype=float),
             self.xs,
@@ -206,11 +206,15 @@ def exponential_law(
 
 
 def _line_law(places: Floats, borders: Floats, epsilon: float) -> Floats:
+    """Masses of (ε/2)·e^(−ε|z|) between borders; small ones as differences of their own size."""
     offset = epsilon * (borders[None, 1:-1] - places[:, None])
-    tail = np.exp(-np.abs(offset)) / 2
-    below = np.where(offset < 0, tail, 1 - tail)
-    edges = np.concatenate([np.zeros((len(places), 1)), below, np.ones((len(places), 1))], axis=1)
-    return np.asarray(np.diff(edges, axis=1))
+    far = np.full((len(places), 1), np.inf)
+    edges = np.concatenate([-far, offset, far], axis=1)
+    low, high = edges[:, :-1], edges[:, 1:]
+    near = np.minimum(np.abs(low), np.abs(high))
+    aside = np.exp(-near) * -np.expm1(-(high - low)) / 2
+    around = -(np.expm1(-np.abs(low)) + np.expm1(-np.abs(high))) / 2
+    return np.asarray(np.where((low < 0) & (high > 0), around, aside))
 
 
 def _noise(count: int, epsilon: float, p: float, rng: Generator) -> Floats:

@@ -114,20 +114,28 @@ class DpMlm:
         return total
 
     def _each(self, split: list[list[str]], rng: Generator) -> list[tuple[list[str], int]]:
-        """Every word of every text from the original context, in batches across texts."""
+        """Every word of every text from the original context, in batches across texts.
+
+        The model reads equal texts once; their draws are independent all the same.
+        """
         written = [list(words) for words in split]
+        owners: dict[tuple[str, ...], list[int]] = {}
+        for row, words in enumerate(split):
+            owners.setdefault(tuple(words), []).append(row)
         chosen = [
-            (row, n)
-            for row, words in enumerate(split)
+            (rows, n)
+            for words, rows in owners.items()
             for n, word in enumerate(words)
             if not self._left(word)
         ]
-        jobs = [(split[row], split[row], n) for row, n in chosen]
+        jobs = [(split[rows[0]], split[rows[0]], n) for rows, n in chosen]
+        counts = np.zeros(len(split), dtype=np.intp)
         for part, logits in self._logits(jobs):
-            drawn = self.sampler.draw(logits, rng)
-            for (row, n), column in zip(chosen[part], drawn, strict=True):
+            here = [(k, row, n) for k, (rows, n) in enumerate(chosen[part]) for row in rows]
+            drawn = self.sampler.draw(logits, rng, rows=np.array([k for k, _, _ in here]))
+            for (_, row, n), column in zip(here, drawn, strict=True):
                 written[row][n] = self._cased(split[row][n], self.spellings[column])
-        counts = np.bincount([row for row, _ in chosen], minlength=len(split))
+                counts[row] += 1
         return [(words, int(n)) for words, n in zip(written, counts, strict=True)]
 
     def _plus(self, words: list[str], rng: Generator) -> tuple[list[str], int]:

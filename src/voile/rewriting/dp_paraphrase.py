@@ -21,7 +21,7 @@ def dp_paraphrase(
     bounds: tuple[float, float] = GPT2_BOUNDS,
     max_new_tokens: int = 32,
     fidelity: Fidelity = "sound",
-    batch: int = 16,
+    batch: int = 64,
 ) -> PromptedRewriter:
     """Continue "text >>>>> ", with a model trained on such lines, each token under ε.
 

@@ -21,7 +21,7 @@ def dp_prompt(
     max_new_tokens: int = 32,
     fidelity: Fidelity = "sound",
     question: Callable[[str], str] | None = None,
-    batch: int = 16,
+    batch: int = 64,
 ) -> PromptedRewriter:
     """Continue "Document : … Paraphrase of the document :", each token under ε.
 

@@ -89,7 +89,10 @@ def log_likelihood(
 
 
 class Reading:
-    """A batch in flight: the model's cache, and what it reads next."""
+    """A batch in flight: the model's cache, and what it reads next.
+
+    Equal prompts are read once; the texts part at their first drawn token.
+    """
 
     def __init__(self, language: LanguageModel, prompts: Sequence[list[int]]) -> None:
         import torch
@@ -97,6 +100,9 @@ class Reading:
         self.model = language.model
         pad = language.tokenizer.pad_token_id
         pad = language.end if pad is None else pad
+        distinct = {prompt: i for i, prompt in enumerate(dict.fromkeys(map(tuple, prompts)))}
+        self.rows: Any = torch.tensor([distinct[tuple(prompt)] for prompt in prompts])
+        prompts = [list(prompt) for prompt in distinct]
         width = max(map(len, prompts))
         both = self.model.config.is_encoder_decoder
         # a decoder reads on from its last position, so its prompts are padded on the left
@@ -138,7 +144,21 @@ class Reading:
                     use_cache=True,
                 )
         self.cache = answer.past_key_values
-        return np.asarray(answer.logits[:, -1].double().numpy())
+        logits = answer.logits[:, -1]
+        if self.rows is not None:
+            logits = self._part(logits)
+        return np.asarray(logits.double().numpy())
+
+    def _part(self, logits: Any) -> Any:
+        """From one row a prompt to one row a text."""
+        rows, self.rows = self.rows, None
+        if len(rows) == len(logits):  # no two alike: they stand in order
+            return logits
+        self.mask = self.mask[rows]
+        self.cache.reorder_cache(rows)
+        if self.encoded is not None:
+            self.encoded.last_hidden_state = self.encoded.last_hidden_state[rows]
+        return logits[rows]
 
     def append(self, tokens: Any) -> None:
         """Go on with these tokens."""

@@ -34,6 +34,7 @@ def load_model(model: str | Path, *, longest: int = 512) -> LanguageModel:
         AutoTokenizer,
     )
 
+    without_bars()
     name = str(model)
     try:
         settings = AutoConfig.from_pretrained(name)
@@ -106,6 +107,13 @@ def logit_bounds(language: LanguageModel, public_prompts: Sequence[str]) -> tupl
     rows, _ = language.encoded(public_prompts)
     logits = Reading(language, rows).logits()
     return float(np.mean(logits)), float(np.max(logits))
+
+
+def without_bars() -> None:
+    """No bar while weights load: it takes a moment, and is no step of the user's work."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
 
 
 def require_neural() -> None:

@@ -31,7 +31,7 @@ class PromptedRewriter:
     most: int | None
     fidelity: Fidelity
     outside: tuple[str, ...] = ()
-    batch: int = 16
+    batch: int = 64
 
     @property
     def guarantee(self) -> Guarantee:
@@ -59,7 +59,8 @@ class PromptedRewriter:
         rows, cut = self.language.encoded([self.prompt(text) for text in texts])
         lengths = [len(row) if self.most is None else self.most for row in rows]
         written: list[Tokens] = [()] * len(rows)
-        order = sorted(range(len(rows)), key=lambda i: len(rows[i]))  # batches pad little
+        # batches pad little, and equal prompts, which are read once, stand together
+        order = sorted(range(len(rows)), key=lambda i: (len(rows[i]), rows[i]))
         for start in range(0, len(order), self.batch):
             here = order[start : start + self.batch]
             drawn = generate(

@@ -76,9 +76,9 @@ class TokenSampler:
         """ln of the probabilities that are drawn from."""  # noqa: D403
         return np.log(self.weights(logits)) - math.log(TOTAL)
 
-    def draw(self, logits: NDArray[Any], rng: Generator) -> Indices:
-        """One token for each row of logits."""
-        return draw_rows(self.weights(logits), rng)
+    def draw(self, logits: NDArray[Any], rng: Generator, *, rows: Indices | None = None) -> Indices:
+        """One token for each row of logits, or for each of `rows`, which may repeat a row."""
+        return draw_rows(self.weights(logits), rng, rows=rows)
 
 
 @dataclass(frozen=True)
@@ -119,15 +119,15 @@ class ReleasedSampler:
         with np.errstate(divide="ignore"):
             return np.log(self.weights(logits)) - math.log(TOTAL)
 
-    def draw(self, logits: NDArray[Any], rng: Generator) -> Indices:
-        """One token for each row of logits."""
-        return draw_rows(self.weights(logits), rng)
+    def draw(self, logits: NDArray[Any], rng: Generator, *, rows: Indices | None = None) -> Indices:
+        """One token for each row of logits, or for each of `rows`, which may repeat a row."""
+        return draw_rows(self.weights(logits), rng, rows=rows)
 
 
 Sampler = TokenSampler | ReleasedSampler
 
 
-def draw_rows(weights: Weights, rng: Generator) -> Indices:
-    """One column from each row of integer weights, exactly."""
+def draw_rows(weights: Weights, rng: Generator, *, rows: Indices | None = None) -> Indices:
+    """One column from each row of integer weights, or from each of `rows`, exactly."""
     sums = np.cumsum(weights, axis=1, dtype=np.uint64)
-    return draw(sums, np.arange(len(weights), dtype=np.intp), rng)
+    return draw(sums, np.arange(len(weights), dtype=np.intp) if rows is None else rows, rng)

@@ -1,138 +1,144 @@
-"""The main job on embedded data: blur places and labels, certify, and show the cost."""
+"""The whole road on made-up data: protect, audit, adapt, design; text, places, labels."""
 
 from __future__ import annotations
 
-import csv
 import json
-from dataclasses import dataclass
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from voile.core.randomness import seeded_rng
+from voile.errors import CannotWrite, InvalidInput
+from voile.tasks.demo_steps import Event, Found, Skipped, Steps, missing
 
-from voile import mechanisms, metrics
-from voile.audit import certificate, sampler
-from voile.core.arrays import Floats
-from voile.core.channel import Channel
-from voile.core.randomness import secure_rng, seeded_rng
-from voile.core.space import Space
-from voile.errors import CannotWrite
-from voile.storage import save
-
-EPSILON = 2.0
-TRIPS = 2_000
-
-
-@dataclass(frozen=True)
-class Row:
-    """One mechanism on the demo's streets."""
-
-    mechanism: str
-    claim: float
-    certified: float
-    mean_error_km: float
-    verdict: str
+ROOMS = ("town", "text", "places", "labels")
+SEEDED = "seeded: not for release"
 
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo found and where it wrote it."""
+    """What was found in every room, what could not be entered, and where it all lies."""
 
     folder: Path
-    rows: tuple[Row, ...]
-    chosen: str
-    sentences: str
-    sampler_verdict: str
+    found: tuple[Found, ...]
+    skipped: tuple[Skipped, ...]
+    seed: int | None
+    seconds: float
+    report: Path | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """All figures, for another program; no word, place or label of the data."""
+        return {
+            "folder": str(self.folder),
+            "report": None if self.report is None else str(self.report),
+            "randomness": "secure" if self.seed is None else SEEDED,
+            "seconds": self.seconds,
+            "steps": [
+                {
+                    "room": f.plan.room,
+                    "title": f.plan.title,
+                    "command": f.plan.command,
+                    "found": list(f.lines),
+                    "facts": dict(f.facts),
+                    "seconds": f.seconds,
+                }
+                for f in self.found
+            ],
+            "skipped": [{"room": s.room, "reason": s.reason} for s in self.skipped],
+        }
 
 
-def demo(folder: str | Path = "demo", *, seed: int | None = None) -> Demo:
-    """Blur made-up trips in a made-up town with every suitable mechanism, and keep the best.
+def demo(
+    folder: str | Path = "demo",
+    *,
+    seed: int | None = None,
+    rooms: tuple[str, ...] = ROOMS,
+    tell: Callable[[Event], None] = lambda event: None,
+) -> Demo:
+    """Go through the rooms whose extras are installed, and write everything into `folder`.
 
-    Writes trips.csv, released.csv, town.voile (the mechanism) and summary.json into `folder`.
+    `tell` hears of each plan before it is carried out and of what was found after it. Draws are
+    cryptographic unless a seed is given; everything else is repeatable. A room that lacks an
+    extra is left out with the line that installs it: the first one needs the base alone.
     """
     target = Path(folder)
+    strange = [room for room in rooms if room not in ROOMS]
+    if strange:
+        raise InvalidInput(f"a room must be {', '.join(ROOMS)}, got {strange[0]!r}")
+    if seed is not None:
+        seeded_rng(seed)  # refuse a wrong one before anything is done
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise CannotWrite(f"cannot make the folder {target}: {problem.strerror}") from problem
-    town, prior, trips = _town()
-    distances = town.distances()
-    channels = _candidates(town, distances, prior)
-    rows = tuple(_row(name, channel, distances, prior) for name, channel in channels.items())
-    best = min(rows, key=lambda row: row.mean_error_km)
-    channel = channels[best.mechanism]
-    rng = secure_rng() if seed is None else seeded_rng(seed)
-    released = channel.draw(trips, rng)
-    busiest = int(np.bincount(trips).argmax())
-    law = channel.probabilities()[busiest]
-    check = sampler(channel.draw(np.full(200_000, busiest), rng), law)
-    _write_points(target / "trips.csv", town.items[trips])
-    _write_points(target / "released.csv", channel.outputs[released])
-    save(channel, target / "town.voile")
-    sentences = channel.guarantee.explain(candidates=len(town))
-    result = Demo(target, rows, best.mechanism, sentences, str(check.verdict))
-    _write_summary(target / "summary.json", result, seed)
+    begun = time.monotonic()
+    found: list[Found] = []
+    skipped: list[Skipped] = []
+    for room in rooms:
+        for event in _entered(room, target, seed):
+            if isinstance(event, Found):
+                found.append(event)
+            elif isinstance(event, Skipped):
+                skipped.append(event)
+            tell(event)
+    reason = missing("report")
+    report = None
+    if reason:
+        skipped.append(Skipped("report", reason))
+        tell(skipped[-1])
+    elif found:
+        report = _reported(found, target, seed, time.monotonic() - begun)
+    seconds = time.monotonic() - begun
+    result = Demo(target, tuple(found), tuple(skipped), seed, seconds, report)
+    _write_summary(result)
     return result
 
 
-def _town() -> tuple[Space, Floats, np.ndarray[tuple[int], np.dtype[np.intp]]]:
-    """Street corners 500 m apart, two busy quarters, and trips drawn from them."""
-    rng = np.random.default_rng(20)
-    corners = np.array([[x / 2, y / 2] for x in range(12) for y in range(9)])
-    busy = sum(
-        weight * np.exp(-((corners - centre) ** 2).sum(axis=1) / (2 * spread**2))
-        for centre, spread, weight in (((1.5, 1.0), 0.7, 1.0), ((4.5, 3.0), 1.0, 0.8))
-    )
-    prior = (busy + 0.02) / (busy + 0.02).sum()
-    trips = rng.choice(len(corners), size=TRIPS, p=prior)
-    return Space(corners, metric=metrics.euclidean(unit="km")), prior, trips
+def _reported(found: Sequence[Found], folder: Path, seed: int | None, seconds: float) -> Path:
+    from voile.report import write_report
+    from voile.tasks.demo_report import demo_report
+
+    made = demo_report(found, folder=folder, seed=seed, seconds=seconds)
+    return write_report(made, folder / "report.html")
 
 
-def _candidates(town: Space, distances: Floats, prior: Floats) -> dict[str, Channel]:
-    place = "one location"
-
-    def exponential(strength: float) -> Channel:
-        return mechanisms.exponential(town, epsilon=strength, granularity=place)
-
-    laplace = mechanisms.planar_laplace_grid(town, epsilon=EPSILON)
-    full = mechanisms.calibrated(exponential, epsilon=EPSILON)
-    tight = mechanisms.tight_constraints(town, epsilon=EPSILON, granularity=place)
-    plain = {
-        "exponential": exponential(EPSILON),
-        "exponential (full ε)": full,
-        "planar Laplace": laplace,
-        "tight constraints": tight,
-    }
-    remapped = {
-        f"{name} + remap": mechanisms.remap(channel, loss=distances, prior=prior)
-        for name, channel in plain.items()
-    }
-    return plain | remapped
+def _entered(room: str, folder: Path, seed: int | None) -> Iterator[Event]:
+    """The events of one room, with the time each step took."""
+    reason = missing(room)
+    if reason:
+        yield Skipped(room, reason)
+        return
+    steps: Steps = getattr(import_module(f"voile.tasks.demo_{room}"), f"{room}_steps")
+    begun = time.monotonic()
+    for event in steps(folder, seed):
+        if isinstance(event, Found):
+            now = time.monotonic()
+            yield replace(event, seconds=now - begun)
+            begun = now
+        else:
+            yield event
 
 
-def _row(name: str, channel: Channel, distances: Floats, prior: Floats) -> Row:
-    finding = certificate(channel.space, channel.weights, claim=channel.guarantee.epsilon)
-    return Row(
-        name,
-        channel.guarantee.epsilon,
-        channel.certificate().epsilon,
-        channel.expected_loss(distances, prior),
-        str(finding.verdict),
-    )
+def _write_summary(result: Demo) -> None:
+    path = result.folder / "summary.json"
+    text = json.dumps(_plain(result.as_dict()), indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as problem:
+        raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from problem
 
 
-def _write_points(path: Path, points: Floats) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["x_km", "y_km"])
-        writer.writerows(points.tolist())
-
-
-def _write_summary(path: Path, result: Demo, seed: int | None) -> None:
-    summary = {
-        "guarantee": result.sentences,
-        "randomness": "secure" if seed is None else "seeded: not for release",
-        "chosen": result.chosen,
-        "sampler": result.sampler_verdict,
-        "mechanisms": [row.__dict__ for row in result.rows],
-    }
-    path.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+def _plain(value: Any) -> Any:
+    """JSON's own types; null stands for an infinity, which JSON lacks."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, str | int | None):
+        return value
+    number = float(value)
+    return number if math.isfinite(number) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import Indices
+from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator, secure_rng, seeded_rng
 from voile.domains.labels.cells import learn_cells
 from voile.domains.labels.columns import LEVELS, CategoryColumn, NumberColumn
@@ -26,8 +26,21 @@ from voile.domains.labels.protection import (
 from voile.domains.labels.recipe import Recipe, draft_recipe, load_recipe, recipe_from
 from voile.domains.labels.table import ABSENT, MISSING, OnError, read_table
 from voile.errors import CannotWrite, InvalidInput
-from voile.jobs import Batch, JobReport, Released, RowProblem, Transform, open_source, run_job
+from voile.jobs import (
+    Batch,
+    Engine,
+    JobReport,
+    Location,
+    Released,
+    RowProblem,
+    Source,
+    Transform,
+    location,
+    open_source,
+    run_job,
+)
 from voile.jobs import OnError as RowPolicy
+from voile.jobs.disk import LocalFile
 from voile.jobs.workspace import write_json, writing
 
 
@@ -36,15 +49,23 @@ class ProtectedLabels:
     """Where the release and its recipe stand, what was done, and what it promises."""
 
     report: JobReport
-    recipe_path: Path
+    recipe_path: Path | str
     protection: Protection
     drafted: bool
     seeded: bool
 
+    @property
+    def main(self) -> Guarantee:
+        """The strongest bound on a label: by the whole release if there is one."""
+        bound = self.protection.conditional or self.protection.label
+        if bound is None:
+            raise InvalidInput("this protection bounds nothing about the label")
+        return bound
+
 
 def labels_protect(
-    data: str | Path,
-    out: str | Path,
+    data: str | Path | Location,
+    out: str | Path | Location,
     *,
     label: str,
     epsilon: float,
@@ -57,23 +78,24 @@ def labels_protect(
     drop: tuple[str, ...] = (),
     on_error: OnError = "fail",
     seed: int | None = None,
-    jobs: int = 1,
+    engine: Engine | None = None,
     overwrite: bool = False,
+    progress: Callable[[int], None] = lambda rows: None,
 ) -> ProtectedLabels:
     """Release each record of `data` once into `out`, by one of four mechanisms.
 
     Without `recipe` one is drafted from the file and written beside the output before anything
     is drawn; a restart finds it there and continues. With one, nothing is learned from the file.
     """
-    target = Path(out)
-    beside = target.with_name(target.name + ".recipe.json")
+    target = location(out)
+    beside = target.beside(target.name + ".recipe.json")
     drafted = recipe is None and (overwrite or not beside.exists())
     if target.exists() and not overwrite:
         raise CannotWrite(f"{str(target)!r} exists already; choose another name or --overwrite")
     rng = secure_rng() if seed is None else seeded_rng(seed)
     source = open_source(data)
     if drafted:
-        table = read_table(data, label=label, on_error=on_error, drop=drop)
+        table = read_table(_on_disk(source), label=label, on_error=on_error, drop=drop)
         made = draft_recipe(table, levels=levels, label_share=label_share)
         if mechanism == "cf":
             values, codes = made.matched(table), made.label_codes(table)
@@ -83,7 +105,7 @@ def labels_protect(
             )  # fmt: skip
             made = replace(made, cells=found)
     else:
-        made = load_recipe(beside if recipe is None else recipe)
+        made = _recipe_at(beside if recipe is None else location(recipe))
         if made.label != label:
             raise InvalidInput(f"the recipe is for the label {made.label!r}, got {label!r}")
     absent = [c.name for c in made.columns if c.name not in source.columns]
@@ -93,7 +115,8 @@ def labels_protect(
     build = partial(_protection, text, mechanism, epsilon, tuple(prior), label_share)
     protection = build()
     if recipe is None and drafted:
-        _write(beside, text)
+        with writing(beside):
+            beside.write(text.encode("utf-8"))
     identity = {
         "job": "labels protect",
         "mechanism": mechanism,
@@ -104,20 +127,20 @@ def labels_protect(
         "recipe": hashlib.sha256(text.encode()).hexdigest(),
     }
     report = run_job(
-        source, target, partial(_transform, build, made, seed), identity=identity, jobs=jobs,
-        on_error=RowPolicy(on_error), overwrite=overwrite,
+        source, target, partial(_transform, build, made, seed), identity=identity, engine=engine,
+        on_error=RowPolicy(on_error), overwrite=overwrite, progress=progress,
     )  # fmt: skip
-    where = beside if recipe is None else Path(recipe)
-    done = ProtectedLabels(report, where, protection, drafted, seed is not None)
+    where = beside if recipe is None else location(recipe)
+    path = where.path if isinstance(where, LocalFile) else str(where)
+    done = ProtectedLabels(report, path, protection, drafted, seed is not None)
     with writing(target):
-        write_json(target.with_name(target.name + ".guarantee.json"), facts_of(done))
+        write_json(target.beside(target.name + ".guarantee.json"), facts_of(done))
     return done
 
 
 def facts_of(done: ProtectedLabels) -> dict[str, Any]:
     """What was written and what it promises, as the guarantee file holds it."""
     p = done.protection
-    main = p.conditional or p.label
     bounds = {"label": p.label, "conditional": p.conditional, "local": p.local}
     return {
         "output": str(done.report.output),
@@ -127,7 +150,9 @@ def facts_of(done: ProtectedLabels) -> dict[str, Any]:
         "masked": done.report.masked,
         "mechanism": p.name,
         "epsilon": {name: bound.epsilon if bound else None for name, bound in bounds.items()},
-        "not_covered": list(main.outside) if main else [],
+        "basis": str(done.main.basis),
+        "explanation": done.main.explain(candidates=2),
+        "not_covered": list(done.main.outside),
         "kept_cells": p.kept,
         "stamp": "seeded: not for release" if done.seeded else "",
     }
@@ -161,10 +186,9 @@ def _protection(
 def _transform(build: Callable[[], Protection], recipe: Recipe, seed: int | None) -> Transform:
     """A transform for one process, with its own protection and its own generator."""
     protection = build()
-    secure = secure_rng() if seed is None else None
 
     def release(batch: Batch) -> Released:
-        rng = secure or _seeded(seed or 0, batch.part)
+        rng = batch.secure_rng() if seed is None else _seeded(seed, batch.part)
         return _released(batch, protection, recipe, rng)
 
     return release
@@ -229,10 +253,21 @@ def _shown(value: Any) -> str:
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(path.name + ".tmp")
+def _on_disk(source: Source) -> Path:
+    """The path of a local file: a recipe is learned from all records at once."""
+    if isinstance(source.location, LocalFile):
+        return source.location.path
+    raise InvalidInput(
+        "a recipe is learned from a local CSV file; copy the file, or learn the recipe from a "
+        "sample and give it with --recipe"
+    )
+
+
+def _recipe_at(place: Location) -> Recipe:
+    if isinstance(place, LocalFile):
+        return load_recipe(place.path)
     try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
+        with place.open() as file:
+            return recipe_from(file.read().decode("utf-8"))
     except OSError as problem:
-        raise CannotWrite(f"cannot write {path}: {problem.strerror}") from None
+        raise InvalidInput(f"cannot read {place}: {problem.strerror or problem}") from None

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.core.arrays import Floats
-from voile.core.randomness import Generator, secure_rng, seeded_rng
+from voile.core.randomness import Generator, seeded_rng
 from voile.domains.places.design import PlacesDesign
-from voile.errors import BadFile, InvalidInput, require
-from voile.jobs import Batch, OnError, Released, RowProblem, open_source, run_job
+from voile.errors import BadFile, InvalidInput
+from voile.jobs import (
+    Batch,
+    Engine,
+    Location,
+    OnError,
+    Replaced,
+    RowProblem,
+    location,
+    open_source,
+    run_job,
+)
 from voile.jobs.workspace import write_json, writing
 from voile.storage import load
 
 SEEDED = "seeded: not for release"
 
 
-def load_design(path: str | Path) -> PlacesDesign:
-    """The design in a file, certified anew."""
-    found = load(path)
+def load_design(path: str | Path, *, content: bytes | None = None) -> PlacesDesign:
+    """The design in a file, or in a file's bytes, certified anew."""
+    found = load(path, content=content)
     if not isinstance(found, PlacesDesign):
         raise BadFile(
             f"{path} must hold a design for places, it holds another kind; "
@@ -34,28 +45,27 @@ def load_design(path: str | Path) -> PlacesDesign:
 
 
 @lru_cache(maxsize=1)
-def _loaded(path: str, digest: str) -> PlacesDesign:
-    """Load once in a process; the digest tells another file under the same name."""
-    return load_design(path)
+def _loaded(name: str, content: bytes) -> PlacesDesign:
+    """Load once in a process."""
+    return load_design(name, content=content)
 
 
 @dataclass(frozen=True)
 class MakePlacesTransform:
-    """Builds a worker's transform, with a generator of its own."""
+    """Builds a worker's transform from the design's bytes: what travels is what was certified."""
 
     mechanism: str
-    digest: str
+    content: bytes
     lat: str
     lon: str
     seed: int | None
 
     def __call__(self) -> PlacesTransform:
         """One transform for one process."""
-        design = _loaded(self.mechanism, self.digest)
+        design = _loaded(self.mechanism, self.content)
         lat, lon = design.projection.to_degrees(np.asarray(design.mechanism.outputs, dtype=float))
-        text = [(f"{a:.6f}", f"{b:.6f}") for a, b in zip(lat, lon, strict=True)]
-        fresh = secure_rng() if self.seed is None else None
-        return PlacesTransform(design, self.lat, self.lon, self.seed, fresh, text)
+        shown = tuple(np.array([f"{x:.6f}" for x in axis], dtype=object) for axis in (lat, lon))
+        return PlacesTransform(design, self.lat, self.lon, self.seed, shown[0], shown[1])
 
 
 @dataclass(frozen=True)
@@ -66,28 +76,29 @@ class PlacesTransform:
     lat: str
     lon: str
     seed: int | None
-    fresh: Generator | None
-    outputs: list[tuple[str, str]]
+    latitudes: NDArray[np.object_]
+    longitudes: NDArray[np.object_]
+    """The outputs, as they are written."""
 
-    def __call__(self, batch: Batch) -> Released:
-        """One row or problem for each row, and counts of places inside and outside the map."""
-        degrees = _degrees_of(batch.rows, self.lat, self.lon)
+    def __call__(self, batch: Batch) -> Replaced:
+        """New coordinates or a problem for each row, and counts of places on and off the map."""
+        before = (batch.column(self.lat), batch.column(self.lon))
+        degrees = _degrees_of(*before)
         good = np.asarray(np.isfinite(degrees).all(axis=1))
-        points = np.zeros_like(degrees)
-        points[good] = self.design.projection.to_km(degrees[good, 0], degrees[good, 1])
-        outside = self._outside(points[good])
+        usable = degrees[good]
+        points = self.design.projection.to_km(usable[:, 0], usable[:, 1])
+        outside = self._outside(points)
         drawn = np.zeros(len(degrees), dtype=np.intp)
-        drawn[good] = self.design.mechanism.draw(points[good], self._rng(batch.part))
-        rows: list[Mapping[str, Any] | RowProblem] = []
-        for row, ok, output in zip(batch.rows, good.tolist(), drawn.tolist(), strict=True):
-            if ok:
-                latitude, longitude = self.outputs[output]
-                rows.append({**row, self.lat: latitude, self.lon: longitude})
-            else:
-                rows.append(
-                    RowProblem(f"{self.lat} and {self.lon} must be degrees within ±90 and ±180")
-                )
-        return Released(rows, {"places": int(good.sum()), "outside": outside})
+        drawn[good] = self.design.mechanism.draw(points, self._rng(batch))
+        problem = RowProblem(f"{self.lat} and {self.lon} must be degrees within ±90 and ±180")
+        return Replaced(
+            {
+                self.lat: _shown(self.latitudes[drawn], before[0]),
+                self.lon: _shown(self.longitudes[drawn], before[1]),
+            },
+            dict.fromkeys(np.flatnonzero(~good).tolist(), problem),
+            {"places": int(good.sum()), "outside": outside},
+        )
 
     def _outside(self, points: Floats) -> int:
         """How many places lie outside the map; refused if most of them are far away."""
@@ -102,22 +113,21 @@ class PlacesTransform:
             )
         return int((beyond > 0).sum())
 
-    def _rng(self, part: int) -> Generator:
-        if self.fresh is not None:
-            return self.fresh
-        require(self.seed is not None, "seed", "given", self.seed)
-        return np.random.default_rng([int(self.seed or 0), part])
+    def _rng(self, batch: Batch) -> Generator:
+        if self.seed is None:
+            return batch.secure_rng()
+        return np.random.default_rng([self.seed, batch.part])
 
 
 def protect_places(
-    file: str | Path,
+    file: str | Path | Location,
     *,
     mechanism: str | Path,
-    out: str | Path,
+    out: str | Path | Location,
     lat: str = "lat",
     lon: str = "lon",
     seed: int | None = None,
-    jobs: int = 1,
+    engine: Engine | None = None,
     on_error: OnError = OnError.FAIL,
     batch_rows: int = 20_000,
     overwrite: bool = False,
@@ -126,12 +136,14 @@ def protect_places(
     """Release a file's places and write `<out>` and `<out>.guarantee.json`; return the latter."""
     from voile import __version__
 
-    source, target = open_source(file), Path(out)
+    source, target = open_source(file), location(out)
     try:
-        digest = hashlib.sha256(Path(mechanism).read_bytes()).hexdigest()
+        with location(mechanism).open() as opened:
+            content = opened.read()
     except OSError as problem:
         raise BadFile(f"cannot read {mechanism}: {problem.strerror}") from problem
-    design = _loaded(str(mechanism), digest)
+    digest = hashlib.sha256(content).hexdigest()
+    design = _loaded(str(mechanism), content)
     for column in (lat, lon):
         if column not in source.columns:
             raise InvalidInput(
@@ -146,7 +158,7 @@ def protect_places(
     report = run_job(
         source,
         target,
-        MakePlacesTransform(str(mechanism), digest, lat, lon, seed),
+        MakePlacesTransform(str(mechanism), content, lat, lon, seed),
         identity={
             "task": "places protect",
             "mechanism": digest,
@@ -154,7 +166,7 @@ def protect_places(
             "lon": lon,
             "seed": seed,
         },
-        jobs=jobs,
+        engine=engine,
         batch_rows=batch_rows,
         on_error=on_error,
         overwrite=overwrite,
@@ -183,7 +195,7 @@ def protect_places(
         "places_outside_the_map": int(report.totals.get("outside", 0)),
     }
     with writing(target):
-        write_json(target.with_name(target.name + ".guarantee.json"), facts)
+        write_json(target.beside(target.name + ".guarantee.json"), facts)
     return facts | {
         "seconds": report.seconds,
         "output": str(target),
@@ -191,12 +203,21 @@ def protect_places(
     }
 
 
-def _degrees_of(rows: Sequence[Mapping[str, Any]], lat: str, lon: str) -> Floats:
+def _shown(drawn: NDArray[np.object_], before: Sequence[Any]) -> list[Any]:
+    """Text where the file holds text, numbers where it holds numbers."""
+    text = set(map(type, before)) <= {str}
+    return drawn.tolist() if text else [float(value) for value in drawn]
+
+
+def _degrees_of(latitudes: Sequence[Any], longitudes: Sequence[Any]) -> Floats:
     """Rows of latitude and longitude; NaN where a row has no usable pair."""
-    try:  # the usual case, without a call for each row
-        table = np.array([[row[lat] for row in rows], [row[lon] for row in rows]], dtype=float).T
-    except (KeyError, TypeError, ValueError):
-        pairs = [_degrees(row.get(lat), row.get(lon)) for row in rows]
+    count = len(latitudes)
+    try:  # the usual case, without a call of ours for each row
+        table = np.empty((count, 2))
+        table[:, 0] = np.fromiter(map(float, latitudes), float, count)
+        table[:, 1] = np.fromiter(map(float, longitudes), float, count)
+    except (TypeError, ValueError):
+        pairs = [_degrees(*pair) for pair in zip(latitudes, longitudes, strict=True)]
         return np.array(pairs, dtype=float).reshape(-1, 2)
     table[(np.abs(table) > (90.0, 180.0)).any(axis=1)] = np.nan
     return table

@@ -2,126 +2,117 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import io
+import shutil
+import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from voile.audit.finding import Verdict
 from voile.core.arrays import Floats
+from voile.core.guarantee import Basis
 from voile.domains.places.design import PlacesDesign
-from voile.errors import CannotWrite, MissingExtra
+from voile.errors import CannotWrite
+from voile.report import Chart, Provenance, Report, Table, write_charts, write_report
+from voile.report.charts_common import guarantee_chart
+from voile.report.charts_places import blur_chart, street_lines
+from voile.report.model import promised
+from voile.report.words import ground, sentence
 
 
 def show_place(
     design: PlacesDesign, *, latitude: float, longitude: float, out: str | Path
 ) -> dict[str, Any]:
-    """Write `<out>.png` and `<out>.html`; what they show, in numbers."""
+    """Write `<out>.png` and `<out>.html`; what they show, in numbers.
+
+    Both mark the place that was asked for: they are for the eyes of whoever asked.
+    """
     place = design.projection.to_km(np.array([latitude]), np.array([longitude]))
     low, high = design.box
     inside = np.clip(place, low, high)
-    law = design.mechanism.probabilities(inside)[0]
+    law = np.asarray(design.mechanism.probabilities(inside)[0])
     outputs = np.asarray(design.mechanism.outputs, dtype=float)
+    facts = _facts(place, inside, outputs, law)
+    chart = blur_chart(
+        box=design.box,
+        streets=street_lines(design.places, design.streets),
+        place=inside[0],
+        outputs=outputs,
+        law=law,
+        where="at the place that was asked for",
+    )
+    target = Path(out)
+    png, page = target.with_suffix(".png"), target.with_suffix(".html")
+    _write_png(chart, png)
+    write_report(_report(design, facts, chart), page)
+    return facts | {"png": str(png), "html": str(page)}
+
+
+def _facts(place: Floats, inside: Floats, outputs: Floats, law: Floats) -> dict[str, Any]:
     distance = np.linalg.norm(outputs - place, axis=1)
     order = np.argsort(distance)
     reach = np.cumsum(law[order])
-    facts = {
+    last = len(order) - 1
+    return {
         "inside_the_map": bool((place == inside).all()),
         "mean_distance_km": float(law @ distance),
-        "half_within_km": float(distance[order][np.searchsorted(reach, 0.5)]),
+        "half_within_km": float(distance[order][min(int(np.searchsorted(reach, 0.5)), last)]),
         "nine_in_ten_within_km": float(
-            distance[order][min(np.searchsorted(reach, 0.9), len(order) - 1)]
+            distance[order][min(int(np.searchsorted(reach, 0.9)), last)]
         ),
         "likeliest_share": float(law.max()),
         "places_above_1_percent": int((law > 0.01).sum()),
     }
-    image = _drawn(design, place[0], outputs, law)
-    target = Path(out)
-    png, page = target.with_suffix(".png"), target.with_suffix(".html")
-    try:
-        png.write_bytes(image)
-        page.write_text(_page(design, facts, image), encoding="utf-8")
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {png}: {problem.strerror or problem}") from problem
-    return facts | {"png": str(png), "html": str(page)}
 
 
-def _drawn(design: PlacesDesign, place: Floats, outputs: Floats, law: Floats) -> bytes:
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.collections import LineCollection
-        from matplotlib.figure import Figure
-    except ImportError as missing:
-        raise MissingExtra("matplotlib", extra="places") from missing
-    low, high = design.box
-    size = high - low
-    figure = Figure(figsize=(8.5, max(4.0, min(11.0, 8.0 * size[1] / size[0])) + 0.6))
-    FigureCanvasAgg(figure)
-    axis = figure.add_subplot()
-    if len(design.streets):
-        axis.add_collection(
-            LineCollection(
-                list(design.places[design.streets]), colors="#c9ccd1", linewidths=0.5, zorder=1
-            )
-        )
-    shown = law > 1e-4
-    dots = axis.scatter(
-        outputs[shown, 0],
-        outputs[shown, 1],
-        s=18 + 1400 * law[shown],
-        c=100 * law[shown],
-        cmap="viridis_r",
-        alpha=0.85,
-        linewidths=0,
-        zorder=2,
+def _report(design: PlacesDesign, facts: dict[str, Any], chart: Chart) -> Report:
+    from voile import __version__
+
+    guarantee = design.guarantee
+    rows = (
+        ("mean distance (km)", facts["mean_distance_km"]),
+        ("half of the time within (km)", facts["half_within_km"]),
+        ("nine times in ten within (km)", facts["nine_in_ten_within_km"]),
+        ("share of the likeliest report", facts["likeliest_share"]),
+        ("reports likelier than 1 %", facts["places_above_1_percent"]),
     )
-    axis.scatter(
-        place[0], place[1], marker="*", s=260, color="#d62728", edgecolors="white", zorder=4
+    outside = () if facts["inside_the_map"] else (
+        "The place lies outside the map; it is moved to the border before it is blurred.",
+    )  # fmt: skip
+    return Report(
+        title="A blurred place",
+        answer=(
+            f"A person standing here is reported {facts['mean_distance_km']:.2f} km away on "
+            f"average, and nine times in ten within {facts['nine_in_ten_within_km']:.2f} km."
+        ),
+        verdict=Verdict.OPEN if guarantee.basis == Basis.CLAIMED else Verdict.HOLDS,
+        because=f"ε = {guarantee.epsilon:g} is {guarantee.basis}. {ground(guarantee.basis)}",
+        guarantee=promised(guarantee),
+        not_protected=(
+            "The place on this map: it is marked because you asked for it. If somebody stands "
+            "there, keep this page to yourself.",
+            *(sentence(item) for item in guarantee.outside),
+        ),
+        provenance=Provenance(
+            version=__version__,
+            command="voile places show",
+            randomness="nothing was drawn: the chart is the law itself",
+            when=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+            seconds=0.0,
+        ),
+        notes=outside,
+        tables=(Table("How far reports lie from here", ("what", "value"), rows),),
+        charts=(chart, guarantee_chart(guarantee, farthest=2.0)),
+        terms=("epsilon", "odds", "certified", "proved", "mechanism"),
     )
-    axis.annotate(
-        "here",
-        (place[0], place[1]),
-        xytext=(0, -18),
-        textcoords="offset points",
-        color="#d62728",
-        zorder=5,
-        fontweight="bold",
-        ha="center",
-    )
-    axis.set(
-        xlim=(low[0], high[0]),
-        ylim=(low[1], high[1]),
-        aspect="equal",
-        xlabel="km east of the centre",
-        ylabel="km north of the centre",
-    )
-    axis.set_title(
-        f"Where a person standing here may be reported, ε = "
-        f"{design.guarantee.epsilon:g} per {design.guarantee.metric.unit}"
-    )
-    figure.colorbar(dots, ax=axis, label="probability, %", shrink=0.8)
-    figure.tight_layout()
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    return buffer.getvalue()
 
 
-def _page(design: PlacesDesign, facts: dict[str, Any], image: bytes) -> str:
-    picture = base64.b64encode(image).decode("ascii")
-    sentences = "".join(
-        f"<p>{html.escape(line)}</p>" for line in design.guarantee.explain().splitlines()
-    )
-    rows = "".join(
-        f"<tr><td>{html.escape(key.replace('_', ' '))}</td><td>{value:.4g}</td></tr>"
-        for key, value in facts.items()
-        if not isinstance(value, bool)
-    )
-    return (
-        "<!doctype html><html lang='en'><meta charset='utf-8'><title>A blurred place</title>"
-        "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;"
-        "padding:0 1rem}img{max-width:100%}td{padding:.1rem 1rem .1rem 0}</style>"
-        f"<h1>A blurred place</h1><img alt='Map of release probabilities' "
-        f"src='data:image/png;base64,{picture}'>{sentences}<table>{rows}</table></html>"
-    )
+def _write_png(chart: Chart, png: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        _, made = write_charts([chart], folder)
+        try:
+            shutil.copyfile(made, png)
+        except OSError as problem:
+            raise CannotWrite(f"cannot write {png}: {problem.strerror or problem}") from problem

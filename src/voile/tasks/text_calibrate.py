@@ -12,6 +12,7 @@ from voile.audit.distinguish import Attributed, Game, attribute, plan, plan_of_p
 from voile.audit.empirical import shared
 from voile.core.randomness import seeded_rng
 from voile.errors import require
+from voile.jobs import Engine, spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +61,15 @@ def calibrate_command(
     failure_probability: float = 0.01,
     timeout: float = 3600.0,
     seed: int = 0,
+    copies: int = 1,
+    engine: Engine | None = None,
 ) -> Calibration:
-    """Audit a program that reads lines and writes lines; it releases each trial's source anew."""
+    """Audit a program that reads lines and writes lines; it releases each trial's source anew.
+
+    `copies` of it share the trials, each started on its own run of them. They must draw
+    independently: a program with a fixed seed of its own may have one copy only.
+    """
+    require(copies >= 1, "copies", ">= 1", copies)
     rng = seeded_rng(seed)
     game = plan(
         texts,
@@ -71,8 +79,17 @@ def calibrate_command(
         encode=encode,
         rng=rng,
     )
-    releases = line_command(command, timeout=timeout)(game.sources)
+    size = -(-len(game.sources) // copies)
+    runs = [game.sources[start : start + size] for start in range(0, len(game.sources), size)]
+    common = (tuple(command), timeout)
+    made = spread(_rewritten, runs, common=common, engine=engine)
+    releases = [release for run in made for release in run]
     return _attacked(game, releases, attacks, delta, failure_probability, rng)
+
+
+def _rewritten(common: tuple[tuple[str, ...], float], texts: Sequence[str]) -> list[str]:
+    command, timeout = common
+    return list(line_command(command, timeout=timeout)(texts))
 
 
 def _attacked(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from voile.audit.distinguish import Game, attribute, plan
 from voile.audit.empirical import shared
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput, require, require_epsilon
+from voile.jobs import Engine, Processes, spread
 from voile.leakage.text_tasks import attribute_f1, macro_f1
 from voile.tasks.text_comparison import Cell, Comparison, Shown
 from voile.tasks.text_releases import make_releases
@@ -45,12 +46,16 @@ def compare(
     failure_probability: float = 0.01,
     seed: int = 0,
     folder: Path | None = None,
+    engine: Engine | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Comparison:
     """Play one game against every mechanism and epsilon, and measure what is left of the texts.
 
     All cells face the same candidate sets. The failure probability is that of the whole table:
     all intervals hold together with 1 − failure_probability. Releases are kept in `folder`.
+
+    `engine` spreads the cells over processes or nodes. Each cell's draws are seeded by what it is,
+    so the figures are the same wherever it was computed (but for the seconds).
     """
     _check(texts, mechanisms, epsilons, labels, attributes, attacks)
     rng = seeded_rng(seed)
@@ -65,31 +70,29 @@ def compare(
         encode=encode,
         rng=rng,
     )
-    chosen = attacks_named(attacks, encode) + list(extra_attacks)
+    if extra_attacks and not _here(engine):
+        raise InvalidInput("a judge answers one process; leave out --jobs and --engine")
     count = len(attacks) + len(extra_attacks)
-    each = shared(failure_probability, among=len(mechanisms) * len(epsilons) * count)
-    rows = _Rows.of(texts, labels, attributes, most=utility_rows, seed=seed)
-    cells = []
-    for name in mechanisms:
-        for epsilon in epsilons:
-            progress(f"{name} at ε = {epsilon:g}")
-            prepared = workshop.prepare(name, epsilon)
-            made = _identity(workshop, name, epsilon)
-            cells.append(
-                _cell(
-                    name,
-                    epsilon,
-                    prepared,
-                    game,
-                    [*chosen, *_known_law(prepared, attacks)],
-                    rows,
-                    each=each,
-                    seed=seed,
-                    encode=encode,
-                    identity=made,
-                    folder=folder,
-                )
-            )
+    table = _Table(
+        workshop=workshop if _here(engine) else workshop.empty(),
+        game=game,
+        rows=_Rows.of(texts, labels, attributes, most=utility_rows, seed=seed),
+        attacks=tuple(attacks),
+        extra_attacks=tuple(extra_attacks),
+        needs_encoder=needs_encoder,
+        each=shared(failure_probability, among=len(mechanisms) * len(epsilons) * count),
+        seed=seed,
+        folder=folder,
+    )
+
+    def wanted() -> Iterator[tuple[str, float]]:
+        for name in mechanisms:
+            for epsilon in epsilons:
+                progress(f"{name} at ε = {epsilon:g}")
+                yield name, epsilon
+
+    cells = spread(_cell, wanted(), common=table, engine=engine)
+    rows = table.rows
     return Comparison(
         cells=tuple(cells),
         trials=trials,
@@ -145,27 +148,46 @@ class _Rows:
         return None if self.attributes is None else attribute_f1(released, self.attributes)
 
 
-def _cell(
-    name: str,
-    epsilon: float,
-    prepared: Prepared,
-    game: Game,
-    attacks: Sequence[Attribution],
-    rows: _Rows,
-    *,
-    each: float,
-    seed: int,
-    encode: Any,
-    identity: str,
-    folder: Path | None,
-) -> Cell:
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """What all cells share; it travels once to a process or node."""
+
+    workshop: Workshop
+    game: Game
+    rows: _Rows
+    attacks: tuple[str, ...]
+    extra_attacks: tuple[Attribution, ...]
+    needs_encoder: bool
+    each: float
+    seed: int
+    folder: Path | None
+
+
+def _here(engine: Engine | None) -> bool:
+    """Whether everything happens in this process."""
+    return engine is None or engine == Processes(1)
+
+
+def _cell(table: _Table, which: tuple[str, float]) -> Cell:
+    name, epsilon = which
+    game, rows, seed, folder = table.game, table.rows, table.seed, table.folder
+    prepared = table.workshop.prepare(name, epsilon)
+    identity = _identity(table.workshop, name, epsilon)
+    encode = table.workshop.encoder if table.needs_encoder else None
+    attacks = [
+        *attacks_named(table.attacks, encode),
+        *table.extra_attacks,
+        *_known_law(prepared, table.attacks),
+    ]
     made = make_releases(
         prepared.rewrite, game.sources, identity=identity, seed=seed, folder=folder
     )
     delta = prepared.guarantee.delta
     guessing = seeded_rng(seed + 1)
     found = [
-        attribute(game, made.texts, attack, delta=delta, failure_probability=each, rng=guessing)
+        attribute(
+            game, made.texts, attack, delta=delta, failure_probability=table.each, rng=guessing
+        )
         for attack in attacks
     ]
     shown = tuple(

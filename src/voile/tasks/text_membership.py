@@ -52,6 +52,20 @@ def text_membership(
     return membership(attack, members=ask(target, first), others=ask(target, second), claim=claim)
 
 
+def membership_facts(found: Membership) -> dict[str, Any]:
+    """The audit as JSON and reports hold it."""
+    return {
+        "epsilon_lower": found.finding.lower,
+        "claim": found.finding.claim,
+        "verdict": str(found.finding.verdict),
+        "failure_probability": found.finding.failure_probability,
+        "records": found.finding.samples,
+        "auc": found.auc,
+        "auc_interval": list(found.auc_interval),
+        "accuracy": found.accuracy,
+    }
+
+
 def _trained(texts: Sequence[str], labels: Items) -> Any:
     """Words by TF-IDF and a nearly unregularised logistic regression, which memorises readily."""
     try:

@@ -102,9 +102,12 @@ def _occurring(recipe: TextRecipe) -> set[str]:
     return found
 
 
-def build_protector(recipe: TextRecipe) -> TextProtector:
-    """The protector of a recipe, with neighbours kept in the cache folder."""
-    words = load_vocabulary(recipe)
+def build_protector(recipe: TextRecipe, words: Vocabulary | None = None) -> TextProtector:
+    """The protector of a recipe, with neighbours kept in the cache folder.
+
+    `words` is the recipe's vocabulary if it is at hand already.
+    """
+    words = load_vocabulary(recipe) if words is None else words
     plain = TextProtector(
         words,
         (),

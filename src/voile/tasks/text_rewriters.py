@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -189,6 +189,10 @@ class Workshop:
         clusters = max(2, min(500, len(set(triples)) // 20))
         corpus = triple_corpus(triples, encode, clusters=clusters)
         return dp_st(corpus, extract=extract, encode=encode, epsilon=1.0, fidelity=self.fidelity)
+
+    def empty(self) -> Workshop:
+        """The same workshop before anything was loaded, so that it can travel."""
+        return replace(self, _loaded={})
 
     @cached_property
     def encoder(self) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from voile.attackers.attack import Observed
 from voile.core.arrays import Floats
 from voile.domains.text import glove
 from voile.domains.text.sequences import Corpus, corpus, read_words
-from voile.errors import CannotWrite, MissingExtra, require, require_epsilon
+from voile.errors import require, require_epsilon
 from voile.tasks.text_posterior import (
     Progress,
     fit_attacker,
@@ -45,6 +46,18 @@ class TunedText:
     frontier: tuple[Round, ...]
     epsilon: float
     caveat: str
+
+    def as_facts(self, *, target_delta: float) -> dict[str, Any]:
+        """The search as JSON and reports hold it."""
+        return {
+            "epsilon": self.epsilon,
+            "target_delta": target_delta,
+            "chosen": asdict(self.chosen),
+            "meets_target": self.meets_target,
+            "protect_options": self.protect_options(),
+            "caveat": self.caveat,
+            "rounds": [asdict(round_) for round_ in self.state.rounds],
+        }
 
     def protect_options(self) -> str:
         """The options that make `voile text protect` use these strengths."""
@@ -211,41 +224,6 @@ def tune_text(
         epsilon=epsilon,
         caveat=CAVEATS[data],
     )
-
-
-def chart_tuned(found: TunedText, path: str | Path) -> Path:
-    """All rounds by violations and utility loss, with those that no other round beats."""
-    try:
-        import matplotlib
-    except ImportError as problem:
-        raise MissingExtra("matplotlib", extra="labels") from problem
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plot
-
-    figure, axes = plot.subplots(figsize=(6.4, 4.4), layout="constrained")
-    best = found.frontier
-    axes.plot([100 * r.violation for r in best], [r.utility_loss for r in best], color="#2a6f97",
-              lw=1, label="not beaten in both")  # fmt: skip
-    for number, r in enumerate(found.state.rounds):
-        chosen = r.strengths == found.chosen.strengths
-        place = (100 * r.violation, r.utility_loss)
-        axes.plot(*place, "o", color="#b5332e" if chosen else "#333333", ms=7 if chosen else 4,
-                  label="chosen" if chosen else None)  # fmt: skip
-        shown = ", ".join(f"{strength:.2g}" for strength in r.strengths)
-        axes.annotate(f"{number + 1}: {shown}", place, textcoords="offset points", xytext=(5, 4),
-                      fontsize=7)  # fmt: skip
-    axes.set(xlabel=f"triples with leakage over {found.epsilon:g}, %",
-             ylabel="expected utility loss, remapped")  # fmt: skip
-    axes.legend(frameon=False, fontsize=8)
-    axes.set_title("Round: strengths of pii, poii", fontsize=10, loc="left")
-    target = Path(path)
-    try:
-        figure.savefig(target, dpi=150)
-    except (OSError, ValueError) as problem:
-        raise CannotWrite(f"cannot write the chart {target}: {problem}") from None
-    finally:
-        plot.close(figure)
-    return target
 
 
 def _own_corpus(

@@ -101,7 +101,11 @@ def close_to(words: Vocabulary, named: Any, *, share: float) -> NDArray[np.bool_
 
 
 def load_pipeline(name: str) -> Any:
-    """A spaCy pipeline, an installed package or a folder, cut to what finds entities."""
+    """A spaCy pipeline (an installed package or a folder), or a list of names in a .txt file."""
+    if name.endswith(".txt"):
+        from voile.domains.text.name_list import read_name_list
+
+        return read_name_list(name)
     try:
         import spacy
     except ImportError:

@@ -1,0 +1,157 @@
+"""`voile places protect` and `voile places audit`: release with a mechanism, and attack it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from voile.cli._places import Latitude, Longitude, row_count, show_audit
+from voile.cli.engine import (
+    Address,
+    EngineName,
+    InputFile,
+    Jobs,
+    OutputFile,
+    chosen_engine,
+    default_output,
+)
+from voile.cli.reporting import ChartFolder, ReportFile, drawn, repeatable, wanted
+from voile.cli.show import AsJson, plain, print_json
+
+
+def protect(
+    context: typer.Context,
+    file: InputFile,
+    mechanism: Annotated[Path, typer.Option(help="What `voile places design` saved.")],
+    lat: Latitude = "lat",
+    lon: Longitude = "lon",
+    out: OutputFile = None,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
+    on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
+    batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 20_000,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(help="Repeatable draws, for experiments: not for release.")
+    ] = None,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replace the place of every row by a draw; interrupted runs continue without a second draw.
+
+    Example: `voile places protect trips.csv --lat lat --lon lon --mechanism city.voile`
+    """
+    from voile.errors import InvalidInput
+    from voile.jobs import OnError
+    from voile.tasks.places_protect import load_design, protect_places
+
+    pages = wanted(context, report, charts)
+    if on_error not in tuple(OnError):
+        raise InvalidInput(f"--on-error must be fail, skip or mask, got {on_error!r}")
+    target = out or default_output(file, ".csv")
+    with row_count(quiet=as_json) as progress:
+        facts = protect_places(
+            file,
+            mechanism=mechanism,
+            out=target,
+            lat=lat,
+            lon=lon,
+            seed=seed,
+            engine=chosen_engine(engine, jobs, address),
+            on_error=OnError(on_error),
+            batch_rows=batch_rows,
+            overwrite=overwrite,
+            progress=progress,
+        )
+    if as_json:
+        print_json(facts)
+    else:
+        _show_release(facts)
+    if pages:
+        from voile.report.places_release import protect_report
+
+        pages.write(
+            lambda how: protect_report(facts, load_design(mechanism), provenance=how),
+            private=[file],
+            public=[mechanism, target],
+            randomness=drawn(seed),
+            quiet=as_json,
+        )
+
+
+def _show_release(facts: dict[str, Any]) -> None:
+    speed = facts["rows"] / max(facts["seconds"], 1e-9)
+    typer.echo(
+        f"Released {facts['rows']:,} places in {facts['seconds']:.1f} s ({speed:,.0f} a "
+        f"second) to {facts['output']}"
+    )
+    if facts["skipped"] or facts["masked"]:
+        typer.echo(f"Bad rows: {facts['skipped']:,} skipped, {facts['masked']:,} masked")
+    if facts["places_outside_the_map"]:
+        typer.echo(
+            f"{facts['places_outside_the_map']:,} places lay outside the map and were "
+            "moved to its border first"
+        )
+    if facts["columns_in_clear"]:
+        typer.echo(f"Not protected, passed as they are: {', '.join(facts['columns_in_clear'])}")
+    if facts["seed"] is not None:
+        typer.echo("seeded: not for release")
+    typer.echo(facts["explanation"])
+
+
+def audit(
+    context: typer.Context,
+    mechanism: Annotated[Path, typer.Argument(help="What `voile places design` saved.")],
+    against: Annotated[
+        tuple[Path, Path] | None, typer.Option(help="ORIGINAL.csv RELEASED.csv, row by row.")
+    ] = None,
+    lat: Latitude = "lat",
+    lon: Longitude = "lon",
+    trace: Annotated[
+        str | None, typer.Option(help="Column that names a trace: attack it as a Markov chain.")
+    ] = None,
+    places: Annotated[int, typer.Option(help="Random places of the ratio test.")] = 1000,
+    seed: Annotated[int, typer.Option(help="For the random places.")] = 0,
+    report: ReportFile = None,
+    charts: ChartFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recompute the certificate, test ratios, and attack the release.
+
+    Exit code 1 if a claim is violated. Example: `voile places audit city.voile`
+    """
+    from dataclasses import asdict
+
+    from voile.tasks.places_audit import audit_design, audit_files
+    from voile.tasks.places_protect import load_design
+
+    pages = wanted(context, report, charts)
+    loaded = load_design(mechanism)
+    found = audit_design(loaded, places=places, seed=seed)
+    files = None
+    if against is not None:
+        files = audit_files(loaded, against[0], against[1], lat=lat, lon=lon, trace=trace)
+    violated = any(str(f.verdict) == "violated" for f in found["findings"])
+    listed = [asdict(f) | {"verdict": str(f.verdict)} for f in found["findings"]]
+    facts = plain({"findings": listed, "attack": found["attack"], "files": files})
+    if as_json:
+        print_json(facts)
+    else:
+        show_audit(found, files)
+    if pages:
+        from voile.report.places_release import audit_report
+        from voile.tasks.places_ratios import local_ratios
+
+        pages.write(
+            lambda how: audit_report(facts, loaded, ratios=local_ratios(loaded), provenance=how),
+            private=against or (),
+            public=[mechanism],
+            randomness=repeatable(seed),
+            quiet=as_json,
+        )
+    if violated:
+        raise typer.Exit(1)

@@ -1,0 +1,139 @@
+"""Files on a disk of this machine, or on one that is mounted here."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from voile.errors import CannotWrite
+
+BUFFER = 2**20
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A file on a disk of this machine, or on one that is mounted here."""
+
+    path: Path
+
+    shared = True
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.name
+
+    def beside(self, name: str) -> LocalFile:
+        """Another name in the same folder."""
+        return LocalFile(self.path.with_name(name))
+
+    def inside(self, name: str) -> LocalFile:
+        """A name in this folder."""
+        return LocalFile(self.path / name)
+
+    def make_folder(self) -> None:
+        """Make it a folder, unless it is one."""
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def names(self) -> set[str]:
+        """What this folder holds; nothing if it is not there."""
+        return set(os.listdir(self.path)) if self.path.is_dir() else set()
+
+    def exists(self) -> bool:
+        """Whether there is a file of this name."""
+        return self.path.exists()
+
+    def facts(self) -> tuple[int, str]:
+        """Its size and the time it was written."""
+        found = self.path.stat()
+        return found.st_size, str(found.st_mtime_ns)
+
+    def open(self) -> IO[bytes]:
+        """Its bytes, buffered."""
+        return self.path.open("rb", buffering=BUFFER)
+
+    def write(self, content: bytes) -> None:
+        """Write it whole under another name, sync, rename."""
+        temporary = self._temporary()
+        try:
+            temporary.write_bytes(content)
+            _sync(temporary)
+            temporary.replace(self.path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def create(self, content: bytes) -> bool:
+        """Write it whole under another name, sync, and link: a link never replaces."""
+        temporary = self._temporary()
+        try:
+            temporary.write_bytes(content)
+            _sync(temporary)
+            try:
+                os.link(temporary, self.path)
+            except FileExistsError:
+                return False
+            except OSError as problem:
+                if problem.errno not in _NO_LINKS:
+                    raise
+                raise CannotWrite(
+                    f"the disk of {self.path.parent} must know hard links, this one does not "
+                    f"({problem}); write to another disk"
+                ) from problem
+            return True
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @contextmanager
+    def writing(self) -> Iterator[IO[bytes]]:
+        """A file to write to, on disk when the context ends."""
+        with self.path.open("wb", buffering=BUFFER) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+
+    def move(self, target: LocalFile, *, overwrite: bool) -> None:
+        """Rename; without `overwrite` by a link, so that nothing is ever replaced."""
+        if overwrite:
+            self.path.replace(target.path)
+        else:
+            try:
+                os.link(self.path, target.path)
+            except FileExistsError:
+                if not self.path.samefile(target.path):  # else only the unlinking was left to do
+                    raise
+            self.path.unlink()
+        _sync(target.path.parent)
+
+    def remove(self) -> None:
+        """Delete it: a file, or a folder with all it holds."""
+        if self.path.is_dir():
+            shutil.rmtree(self.path, ignore_errors=True)
+        else:
+            self.path.unlink(missing_ok=True)
+
+    def _temporary(self) -> Path:
+        """A name nobody else writes to, whatever machine they are on."""
+        return self.path.with_name(f".{self.path.name}.{uuid.uuid4().hex}.tmp")
+
+
+def _sync(path: Path) -> None:
+    """See that a file, or a folder's names, are on disk."""
+    folder = path.is_dir()
+    if folder and os.name == "nt":  # no such thing there
+        return
+    descriptor = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

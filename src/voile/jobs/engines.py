@@ -1,0 +1,143 @@
+"""Who makes the parts: processes of this machine, or a Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from voile.errors import CannotWrite, InvalidInput, require
+from voile.jobs.locations import Location
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+Made = TypeVar("Made")
+
+ENGINES = ("local", "ray")
+
+
+class Engine(Protocol):
+    """Runs tasks somewhere. What a task does, and that it counts once, is not its business."""
+
+    def check(self, output: Location) -> None:
+        """Refuse an output that those who make the parts could not write to."""
+        ...
+
+    def run(
+        self,
+        make: Callable[[], Made],
+        work: Callable[[Made, Task], Answer],
+        tasks: Iterator[Task],
+    ) -> Iterator[Answer]:
+        """`work(made, task)` for every task, answers as they come; `make()` once a process."""
+        ...
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Processes of this machine: one, or several that each make a transform."""
+
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        require(self.jobs >= 1, "jobs", ">= 1", self.jobs)
+
+    def check(self, output: Location) -> None:
+        """Several processes need storage that they share."""
+        if self.jobs > 1 and not output.shared:
+            raise CannotWrite(f"{output} is seen by one process alone; use one job")
+
+    def run(
+        self,
+        make: Callable[[], Made],
+        work: Callable[[Made, Task], Answer],
+        tasks: Iterator[Task],
+    ) -> Iterator[Answer]:
+        """In this process if there is one job, else in fresh ones."""
+        from voile.jobs.workers import workers
+
+        return workers(make, work, tasks, jobs=self.jobs)
+
+
+@dataclass(frozen=True)
+class Ray:
+    """A Ray cluster: the one at `address`, or as many processes as this machine has cores.
+
+    Ray starts the tasks where there is room, repeats those whose node died, and keeps the driver
+    from running ahead. The output must lie on storage that every node sees.
+    """
+
+    address: str | None = None
+    workers: int | None = None
+
+    def check(self, output: Location) -> None:
+        """There must be a cluster, and its nodes need storage that they share."""
+        from voile.jobs.ray_tasks import check_address
+
+        check_address(self.address)
+        if not output.shared:
+            raise CannotWrite(
+                f"{output} is seen by one process alone; on Ray the output must lie on storage "
+                "that every node sees"
+            )
+
+    def run(
+        self,
+        make: Callable[[], Made],
+        work: Callable[[Made, Task], Answer],
+        tasks: Iterator[Task],
+    ) -> Iterator[Answer]:
+        """As Ray tasks on every node."""
+        from voile.jobs.ray_tasks import ray_tasks
+
+        return ray_tasks(make, work, tasks, address=self.address, most=self.workers)
+
+
+def engine_named(name: str, *, jobs: int = 1, address: str | None = None) -> Engine:
+    """The engine of a command line: local with so many jobs, or ray at an address.
+
+    >>> engine_named("local", jobs=2)
+    Processes(jobs=2)
+    """
+    require(name in ENGINES, "engine", " or ".join(ENGINES), repr(name))
+    if name == "ray":
+        return Ray(address, jobs if jobs > 1 else None)
+    if address is not None:
+        raise InvalidInput("an address must go with --engine ray")
+    return Processes(jobs)
+
+
+def spread(
+    work: Callable[[Any, Task], Answer],
+    items: Iterable[Task],
+    *,
+    common: Any = None,
+    engine: Engine | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> list[Answer]:
+    """`work(common, item)` for every item, answers in the items' order.
+
+    For what is computed and not released: designs, comparisons, audits over seeds. `common` is what
+    all items share; it travels once to each process or node. Errors of an item are the caller's.
+
+    >>> spread(pow, [1, 2, 3], common=2)
+    [2, 4, 8]
+    """
+    answers: dict[int, Answer] = {}
+    numbered: Iterator[tuple[int, Task]] = iter(enumerate(items))
+    chosen = Processes() if engine is None else engine
+    for number, answer in chosen.run(partial(_given, common), partial(_numbered, work), numbered):
+        answers[number] = answer
+        progress(len(answers))
+    return [answers[number] for number in range(len(answers))]
+
+
+def _given(common: Any) -> Any:
+    return common
+
+
+def _numbered(
+    work: Callable[[Any, Any], Answer], common: Any, item: tuple[int, Any]
+) -> tuple[int, Answer]:
+    return item[0], work(common, item[1])

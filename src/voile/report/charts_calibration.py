@@ -1,0 +1,143 @@
+"""Charts of a comparison: empirical against nominal epsilon, with intervals and ceiling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from voile.report.charts_common import frontier_chart
+from voile.report.drawing import altair, base, finished, level, series
+from voile.report.model import Chart, Table, finite, or_infinity
+
+STRONGEST = "strongest"
+
+
+def calibration_chart(
+    cells: Sequence[Mapping[str, Any]],
+    *,
+    x: str = "epsilon",
+    name: str = "calibration",
+) -> Chart:
+    """Empirical ε of one text against nominal ε: a line a mechanism, its interval as a band.
+
+    `x` is "epsilon" (of the mechanism's own unit) or "text_epsilon" (times the units of a text).
+    A menu picks one attack; at first the strongest of each point is shown.
+    """
+    alt = altair()
+    names = list(dict.fromkeys(str(cell["mechanism"]) for cell in cells))
+    attacks = list(dict.fromkeys(s["attack"] for cell in cells for s in cell["shown"]))
+    top = max(s["ceiling"] for cell in cells for s in cell["shown"])
+    rows = []
+    for cell in cells:
+        best = max(cell["shown"], key=lambda s: (s["lower"], or_infinity(s["middle"])))
+        rows += [_row(cell, s, s["attack"], x) for s in cell["shown"]]
+        rows.append(_row(cell, best, STRONGEST, x))
+    table = Table(
+        "Empirical against nominal epsilon",
+        ("mechanism", "nominal ε", "attack", "ε_emp at least", "this attack at most", "ceiling"),
+        tuple(rows),
+    )
+    records = [
+        {"mechanism": r[0], "nominal": r[1], "attack": r[2], "low": r[3],
+         "high": min(1.08 * top, 1.08 * top if finite(r[4]) is None else r[4])}
+        for r in rows
+    ]  # fmt: skip
+    options = [STRONGEST, *attacks]
+    picked = alt.param(
+        name=f"attack_{x}",
+        value=STRONGEST,
+        bind=alt.binding_select(options=options, name="Attack: "),
+    )
+    tint, sign = series("mechanism", names)
+    places = sorted({r[1] for r in rows})
+    ticks = places if len(places) <= 8 else None
+    axis = alt.Axis(values=ticks, format=".4~r") if ticks else alt.Axis(format=".4~r", tickCount=6)
+    across = alt.X("nominal:Q").scale(type="log", nice=False, padding=14).axis(axis).title(
+        "nominal ε (of its own unit)" if x == "epsilon" else "nominal ε × units of a text"
+    )  # fmt: skip
+    up = alt.Y("low:Q").scale(domain=[0, 1.1 * top]).title("empirical ε of one text, at least")
+    tips = [
+        "mechanism:N",
+        alt.Tooltip("nominal:Q", format=".3g"),
+        alt.Tooltip("low:Q", title="ε_emp at least", format=".3f"),
+        alt.Tooltip("high:Q", title="at most", format=".3f"),
+    ]
+    shown = base(records).transform_filter(f"datum.attack === attack_{x}")
+    figure = (
+        shown.mark_area(opacity=0.13)
+        .encode(x=across, y=up, y2="high:Q", color=tint)
+        .add_params(picked)
+        + shown.mark_line(strokeWidth=2).encode(x=across, y=up, color=tint)
+        + shown.mark_point(filled=True, size=80, opacity=1).encode(
+            x=across, y=up, color=tint, shape=sign, tooltip=tips
+        )
+        + level(top, f"ceiling {top:.2f}", tone="ink")
+    )  # fmt: skip
+    highest = max((r for r in rows if r[2] == STRONGEST), key=lambda r: r[3])
+    return finished(
+        figure,
+        name=name,
+        title=(
+            "What each epsilon is worth in practice"
+            if x == "epsilon"
+            else "The same, with nominal ε converted to a whole text"
+        ),
+        alt=(
+            f"Each line gives the ε that an attack showed at least; its band reaches up to what "
+            f"that attack can show at most, and nothing can pass the ceiling at {top:.2f}. "
+            f"Highest: {highest[0]} at nominal {highest[1]:g}, at least {highest[3]:.2f}."
+        ),
+        data=table,
+        height=340,
+    )
+
+
+def use_chart(
+    cells: Sequence[Mapping[str, Any]], *, use: str, chosen: Mapping[str, Any] | None
+) -> Chart:
+    """The frontier: use against what the strongest attack shows, the chosen point ringed.
+
+    `use` is the column "f1" or "similarity".
+    """
+    says = {"f1": "F1 on clean texts", "similarity": "similarity of meaning"}[use]
+    rows, ring = [], None
+    for cell in cells:
+        if cell.get(use) is None:
+            continue
+        shown = max(s["lower"] for s in cell["shown"])
+        rows.append((str(cell["mechanism"]), float(cell["epsilon"]), shown, float(cell[use])))
+        same = chosen is not None and all(cell[k] == chosen[k] for k in ("mechanism", "epsilon"))
+        ring = (shown, float(cell[use])) if same else ring
+    order = list(dict.fromkeys(str(cell["mechanism"]) for cell in cells))
+    rows.sort(key=lambda row: (order.index(row[0]), row[1]))
+    table = Table(
+        f"{says} against empirical ε", ("mechanism", "ε", "ε_emp at least", says), tuple(rows)
+    )
+    best = max(rows, key=lambda row: row[3])
+    return frontier_chart(
+        table,
+        name="frontier",
+        title="Use against distinguishability",
+        alt=(
+            f"Left and up is better: {says} against the ε that the strongest attack shows. Most "
+            f"useful: {best[0]} at ε = {best[1]:g} ({best[3]:.3f})."
+            + (" The ring marks the answer." if ring else "")
+        ),
+        x="ε_emp at least",
+        y=says,
+        group="mechanism",
+        beside="ε",
+        chosen=ring,
+        axes=("empirical ε of one text, strongest attack", says),
+    )
+
+
+def _row(cell: Mapping[str, Any], s: Mapping[str, Any], attack: str, x: str) -> tuple[Any, ...]:
+    return (
+        str(cell["mechanism"]),
+        float(cell[x]),
+        attack,
+        float(s["lower"]),
+        or_infinity(s["upper"]),
+        float(s["ceiling"]),
+    )

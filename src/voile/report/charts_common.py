@@ -1,0 +1,236 @@
+"""Charts that several tasks share: what ε allows, intervals side by side, bars, frontiers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from voile.core.guarantee import Guarantee
+from voile.report.drawing import altair, base, finished, level, percent, series
+from voile.report.model import Chart, Table, finite
+from voile.report.theme import colour
+
+
+def odds_chart(
+    *, epsilon: float, unit: str, noun: str, farthest: float, name: str = "odds", delta: float = 0.0
+) -> Chart:
+    """What ε allows: how far one release can move the odds, by how far apart two secrets are."""
+    alt = altair()
+    steps = 40
+    reach = math.exp(min(700.0, epsilon * farthest))
+    rows = []
+    for step in range(steps + 1):
+        distance = farthest * step / steps
+        rows.append((distance, math.exp(min(700.0, epsilon * distance))))
+    table = Table(
+        f"Odds between two {noun}s, at most", (f"distance ({unit})", "odds factor"), tuple(rows)
+    )
+    records = [{"distance": d, "odds": o} for d, o in rows]
+    line = (
+        base(records)
+        .mark_line(color=colour("blue"), strokeWidth=2.5)
+        .encode(
+            x=alt.X("distance:Q").title(f"how far apart the two are ({unit})").axis(tickCount=5),
+            y=alt.Y("odds:Q")
+            .scale(alt.Scale(type="log") if reach > 100 else alt.Scale(zero=False))
+            .title("odds change at most, ×")
+            .axis(format=".4~r", tickCount=5),
+            tooltip=[
+                alt.Tooltip("distance:Q", title=unit, format=".3g"),
+                alt.Tooltip("odds:Q", title="odds ×", format=".3g"),
+            ],
+        )
+    )
+    failing = f", except with probability {delta:g}" if delta else ""
+    return finished(
+        line,
+        name=name,
+        title=f"What ε = {epsilon:.4g} allows",
+        alt=(
+            f"The line starts at 1 (nothing learned) and grows to {reach:.3g}× for two {noun}s "
+            f"{farthest:g} {unit} apart: whatever is released, the odds between them move no "
+            f"further{failing}."
+        ),
+        data=table,
+        height=240,
+    )
+
+
+def guarantee_chart(guarantee: Guarantee, *, farthest: float, name: str = "odds") -> Chart:
+    """`odds_chart` of a guarantee."""
+    return odds_chart(
+        epsilon=guarantee.epsilon,
+        unit=guarantee.metric.unit,
+        noun=guarantee.granularity.removeprefix("one "),
+        farthest=farthest,
+        name=name,
+        delta=guarantee.delta,
+    )
+
+
+def interval_chart(
+    rows: Sequence[tuple[str, float, float, float]],
+    *,
+    name: str,
+    title: str,
+    alt: str,
+    axis: str,
+    marks: Mapping[str, float],
+    domain: tuple[float, float] | None = None,
+    columns: tuple[str, str, str, str] = ("what", "value", "from", "to"),
+) -> Chart:
+    """A dot and its interval for each row, against named vertical lines (a claim, a ceiling)."""
+    library = altair()
+    table = Table(title, columns, tuple(rows))
+    tops = [r[3] for r in rows if finite(r[3]) is not None] + list(marks.values())
+    edge = 1.08 * max([r[1] for r in rows if finite(r[1]) is not None] + tops + [1e-9])
+    records = [
+        {
+            "what": what,
+            "value": finite(value),
+            "from": finite(low),
+            "to": edge if finite(high) is None else high,
+            "says": f"{low:.3g} to {high:.3g}".replace("inf", "∞"),
+        }
+        for what, value, low, high in rows
+    ]
+    order = [r["what"] for r in records]
+    y = library.Y("what:N").sort(order).title(None).axis(labelLimit=170)
+    scale = library.Scale(domain=list(domain or (min(0.0, *(r[2] for r in rows)), edge)))
+    tips = [
+        library.Tooltip("what:N", title=" "),
+        library.Tooltip("value:Q", title=columns[1], format=".4g"),
+        library.Tooltip("says:N", title="interval"),
+    ]
+    x = library.X("from:Q").scale(scale).title(axis)
+    bars = base(records).mark_rule(color=colour("blue"), strokeWidth=3, opacity=0.55)
+    dots = base(records).mark_point(filled=True, size=110, color=colour("blue"), opacity=1)
+    figure = bars.encode(x=x, x2="to:Q", y=y, tooltip=tips) + dots.encode(
+        x=library.X("value:Q").scale(scale).title(axis), y=y, tooltip=tips
+    )
+    lines = [{"place": value, "says": text} for text, value in marks.items()]
+    if lines:
+        rule = base(lines).mark_rule(strokeDash=[5, 4], strokeWidth=2)
+        signs = library.Color("says:N").scale(
+            domain=list(marks), range=[colour(c) for c in ("orange", "green", "purple")]
+        )
+        figure = figure + rule.encode(x="place:Q", color=signs, tooltip=["says:N"])
+    return finished(
+        figure,
+        name=name,
+        title=title,
+        alt=alt,
+        data=table,
+        height=max(70, 46 * len(rows)),
+    )
+
+
+def bar_chart(
+    rows: Sequence[tuple[str, float]],
+    *,
+    name: str,
+    title: str,
+    alt: str,
+    axis: str,
+    columns: tuple[str, str],
+    mark: tuple[str, float] | None = None,
+    strong: str | None = None,
+    shares: bool = False,
+) -> Chart:
+    """Horizontal bars with their numbers; one of them may stand out, a named line may cross."""
+    library = altair()
+    table = Table(title, columns, tuple(rows))
+    records = [
+        {
+            "what": what,
+            "value": value,
+            "shown": percent(value) if shares else f"{value:.4g}",
+            "tone": "this" if what == strong else "other",
+        }
+        for what, value in rows
+    ]
+    top = max([value for _, value in rows] + ([mark[1]] if mark else []) + [1e-12])
+    scale = library.Scale(domain=[0, 1.3 * top])
+    y = library.Y("what:N").sort([r["what"] for r in records]).title(None).axis(labelLimit=170)
+    x = (
+        library.X("value:Q")
+        .scale(scale)
+        .title(axis)
+        .axis(format="%" if shares else ".4~r", tickCount=5)
+    )
+    tone = (
+        library.when("datum.tone === 'this'")
+        .then(library.value(colour("orange")))
+        .otherwise(library.value(colour("blue")))
+    )
+    bars = base(records).mark_bar(height={"band": 0.62}).encode(x=x, y=y, color=tone)
+    words = base(records).mark_text(align="left", dx=6).encode(x=x, y=y, text="shown:N")
+    figure = bars + words
+    if mark is not None:
+        line = [{"place": mark[1], "says": mark[0]}]
+        signs = library.Color("says:N", legend=library.Legend(title=None)).scale(
+            domain=[mark[0]], range=[colour("green")]
+        )
+        rule = (
+            base(line).mark_rule(strokeDash=[5, 4], strokeWidth=2).encode(x="place:Q", color=signs)
+        )
+        figure = figure + rule
+    return finished(
+        figure, name=name, title=title, alt=alt, data=table, height=max(60, 34 * len(rows))
+    )
+
+
+def frontier_chart(
+    table: Table,
+    *,
+    name: str,
+    title: str,
+    alt: str,
+    x: str,
+    y: str,
+    group: str | None,
+    beside: str | None = None,
+    chosen: tuple[float, float] | None = None,
+    chosen_is: str = "chosen",
+    levels: Sequence[tuple[float, str]] = (),
+    axes: tuple[str, str] = ("", ""),
+) -> Chart:
+    """Two prices against each other, a line a mechanism, `beside` written at each point."""
+    library = altair()
+    records = [dict(row) for row in table.records()]
+    tips = [library.Tooltip(library.FieldName(c), title=c, format=".4g")
+            if all(not isinstance(r[c], str) for r in records)
+            else library.Tooltip(library.FieldName(c), type="nominal", title=c)
+            for c in table.columns]  # fmt: skip
+    where = {
+        "x": library.X(x, type="quantitative").scale(zero=False, padding=18).title(axes[0] or x),
+        "y": library.Y(y, type="quantitative").scale(zero=False, padding=14).title(axes[1] or y),
+    }
+    drawn = base(records)
+    if group is not None:
+        names = list(dict.fromkeys(str(r[group]) for r in records))
+        tint, sign = series(group, names)
+        picked = library.selection_point(fields=[group], bind="legend")
+        fade = library.when(picked).then(library.value(1)).otherwise(library.value(0.18))
+        lines = drawn.mark_line(strokeWidth=1.5).encode(
+            **where, color=tint, opacity=fade, order=library.Order(x, type="quantitative")
+        )
+        dots = drawn.mark_point(filled=True, size=80).encode(
+            **where, color=tint, shape=sign, opacity=fade, tooltip=tips
+        )
+        figure = lines + dots.add_params(picked)
+    else:
+        figure = drawn.mark_point(filled=True, size=80, color=colour("blue"), opacity=1).encode(
+            **where, tooltip=tips
+        )
+    if beside is not None:
+        words = drawn.mark_text(dy=-11, fontSize=11, color=colour("muted"))
+        figure = figure + words.encode(**where, text=library.Text(beside, type="quantitative"))
+    if chosen is not None:
+        star = [{x: chosen[0], y: chosen[1], "says": chosen_is}]
+        ring = base(star).mark_point(size=420, strokeWidth=2.5, color=colour("ink"), filled=False)
+        words = base(star).mark_text(dy=22, fontWeight="bold", color=colour("ink"))
+        figure = figure + ring.encode(**where) + words.encode(**where, text="says:N")
+    for value, text in levels:
+        figure = figure + level(value, text)
+    return finished(figure, name=name, title=title, alt=alt, data=table, height=340)

@@ -1,0 +1,189 @@
+"""What a report says, as plain values: no markup, and nothing that could hold a record."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from voile.audit.finding import Verdict
+from voile.core.guarantee import Guarantee
+from voile.errors import require
+
+Value = str | int | float | None
+
+_WORST_FIRST = (Verdict.VIOLATED, Verdict.OPEN, Verdict.HOLDS)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns and their rows; numbers stay numbers, so that the CSV holds all digits."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+    def __post_init__(self) -> None:
+        wrong = sum(len(row) != len(self.columns) for row in self.rows)
+        require(not wrong, "rows", f"of {len(self.columns)} values", f"{wrong} others")
+
+    def csv(self) -> str:
+        r"""The table as a CSV file with a header.
+
+        >>> Table("Loss", ("method", "km"), (("best", 0.25),)).csv()
+        'method,km\r\nbest,0.25\r\n'
+        """
+        out = io.StringIO()
+        writer = csv.writer(out)
+        writer.writerow(self.columns)
+        writer.writerows(self.rows)
+        return out.getvalue()
+
+    def records(self) -> list[dict[str, Value]]:
+        """A mapping for each row, as a chart reads it; an infinity becomes nothing."""
+        return [
+            {name: finite(value) for name, value in zip(self.columns, row, strict=True)}
+            for row in self.rows
+        ]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture that says one thing: `title` is what it says, `alt` how to see it in words.
+
+    `spec` is Vega-Lite with colours by name (see `theme`), `data` the numbers behind it, `name`
+    what its files are called.
+    """
+
+    name: str
+    title: str
+    alt: str
+    spec: Mapping[str, Any]
+    data: Table
+
+    def __post_init__(self) -> None:
+        plain = re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name) is not None
+        require(plain, "a chart's name", "small letters, digits and hyphens", repr(self.name))
+
+
+@dataclass(frozen=True)
+class Digest:
+    """What was read: a file's name, and a hash that identifies it.
+
+    Without a key the hash is SHA-256, for files that are public or released. A private file gets
+    HMAC-SHA-256 under a fresh key that stays with its owner: whoever knows all of a file but one
+    record could try values of that record against a plain hash until it fits, and no epsilon
+    would help.
+    """
+
+    name: str
+    value: str
+    keyed: bool = False
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How a result was obtained: enough to repeat it, and to know what it was made from."""
+
+    version: str
+    command: str
+    randomness: str
+    when: str
+    seconds: float
+    digests: tuple[Digest, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """The answer in a sentence, a verdict, and what they rest on, in the order of a page.
+
+    `because` says what the verdict rests on; `guarantee` says in sentences what is promised or,
+    under the heading `about`, what was tested; `terms` are the words of `glossary` that the page
+    explains. With `parts`, the report is of several tasks and each part is a section.
+    """
+
+    title: str
+    answer: str
+    verdict: Verdict
+    because: str
+    guarantee: tuple[str, ...]
+    not_protected: tuple[str, ...]
+    provenance: Provenance
+    tables: tuple[Table, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    notes: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    parts: tuple[Report, ...] = ()
+    about: str = "What is promised"
+
+    def __post_init__(self) -> None:
+        require(bool(self.answer.strip()), "answer", "a sentence", "nothing")
+        names = [chart.name for chart in self.all_charts()]
+        repeated = len(names) - len(set(names))
+        require(not repeated, "charts", "of different names", f"{repeated} repeated")
+
+    def all_charts(self) -> tuple[Chart, ...]:
+        """The charts of this report and of its parts, in the order of the page."""
+        return (*self.charts, *(c for part in self.parts for c in part.all_charts()))
+
+
+def combined(title: str, parts: Sequence[Report], *, answer: str, provenance: Provenance) -> Report:
+    """One report of several: the worst verdict of its parts (violated, then open, then holds).
+
+    Charts of equal names get their part's number in front, so that every picture has its file.
+    """
+    require(len(parts) > 0, "parts", "at least one report", "none")
+    worst = min((part.verdict for part in parts), key=_WORST_FIRST.index)
+    first = next(part for part in parts if part.verdict == worst)
+    numbered = tuple(_numbered(part, number + 1) for number, part in enumerate(parts))
+    return Report(
+        title=title,
+        answer=answer,
+        verdict=worst,
+        because=f"{first.title}: {first.because}",
+        guarantee=(),
+        not_protected=(),
+        provenance=provenance,
+        terms=tuple(dict.fromkeys(term for part in parts for term in part.terms)),
+        parts=numbered,
+    )
+
+
+def _numbered(part: Report, number: int) -> Report:
+    from dataclasses import replace
+
+    return replace(part, charts=tuple(replace(c, name=f"{number}-{c.name}") for c in part.charts))
+
+
+def worst_verdict(verdicts: Sequence[str]) -> Verdict:
+    """The verdict of several findings together; open if there is none.
+
+    >>> worst_verdict(["holds", "open"])
+    <Verdict.OPEN: 'open'>
+    """
+    found = [Verdict(value) for value in verdicts]
+    return min(found, key=_WORST_FIRST.index, default=Verdict.OPEN)
+
+
+def promised(guarantee: Guarantee) -> tuple[str, ...]:
+    """The guarantee in sentences, without what it leaves out (a report says that apart)."""
+    lines = guarantee.explain().splitlines()
+    return tuple(line for line in lines if not line.startswith("Not covered: "))
+
+
+def finite(value: Value) -> Value:
+    """The value, or nothing where it is no finite number."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def or_infinity(value: Any) -> float:
+    """A number of a JSON document, where null stands for an infinity.
+
+    >>> or_infinity(None), or_infinity(2)
+    (inf, 2.0)
+    """
+    return math.inf if value is None else float(value)

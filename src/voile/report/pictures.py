@@ -1,0 +1,65 @@
+"""Charts as pictures without a browser, and the script that draws them in one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from voile.errors import CannotWrite, MissingExtra
+from voile.report.model import Chart
+from voile.report.theme import chart_config, painted
+
+WIDTH = 640
+"""Of a picture, and of the still drawing in a page, before scaling."""
+
+
+def complete(spec: Mapping[str, Any], *, width: int | str = WIDTH) -> dict[str, Any]:
+    """A chart's specification with the common look and a width ("container" for a page)."""
+    whole = {**spec, "config": chart_config(), "width": width}
+    if width == "container":
+        whole["autosize"] = {"type": "fit-x", "contains": "padding", "resize": True}
+    return whole
+
+
+def still(chart: Chart) -> str:
+    """The chart as inline SVG whose colours follow the page, for readers without scripts."""
+    drawn = str(_converter().vegalite_to_svg(complete(chart.spec), allowed_base_urls=[]))
+    drawn = re.sub(r' width="\d+" height="\d+"', "", drawn, count=1)
+    drawn = re.sub(r"<rect [^>]*fill=\"transparent\"/>", "", drawn, count=1)
+    return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(chart.alt)}" ', 1)
+
+
+def script() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script (BSD-3-Clause), with no address to load from."""
+    bundle = str(_converter().javascript_bundle())
+    return bundle.replace("</script", "<\\/script")
+
+
+def write_charts(charts: Sequence[Chart], folder: str | Path) -> list[Path]:
+    """Write each chart as `NAME.svg` and `NAME.png` (twice the size, for sharp print)."""
+    target = Path(folder)
+    converter = _converter()
+    written = []
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for chart in charts:
+            spec = painted(complete(chart.spec))
+            spec["config"]["background"] = "white"
+            svg, png = target / f"{chart.name}.svg", target / f"{chart.name}.png"
+            svg.write_text(converter.vegalite_to_svg(spec, allowed_base_urls=[]), encoding="utf-8")
+            png.write_bytes(converter.vegalite_to_png(spec, scale=2.0, allowed_base_urls=[]))
+            written += [svg, png]
+    except OSError as problem:
+        raise CannotWrite(f"cannot write charts to {target}: {problem.strerror}") from problem
+    return written
+
+
+def _converter() -> Any:
+    try:
+        import vl_convert
+    except ImportError:
+        raise MissingExtra("vl-convert-python", extra="report") from None
+    return vl_convert

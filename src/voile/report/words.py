@@ -1,0 +1,51 @@
+"""Sentences that several reports share."""
+
+from __future__ import annotations
+
+TESTED = "What was tested"
+OWN_FIGURES = (
+    "This report itself: its figures were computed from the originals, and no ε covers them. "
+    "Keep it with the data, or think before you hand it on."
+)
+ONE_ATTACKER = (
+    "Stronger attackers: this is what these attacks found with the knowledge they were given. "
+    "Another may find more."
+)
+COUNTS = (
+    "How many records there are, and the other counts in this report: they were taken from the "
+    "originals, and no ε covers them."
+)
+_GROUNDS = {
+    "certified": (
+        "The bound was computed from the very numbers that are drawn, over all cases, and it does "
+        "not exceed the claim."
+    ),
+    "proved": (
+        "The bound is a theorem about the mechanism, up to what the documentation's page of known "
+        "limits leaves to trust."
+    ),
+    "claimed": "The bound is taken on the mechanism's word; nothing here has checked it.",
+}
+
+
+def ground(basis: str) -> str:
+    """What a guarantee's verdict rests on, in a sentence."""
+    return _GROUNDS[basis]
+
+
+def sentence(text: str) -> str:
+    """A listed item as a sentence of its own.
+
+    >>> sentence("the length of a text")
+    'The length of a text.'
+    """
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun.
+
+    >>> counted(1, "row"), counted(12_000, "row")
+    ('1 row', '12,000 rows')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

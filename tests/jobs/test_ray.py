@@ -1,0 +1,277 @@
+"""The Ray engine on a cluster of several nodes: every row once, though nodes die."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import secrets
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from voile.errors import CannotWrite, InvalidInput
+from voile.jobs import Batch, OnError, Ray, Replaced, open_source, run_job, spread
+from voile.tasks.labels_protect import labels_protect
+
+ray = pytest.importorskip("ray")
+
+PARTS, ROWS = 40, 5
+
+
+class Noisy:
+    """Adds fresh noise to each row and notes what it drew where all processes can append.
+
+    With `pure` the noise comes from the part's key, as voile's own transforms draw it; without,
+    every attempt draws anew, so that two versions of a part would differ.
+    """
+
+    def __init__(self, log: Path, *, pure: bool, slow: float) -> None:
+        self.log, self.pure, self.slow = log, pure, slow
+
+    def __call__(self, batch: Batch) -> Replaced:
+        if self.pure:
+            noise = [f"{n:016x}" for n in batch.secure_rng().integers(2**60, size=len(batch))]
+        else:
+            noise = [secrets.token_hex(8) for _ in batch.rows]
+        line = f"{batch.part} {os.getpid()} {','.join(noise)}\n"
+        descriptor = os.open(self.log, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
+        os.write(descriptor, line.encode())  # one write: lines of processes do not mix
+        os.close(descriptor)
+        time.sleep(self.slow)
+        texts = [f"{t}:{n}" for t, n in zip(batch.column("text"), noise, strict=True)]
+        return Replaced({"text": texts}, totals={"seen": len(batch)})
+
+
+class MakeNoisy:
+    def __init__(self, log: Path, *, pure: bool = True, slow: float = 0.0) -> None:
+        self.log, self.pure, self.slow = log, pure, slow
+
+    def __call__(self) -> Noisy:
+        return Noisy(self.log, pure=self.pure, slow=self.slow)
+
+
+class Interrupted(Noisy):
+    """Stops a local job after some parts."""
+
+    def __call__(self, batch: Batch) -> Replaced:
+        if batch.part == 7:
+            raise KeyboardInterrupt
+        return super().__call__(batch)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head that works itself not at all, and two nodes with one core each."""
+    from ray.cluster_utils import Cluster
+
+    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
+    store = 80 * 2**20
+    made = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 0, "object_store_memory": store, "include_dashboard": False},
+    )
+    for _ in range(2):
+        made.add_node(num_cpus=1, object_store_memory=store)
+    ray.init(address=made.address, logging_level="ERROR", log_to_driver=False)
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    made.wait_for_nodes()
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+def write_rows(folder: Path) -> Path:
+    path = folder / "in.csv"
+    lines = "".join(f'{i},"t{i}, ""x"""\n' for i in range(PARTS * ROWS))
+    path.write_text("id,text\n" + lines)
+    return path
+
+
+def drawn(log: Path) -> dict[int, list[str]]:
+    """What was drawn for each part, attempt by attempt."""
+    found: dict[int, list[str]] = {}
+    for line in log.read_text().splitlines():
+        part, _, noise = line.split(" ")
+        found.setdefault(int(part), []).append(noise)
+    return found
+
+
+def published(path: Path) -> dict[int, str]:
+    """The noise that was published for each part; every row is looked at, in order."""
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    assert [row[0] for row in rows] == [str(i) for i in range(PARTS * ROWS)]
+    noise = [text.removeprefix(f't{i}, "x":') for i, (_, text) in enumerate(rows)]
+    assert all(len(n) == 16 for n in noise)
+    return {p: ",".join(noise[p * ROWS : (p + 1) * ROWS]) for p in range(PARTS)}
+
+
+class Watcher(threading.Thread):
+    """Reads notes and rows as they are committed, so that a second version would be seen."""
+
+    def __init__(self, output: Path) -> None:
+        super().__init__(daemon=True)
+        self.folder = output.with_name(output.name + ".voile-job")
+        self.seen: dict[str, set[bytes]] = {}
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        while not self.over.wait(0.02):
+            for note in self.folder.glob("*/part-*.json"):
+                try:
+                    content = note.read_bytes()
+                    rows = (note.parent / json.loads(content)["rows_in"]).read_bytes()
+                except FileNotFoundError:  # the job is over and has cleared away
+                    continue
+                self.seen.setdefault(note.name, set()).add(content + rows)
+
+    def committed(self) -> int:
+        return len(self.seen)
+
+
+@pytest.mark.parametrize("pure", [True, False])
+def test_a_node_dies_and_every_row_is_released_once(cluster, tmp_path: Path, pure: bool) -> None:
+    source, out, log = write_rows(tmp_path), tmp_path / "out.csv", tmp_path / "log"
+    watcher = Watcher(out)
+    watcher.start()
+    done = [0]
+
+    def kill(rows: int) -> None:
+        done[0] += rows
+        if done[0] == 6 * ROWS:
+            cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+            cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
+
+    report = run_job(
+        open_source(source),
+        out,
+        MakeNoisy(log, pure=pure, slow=0.05),
+        identity={},
+        batch_rows=ROWS,
+        engine=Ray(),
+        progress=kill,
+    )
+    assert done[0] == PARTS * ROWS
+    watcher.over.set()
+    watcher.join()
+    assert (report.rows, report.parts, report.totals) == (200, PARTS, {"seen": 200})
+    noise, attempts = published(out), drawn(log)
+    assert set(attempts) == set(range(PARTS))
+    for part in range(PARTS):
+        assert noise[part] in attempts[part]
+        if pure:  # a part that was tried twice was still drawn only once
+            assert set(attempts[part]) == {noise[part]}
+    twice = [name for name, versions in watcher.seen.items() if len(versions) > 1]
+    assert not twice, "a committed part changed"
+    assert watcher.committed() >= 6
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv", "log", "out.csv"]
+
+
+class Twice(Ray):
+    """Has every part made twice at once, as when a node is thought dead and is not."""
+
+    def run(self, make, work, tasks):
+        return super().run(make, work, (task for task in tasks for _ in range(2)))
+
+
+def test_of_two_attempts_at_once_one_is_published(cluster, tmp_path: Path) -> None:
+    source, out, log = write_rows(tmp_path), tmp_path / "out.csv", tmp_path / "log"
+    watcher = Watcher(out)
+    watcher.start()
+    report = run_job(
+        open_source(source),
+        out,
+        MakeNoisy(log, pure=False, slow=0.03),
+        identity={},
+        batch_rows=ROWS,
+        engine=Twice(),
+    )
+    watcher.over.set()
+    watcher.join()
+    noise, attempts = published(out), drawn(log)
+    assert report.parts == PARTS
+    assert sum(len(set(attempts[part])) == 2 for part in range(PARTS)) >= 5, "no race to speak of"
+    assert all(noise[part] in attempts[part] for part in range(PARTS))
+    changed = [name for name, versions in watcher.seen.items() if len(versions) > 1]
+    assert not changed, "a committed part changed"
+    assert watcher.committed() >= PARTS // 2
+
+
+def test_one_engine_continues_what_the_other_began(cluster, tmp_path: Path) -> None:
+    source, out, log = write_rows(tmp_path), tmp_path / "out.csv", tmp_path / "log"
+    with pytest.raises(KeyboardInterrupt):
+        run_job(
+            open_source(source),
+            out,
+            lambda: Interrupted(log, pure=False, slow=0.0),
+            identity={"epsilon": 1},
+            batch_rows=ROWS,
+        )
+    before = drawn(log)
+    assert set(before) == set(range(7))
+    report = run_job(
+        open_source(source),
+        out,
+        MakeNoisy(log, pure=False),
+        identity={"epsilon": 1},
+        batch_rows=ROWS,
+        engine=Ray(),
+    )
+    attempts, noise = drawn(log), published(out)
+    assert report.resumed == 7
+    assert all(attempts[part] == [noise[part]] for part in range(PARTS))
+    assert all(attempts[part] == before[part] for part in before)
+
+
+def test_with_a_seed_both_engines_write_the_same_bytes(cluster, tmp_path: Path) -> None:
+    data = tmp_path / "patients.csv"
+    rows = (f"{20 + i % 60},{'smoker' if i % 3 else 'never'},{'ill' if i % 4 else 'well'}\n"
+            for i in range(5000))  # fmt: skip
+    data.write_text("age,habit,state\n" + "".join(rows))
+    digests = []
+    for name, engine in (("local", None), ("ray", Ray())):
+        labels_protect(
+            data, tmp_path / f"{name}.csv", label="state", epsilon=1.0, mechanism="ldp",
+            seed=3, engine=engine,
+        )  # fmt: skip
+        content = (tmp_path / f"{name}.csv").read_bytes()
+        digests.append(hashlib.sha256(content).hexdigest())
+    assert digests[0] == digests[1]
+
+
+def test_a_bad_row_on_a_node_is_named_and_nothing_stays(cluster, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("id,text\n1,a\n2\n3,c\n")
+    make = MakeNoisy(tmp_path / "log")
+    source = open_source(tmp_path / "in.csv")
+    with pytest.raises(InvalidInput, match="line 3: 1 fields where the header has 2"):
+        run_job(source, tmp_path / "out.csv", make, identity={}, batch_rows=1, engine=Ray())
+    assert {p.name for p in tmp_path.iterdir()} <= {"in.csv", "log"}
+    kept = run_job(
+        source,
+        tmp_path / "out.csv",
+        make,
+        identity={},
+        batch_rows=1,
+        engine=Ray(),
+        on_error=OnError.SKIP,
+    )
+    assert (kept.rows, kept.skipped) == (2, 1)
+
+
+def test_items_are_spread_and_answered_in_order(cluster) -> None:
+    assert spread(pow, range(12), common=2, engine=Ray()) == [2**i for i in range(12)]
+    with pytest.raises(ZeroDivisionError):
+        spread(divmod, [0], common=1, engine=Ray())
+
+
+def test_an_output_that_nodes_cannot_see_is_refused(tmp_path: Path) -> None:
+    source = open_source(write_rows(tmp_path))
+    with pytest.raises(CannotWrite, match="every node sees"):
+        run_job(
+            source, "memory://here/out.csv", MakeNoisy(tmp_path / "log"), identity={}, engine=Ray()
+        )
