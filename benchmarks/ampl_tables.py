@@ -5,8 +5,8 @@
 
 `run` appends one line a cell to results/ampl_tables.jsonl and skips what is there already, so that
 it can be stopped and started again; `tables` writes results/ampl_tables.md and the charts from
-those lines. Twenty minutes of one core in all, measured; longer where it is shared. Needs the extras `neural` and `ner`, and `ag_news/test.csv`
-and `imdb/train.csv.gz` under --data.
+those lines. Twenty minutes of one core in all, measured; longer where it is shared. Needs the
+extras `neural` and `ner`, and `ag_news/test.csv` and `imdb/train.csv.gz` under --data.
 
 Sizes (the paper's in brackets): 600 documents a seed, their first 20 words (all); 300 candidates
 (all sensitive words); GloVe 50d (100d); at most 12 epochs of batches of
