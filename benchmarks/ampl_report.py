@@ -98,8 +98,10 @@ def table_1(found: Found) -> list[str]:
     return out
 
 
-def differences(found: Found, one: str, other: str) -> dict[tuple[str, str, float], list[float]]:
-    """Paired differences in percentage points, one a seed, by setting."""
+def differences(
+    found: Found, one: str, other: str
+) -> dict[tuple[str, str, float], dict[int, float]]:
+    """Paired differences in percentage points, by setting and seed."""
     pairs = {}
     for dataset in DATASETS:
         for attacker in ATTACKERS:
@@ -107,9 +109,9 @@ def differences(found: Found, one: str, other: str) -> dict[tuple[str, str, floa
                 a = found.by_seed(dataset, attacker, epsilon, one)
                 b = found.by_seed(dataset, attacker, epsilon, other)
                 if a:
-                    pairs[dataset, attacker, epsilon] = [
-                        share(x) - share(y) for x, y in zip(a, b, strict=True)
-                    ]
+                    pairs[dataset, attacker, epsilon] = {
+                        x["cell"]["seed"]: share(x) - share(y) for x, y in zip(a, b, strict=True)
+                    }
     return pairs
 
 
@@ -163,10 +165,13 @@ def real_or_not(found: Found) -> list[str]:
             chosen = {k: v for k, v in differences(found, one, other).items() if k[0] == dataset}
             if not chosen:
                 continue
-            seeds = [float(np.mean(values)) for values in zip(*chosen.values(), strict=True)]
+            whole = set.intersection(*(set(values) for values in chosen.values()))
+            seeds = [float(np.mean([v[seed] for v in chosen.values()])) for seed in sorted(whole)]
+            if not seeds:
+                continue
             mean, low, high = interval(seeds)
             least, most = bootstrap(found, one, other, dataset)
-            lower = sum(np.mean(values) < 0 for values in chosen.values())
+            lower = sum(np.mean(list(values.values())) < 0 for values in chosen.values())
             out.append(
                 f"| {one} − {other}, {NAMES[dataset]} | {mean:+.3f} | {low:+.3f} … {high:+.3f} | "
                 f"{least:+.3f} … {most:+.3f} | {lower} of {len(chosen)} |"
@@ -272,7 +277,8 @@ def orderings(found: Found) -> list[str]:
         1 - line["remapped"] / line["plain"]
         for (_, _, strengths), line in found.utility.items() if strengths == (1.0, 1.0)
     ]  # fmt: skip
-    every = [x for v in differences(found, "AmPL", "EM").values() for x in v if x != 0]
+    every = [x for v in differences(found, "AmPL", "EM").values() for x in v.values()
+             if x != 0]  # fmt: skip
     signed = wilcoxon(every).pvalue if len(every) > 5 else float("nan")
     return [
         f"- Larger ε, fewer violations (EM): in {sum(falls)} of {len(falls)} steps.",

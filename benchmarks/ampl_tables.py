@@ -5,8 +5,8 @@
 
 `run` appends one line a cell to results/ampl_tables.jsonl and skips what is there already, so that
 it can be stopped and started again; `tables` writes results/ampl_tables.md and the charts from
-those lines. About an hour on two cores. Needs the extras `neural` and `ner`, and `ag_news/test.csv`
-and `imdb/train.csv.gz` under --data.
+those lines. Twenty minutes of one core in all, measured; longer where it is shared. Needs the
+extras `neural` and `ner`, and `ag_news/test.csv` and `imdb/train.csv.gz` under --data.
 
 Sizes (the paper's in brackets): 600 documents a seed, their first 20 words (all); 300 candidates
 (all sensitive words); GloVe 50d (100d); at most 12 epochs of batches of
@@ -304,10 +304,10 @@ def wanted(cells: Cells, seeds: int, head: str) -> list[Line]:
 
 def run(options: argparse.Namespace) -> None:
     """Adapt the strengths, then all cells, in processes that share the documents read once."""
-    cells = Cells(RESULTS / "ampl_tables.jsonl")
     began = time.time()
     for dataset in DATASETS:
         whole_corpus(dataset, options.data, options.blocks)
+    cells = Cells(RESULTS / "ampl_tables.jsonl")
     pool = ProcessPoolExecutor(options.jobs, mp_context=get_context("fork"))
 
     def compute(listed: list[Line]) -> None:
