@@ -172,9 +172,10 @@ class Storm:
             found = verify(ledger)
             if found.problems:
                 raise SystemExit(f"the ledger does not verify: {found.problems}")
-            price = epsilon_units(simple_cost(EPSILON))
+            price, paid = epsilon_units(simple_cost(EPSILON)), 0
             for person in range(PEOPLE):
                 spent, _, _, charged = ledger.account(f"user{person}")
+                paid += charged
                 if charged != released[f"user{person}"] or spent != charged * price:
                     raise SystemExit(
                         f"a person was charged {charged} rows, released {released[f'user{person}']}"
@@ -190,7 +191,7 @@ class Storm:
             "outputs finished": len(self.outputs),
             "of which killed before their guarantee file": self.without,
             "rows released": sum(released.values()),
-            "rows charged": sum(released.values()),
+            "rows charged": paid,
             "rows refused": refused,
             "ledger entries": entries,
         }
