@@ -190,7 +190,7 @@ def test_an_audit_names_words_on_the_screen_alone(done):
     from voile.report.text import audit_report
     from voile.tasks.text_facts import facts_of
 
-    facts = facts_of(_fake_posterior(worst=("secretone", "secrettwo")))
+    facts = facts_of(_fake_posterior(worst=((3.0, "secretone", "secrettwo"),)))
     page = repr(audit_report(facts, provenance=runs.HOW))
     assert "secretone" not in json.dumps(facts) + page
 
@@ -209,7 +209,7 @@ def _fake_posterior(worst):
     shifts = [rng.normal(size=(3, 10)) for _ in range(20)]
     audit = verdicts(posterior_leakage(shifts, apart, epsilons=[0.5]), delta=0.05)
     trust = reliability(np.log(np.tile([0.6, 0.4], (100, 1))), np.array([0] * 58 + [1] * 42))
-    return TextPosterior(audit, trust, "lstm", 20, 0, 10, 60, worst)
+    return TextPosterior(audit, trust, "lstm", 20, 0, 0, 10, 60, worst)
 
 
 def test_every_option_is_shown_or_hidden_on_purpose():
