@@ -155,6 +155,26 @@ def test_other_json_keeps_its_schema_too(done, folder, name, arguments):
     Draft202012Validator(schema(name)).validate(found)
 
 
+def test_json_about_a_ledger_keeps_its_schema_too(done, folder):
+    from typer.testing import CliRunner
+
+    books = str(folder / "books.db")
+    key = ["--ledger-key", str(folder / "books.key")]
+    charged = [
+        str(folder / "trips.csv"), "--mechanism", str(folder / "box.voile"), "--out",
+        str(folder / "charged.csv"), "--ledger", books, "--person", "trip", *key,
+    ]  # fmt: skip
+    for name, words in (
+        ("ledger init", [books, "--budget", "20", *key]),
+        ("places protect", [*charged, "--budget", "20"]),
+        ("ledger show", [books, "--person", "1", *key]),
+        ("ledger verify", [books, *key]),
+    ):
+        shown = CliRunner().invoke(app, [*name.split(), *words, "--json"], catch_exceptions=False)
+        assert shown.exit_code == 0, shown.output
+        Draft202012Validator(schema(name)).validate(json.loads(shown.stdout))
+
+
 def test_the_schema_notices_what_is_missing_or_new(done):
     found = json.loads(done["text membership"][0].stdout)
     check = Draft202012Validator(schema("text membership"))
@@ -216,7 +236,18 @@ def test_every_option_is_shown_or_hidden_on_purpose():
     """A word option is listed as harmless, or hidden; a new one is hidden until it is listed."""
     from voile.cli.reporting import SHOWN, _shown
 
-    hidden = {"address", "at", "box", "command", "judge_model", "judge_url", "model", "pipeline"}
+    hidden = {
+        "address",
+        "at",
+        "box",
+        "command",
+        "ledger",
+        "ledger_key",
+        "judge_model",
+        "judge_url",
+        "model",
+        "pipeline",
+    }
     words = {
         name
         for command in all_commands().values()

@@ -50,6 +50,8 @@ SHOWN = frozenset(
         "metric",
         "on_error",
         "out",
+        "over_budget",
+        "person",
         "prior",
         "record_epsilon",
         "released",
