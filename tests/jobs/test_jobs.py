@@ -290,3 +290,25 @@ def test_a_line_of_five_megabytes_is_a_row(tmp_path: Path) -> None:
         identity={},
     )
     assert (tmp_path / "out.csv").stat().st_size > 10**7
+
+
+def test_no_release_stands_without_its_guarantee(tmp_path: Path) -> None:
+    """It is written before the output has its name; if that fails, nothing is published."""
+    source = tmp_path / "in.csv"
+    source.write_text("text\na\nb\n")
+    out, log = tmp_path / "out.csv", tmp_path / "log"
+
+    def killed(report: object) -> dict[str, object]:
+        assert not out.exists()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_job(open_source(source), out, lambda: Count(log), identity={}, guarantee=killed)
+    assert not out.exists()
+    report = run_job(
+        open_source(source), out, lambda: Count(log), identity={}, guarantee=lambda r: {"n": r.rows}
+    )
+    assert report.guarantee == json.loads((tmp_path / "out.csv.guarantee.json").read_text())
+    assert report.guarantee == {"n": 2}
+    assert out.exists()
+    assert log.read_text() == "0\n"  # drawn once, before the interrupt

@@ -23,6 +23,15 @@ def test_no_cell_exceeds_the_certificate_and_some_come_near(public):
     assert ratios.min() >= 0
 
 
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_a_proved_law_stays_below_its_bound_uncut(public, p):
+    made = design_places(
+        public, epsilon=2.0, p=p, method="laplace-remap", bound=False, against_aipo=False
+    )
+    ratios = local_ratios(made, cells=200)
+    assert 1.9 < ratios.max() <= 2.0
+
+
 def test_a_fault_of_the_law_shows_where_it_is(public, monkeypatch):
     from voile.tasks import places_ratios
 

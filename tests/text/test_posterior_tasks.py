@@ -233,6 +233,14 @@ def test_the_screen_says_what_the_interval_says(capsys):
     assert "the attacker's own error" in shown(capsys, [0.0] * 20, control=(0.25,))
 
 
+def test_uneven_strengths_carry_a_caveat():
+    assert text_tune._caveat("public", (0.5, 0.5)) == ""
+    assert "which of the two a word is, is not protected" in text_tune._caveat("public", (0.1, 1))
+    assert text_tune._caveat("private", (0.1, 1)).startswith(
+        "The strengths were chosen on the private"
+    )
+
+
 def test_a_tuning_says_how_to_use_it(capsys):
     from voile.adapt.levels import Levels, adapt, frontier
     from voile.cli.text_leakage_show import show_tuned

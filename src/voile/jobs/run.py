@@ -20,7 +20,7 @@ from voile.jobs.locations import Location, location
 from voile.jobs.parts import join_parts
 from voile.jobs.records import OnError, Transform
 from voile.jobs.source import Source, format_of
-from voile.jobs.workspace import Note, Workspace, writing
+from voile.jobs.workspace import Note, Workspace, write_json, writing
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class JobReport:
     """Rows that the ledger did not cover: masked or dropped, as `charging` says."""
     job: str = ""
     """The job's own name; a ledger was charged under it."""
+    guarantee: Mapping[str, Any] = field(default_factory=dict)
+    """What the guarantee file says."""
 
 
 def run_job(
@@ -54,6 +56,7 @@ def run_job(
     on_error: OnError = OnError.FAIL,
     overwrite: bool = False,
     charging: Charging | None = None,
+    guarantee: Callable[[JobReport], Mapping[str, Any]] | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> JobReport:
     r"""Release every row of a source once and write the target when all are done.
@@ -66,8 +69,10 @@ def run_job(
     unless given; `make_transform` is called once in each process (it must be picklable for more
     than one). `added_columns` hold numbers and stand after the source's. `progress` gets the number
     of rows done since its last call. With `charging` each part is charged to a ledger before it is
-    drawn; a job that fails for its input is refunded, since all of it is deleted unread. Memory:
-    the pieces under way, whatever the file's size.
+    drawn; a job that fails for its input is refunded, since all of it is deleted unread. What
+    `guarantee` says of the finished job is written to `<target>.guarantee.json` just before the
+    target appears: no release stands without it. Memory: the pieces under way, whatever the file's
+    size.
 
     >>> import tempfile, pathlib
     >>> from voile.jobs import Released, open_source
@@ -119,7 +124,13 @@ def run_job(
                         )  # fmt: skip
 
                 notes, existing = _draw(tasks, space, make_transform, chosen, progress)
-                _publish(space, notes, columns, overwrite)
+                report = _report(out, notes, existing if resumed else 0, space.job)
+                _join(space, notes, columns)
+                if guarantee is not None:
+                    report = replace(report, guarantee=guarantee(report))
+                    write_json(out.beside(out.name + ".guarantee.json"), report.guarantee)
+                if space.joined.exists():  # else an interrupted run had just given it its name
+                    space.joined.move(out, overwrite=overwrite)
             except CannotWrite:
                 raise  # a full disk or a dead worker: the parts are kept, as for an interrupt
             except VoileError:
@@ -132,6 +143,10 @@ def run_job(
         if charging is not None:
             with suppress(VoileError):  # to spare others some reading; nothing depends on it
                 charging.ledger.fold()
+    return replace(report, seconds=time.monotonic() - start)
+
+
+def _report(out: Location, notes: Sequence[Note], resumed: int, job: str) -> JobReport:
     totals: Counter[str] = Counter()
     for note in notes:
         totals.update(note["totals"])
@@ -141,11 +156,11 @@ def run_job(
         skipped=sum(note["skipped"] for note in notes),
         masked=sum(note["masked"] for note in notes),
         parts=len(notes),
-        resumed=existing if resumed else 0,
-        seconds=time.monotonic() - start,
+        resumed=resumed,
+        seconds=0.0,
         totals=dict(totals),
         over_budget=sum(note.get("over_budget", 0) for note in notes),
-        job=space.job,
+        job=job,
     )
 
 
@@ -216,10 +231,8 @@ def _count(note: Note) -> int:
     return int(note["rows"] + note["skipped"] + note["masked"] + note.get("over_budget", 0))
 
 
-def _publish(
-    space: Workspace, notes: Sequence[Note], columns: Sequence[str], overwrite: bool
-) -> None:
-    """Join the parts under their own name, and give the whole the output's name in one step."""
+def _join(space: Workspace, notes: Sequence[Note], columns: Sequence[str]) -> None:
+    """Join the parts under a name of their own."""
     if not any(note["rows"] + note["masked"] for note in notes):
         spent = sum(note.get("over_budget", 0) for note in notes)
         reason = "every row was skipped" if not spent else f"{spent} are beyond their budget"
@@ -229,5 +242,3 @@ def _publish(
         join_parts(parts, space.joined, columns=columns, target=space.target.name)
         space.check()  # nobody else has published and cleared away meanwhile
         space.publishing.write(b"")
-    if space.joined.exists():  # else the rename was the last thing an interrupted run did
-        space.joined.move(space.target, overwrite=overwrite)

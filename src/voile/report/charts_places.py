@@ -198,7 +198,7 @@ def ratio_map(
             f"between {float(ratios.min()):.3g} and {float(ratios.max()):.4g}, against a claim of "
             f"{claim:g}. A cell at the claim has nothing to spare; a darker one is "
             "blurred more than was asked."
-            + ("" if certified else " The bound is proved; this is an evaluation, cut at it.")
+            + ("" if certified else " The bound is proved; this is an evaluation.")
         ),
         data=Table("ε used, cell by cell", ("km east", "km north", f"ε per {unit}"), tuple(rows)),
         height=_height(box),

@@ -43,7 +43,7 @@ from voile.jobs import (
 )
 from voile.jobs import OnError as RowPolicy
 from voile.jobs.disk import LocalFile
-from voile.jobs.workspace import write_json, writing
+from voile.jobs.workspace import writing
 from voile.ledger import Bill
 from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
 
@@ -137,16 +137,18 @@ def labels_protect(
         "seed": seed,
         "recipe": hashlib.sha256(text.encode()).hexdigest(),
     }
-    report = run_job(
-        source, target, partial(_transform, build, made, seed), identity=identity, engine=engine,
-        on_error=RowPolicy(on_error), overwrite=overwrite, charging=charging, progress=progress,
-    )  # fmt: skip
     where = beside if recipe is None else location(recipe)
     path = where.path if isinstance(where, LocalFile) else str(where)
-    done = ProtectedLabels(report, path, protection, drafted, seed is not None, charging)
-    with writing(target):
-        write_json(target.beside(target.name + ".guarantee.json"), facts_of(done))
-    return done
+
+    def done(report: JobReport) -> ProtectedLabels:
+        return ProtectedLabels(report, path, protection, drafted, seed is not None, charging)
+
+    report = run_job(
+        source, target, partial(_transform, build, made, seed), identity=identity, engine=engine,
+        on_error=RowPolicy(on_error), overwrite=overwrite, charging=charging,
+        guarantee=lambda report: facts_of(done(report)), progress=progress,
+    )  # fmt: skip
+    return done(report)
 
 
 def facts_of(done: ProtectedLabels) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from voile.jobs import (
     Batch,
     BeyondBudget,
     Engine,
+    JobReport,
     Location,
     OnError,
     Replaced,
@@ -28,7 +29,6 @@ from voile.jobs import (
     open_source,
     run_job,
 )
-from voile.jobs.workspace import write_json, writing
 from voile.ledger import Bill
 from voile.storage import load
 from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
@@ -170,6 +170,32 @@ def protect_places(
         np.asarray(design.mechanism.outputs[:1], dtype=float), np.random.default_rng(0)
     )  # compile once, before any worker starts
     charging = charging_for(ledger, design.guarantee, source.columns, seed=seed)
+
+    def said(report: JobReport) -> dict[str, Any]:
+        guarantee = design.guarantee
+        others = [c for c in source.columns if c not in (lat, lon)]
+        return {
+            "voile": __version__,
+            "method": design.facts.get("method"),
+            "epsilon": guarantee.epsilon,
+            "unit": guarantee.metric.unit,
+            "metric": guarantee.metric.name,
+            "granularity": guarantee.granularity,
+            "basis": str(guarantee.basis),
+            "headline": guarantee.headline(),
+            "explanation": guarantee.explain(),
+            "outside": list(guarantee.outside),
+            "columns_in_clear": others,
+            "mechanism_sha256": digest,
+            "randomness": "secure" if seed is None else SEEDED,
+            "seed": seed,
+            "rows": report.rows,
+            "skipped": report.skipped,
+            "masked": report.masked,
+            "places_outside_the_map": int(report.totals.get("outside", 0)),
+            **ledger_facts(charging, report),
+        }
+
     report = run_job(
         source,
         target,
@@ -186,34 +212,10 @@ def protect_places(
         on_error=on_error,
         overwrite=overwrite,
         charging=charging,
+        guarantee=said,
         progress=progress,
     )
-    guarantee = design.guarantee
-    others = [c for c in source.columns if c not in (lat, lon)]
-    facts: dict[str, Any] = {
-        "voile": __version__,
-        "method": design.facts.get("method"),
-        "epsilon": guarantee.epsilon,
-        "unit": guarantee.metric.unit,
-        "metric": guarantee.metric.name,
-        "granularity": guarantee.granularity,
-        "basis": str(guarantee.basis),
-        "headline": guarantee.headline(),
-        "explanation": guarantee.explain(),
-        "outside": list(guarantee.outside),
-        "columns_in_clear": others,
-        "mechanism_sha256": digest,
-        "randomness": "secure" if seed is None else SEEDED,
-        "seed": seed,
-        "rows": report.rows,
-        "skipped": report.skipped,
-        "masked": report.masked,
-        "places_outside_the_map": int(report.totals.get("outside", 0)),
-        **ledger_facts(charging, report),
-    }
-    with writing(target):
-        write_json(target.beside(target.name + ".guarantee.json"), facts)
-    return facts | {
+    return dict(report.guarantee) | {
         "seconds": report.seconds,
         "output": str(target),
         "resumed_parts": report.resumed,

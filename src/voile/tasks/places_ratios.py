@@ -6,8 +6,7 @@ import numpy as np
 
 from voile.core.arrays import Floats
 from voile.domains.places.design import PlacesDesign
-from voile.optimise.smooth import SmoothMechanism
-from voile.tasks.places_audit import _exponent, _logs, _snapped
+from voile.tasks.places_audit import _exponent, _logs, _snapped, doubt
 
 STEP = 0.01
 """Ten metres: close enough for a gradient, far above the resolution that places snap to."""
@@ -16,10 +15,9 @@ STEP = 0.01
 def local_ratios(design: PlacesDesign, *, cells: int = 600) -> Floats:
     """The largest |ln p_y(x) − ln p_y(x′)| / d(x, x′) around the middle of each cell of the map.
 
-    x′ runs over eight directions, ten metres off; y over all outputs. For a certified law each
-    value is the loss of real pairs, so none exceeds the certificate. A proved law is only evaluated
-    in doubles, whose error can exceed the loss itself where an output is very unlikely: its values
-    are cut at the bound that is proved, and find no fault.
+    x′ runs over eight directions, ten metres off; y over all outputs. Each value is the loss of
+    real pairs, less what rounding may add to it where a law is proved and not certified, so none
+    exceeds the claim unless the mechanism does.
 
     About `cells` cells, nearly square, a row of the answer for each row of cells from the south.
     Costs nine laws a cell.
@@ -39,8 +37,7 @@ def local_ratios(design: PlacesDesign, *, cells: int = 600) -> Floats:
         moved = _snapped(design, centres + turned)
         apart = np.linalg.norm(moved - centres, _exponent(design), axis=1)
         gap = np.abs(_logs(design, moved) - before).max(axis=1)
+        gap = np.maximum(gap - doubt(design), 0.0)
         ratio = np.divide(gap, apart, out=np.zeros_like(gap), where=apart > 0)
         worst = np.maximum(worst, ratio)
-    if not isinstance(design.mechanism, SmoothMechanism):
-        worst = np.minimum(worst, design.guarantee.epsilon)
     return np.asarray(worst.reshape(rows, columns))

@@ -31,7 +31,6 @@ from voile.jobs import (
     open_source,
     run_job,
 )
-from voile.jobs.workspace import write_json, writing
 from voile.ledger import Bill
 from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
 from voile.tasks.text_recipe import (
@@ -129,6 +128,10 @@ def protect_file(
     protector = build_protector(recipe)
     warm_up()
     facts = describe(recipe, protector)
+
+    def said(report: JobReport) -> dict[str, Any]:
+        return facts | _counted(report, recipe) | ledger_facts(charging, report)
+
     charging = charging_for(ledger, protector.guarantee, source.columns, seed=recipe.seed)
     report = run_job(
         source,
@@ -141,12 +144,10 @@ def protect_file(
         on_error=on_error,
         overwrite=overwrite,
         charging=charging,
+        guarantee=said,
         progress=progress,
     )
-    facts |= _counted(report, recipe) | ledger_facts(charging, report)
-    with writing(target):
-        write_json(target.beside(target.name + ".guarantee.json"), facts)
-    return facts | {
+    return dict(report.guarantee) | {
         "seconds": report.seconds,
         "output": str(target),
         "resumed_parts": report.resumed,

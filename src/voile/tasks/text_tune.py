@@ -222,8 +222,18 @@ def tune_text(
         meets_target=good is not None,
         frontier=frontier(state.rounds),
         epsilon=epsilon,
-        caveat=CAVEATS[data],
+        caveat=_caveat(data, (good or state.best).strengths),
     )
+
+
+def _caveat(data: str, strengths: Sequence[float]) -> str:
+    """What the user should know before using these strengths."""
+    uneven = (
+        "The strengths differ, so a single release may tell a name from a word close to names "
+        "more than ε allows within either; which of the two a word is, is not protected."
+    )
+    said = [CAVEATS[data], uneven if len(set(strengths)) > 1 else ""]
+    return " ".join(text for text in said if text)
 
 
 def _own_corpus(
