@@ -93,7 +93,7 @@ def charge_table(stores: dict[str, str]) -> list[str]:
     return lines
 
 
-def places_case(folder: Path, rows: int) -> Callable[[bool], object]:
+def places_case(folder: Path, rows: int, *, together: bool) -> Callable[[bool], object]:
     from voile.storage import save
     from voile.tasks.ledger_charge import LedgerChoice
     from voile.tasks.places_design import design_places, public_map
@@ -106,6 +106,7 @@ def places_case(folder: Path, rows: int) -> Callable[[bool], object]:
         public.problem.places[rng.integers(len(public.problem.places), size=rows)]
     )
     users = rng.integers(rows // 20, size=rows)  # twenty places a person, anywhere in the file
+    users = np.sort(users) if together else users  # or one after the other
     with (folder / "trips.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "user", "lat", "lon"])
@@ -185,7 +186,11 @@ def main() -> None:
             "",
             "| command | rows | rows a CPU second, plain | CPU, ledger | clock, ledger |",
             "| --- | ---: | ---: | ---: | ---: |",
-            overhead_row("places protect", folder, places_case(folder, given.rows), given.rows,
+            overhead_row("places protect, a person's rows together", folder,
+                         places_case(folder, given.rows, together=True), given.rows,
+                         given.repeats),
+            overhead_row("places protect, a person's rows anywhere", folder,
+                         places_case(folder, given.rows, together=False), given.rows,
                          given.repeats),
             overhead_row("text protect", folder, text_case(folder, given.rows // 60),
                          given.rows // 60, given.repeats),

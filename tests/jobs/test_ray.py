@@ -55,6 +55,22 @@ class MakeNoisy:
         return Noisy(self.log, pure=self.pure, slow=self.slow)
 
 
+class Paired(Noisy):
+    """Ends an attempt only when another has drawn for the same part, so that both would publish."""
+
+    def __call__(self, batch: Batch) -> Replaced:
+        made = super().__call__(batch)
+        until = time.monotonic() + 10
+        while len(drawn(self.log).get(batch.part, ())) < 2 and time.monotonic() < until:
+            time.sleep(0.01)
+        return made
+
+
+class MakePaired(MakeNoisy):
+    def __call__(self) -> Paired:
+        return Paired(self.log, pure=self.pure, slow=self.slow)
+
+
 class Interrupted(Noisy):
     """Stops a local job after some parts."""
 
@@ -186,7 +202,7 @@ def test_of_two_attempts_at_once_one_is_published(cluster, tmp_path: Path) -> No
     report = run_job(
         open_source(source),
         out,
-        MakeNoisy(log, pure=False, slow=0.03),
+        MakePaired(log, pure=False),
         identity={},
         batch_rows=ROWS,
         engine=Twice(),
