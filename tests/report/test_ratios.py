@@ -36,7 +36,7 @@ def test_a_fault_of_the_law_shows_where_it_is(public, monkeypatch):
     from voile.tasks import places_ratios
 
     made = design_places(public, epsilon=0.8, method="axis", bound=False, against_aipo=False)
-    honest = places_ratios._logs
+    honest = places_ratios.log_law
     low, high = made.box
     middle = (low + high) / 2
 
@@ -46,7 +46,7 @@ def test_a_fault_of_the_law_shows_where_it_is(public, monkeypatch):
         logs[:, 0] += bump
         return logs
 
-    monkeypatch.setattr(places_ratios, "_logs", steep)
+    monkeypatch.setattr(places_ratios, "log_law", steep)
     ratios = local_ratios(made, cells=80)
     rows, columns = ratios.shape
     assert ratios[0, 0] > 3

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from voile.cli import _ledger
-from voile.cli._places import Latitude, Longitude, row_count, show_audit
+from voile.cli._places import Latitude, Longitude, row_count, show_audit, show_released
 from voile.cli.engine import (
     Address,
     EngineName,
@@ -77,7 +77,7 @@ def protect(
     if as_json:
         print_json(facts)
     else:
-        _show_release(facts)
+        show_released(facts)
         _ledger.show_charged(facts)
     if pages:
         from voile.report.places_release import protect_report
@@ -89,26 +89,6 @@ def protect(
             randomness=drawn(seed),
             quiet=as_json,
         )
-
-
-def _show_release(facts: dict[str, Any]) -> None:
-    speed = facts["rows"] / max(facts["seconds"], 1e-9)
-    typer.echo(
-        f"Released {facts['rows']:,} places in {facts['seconds']:.1f} s ({speed:,.0f} a "
-        f"second) to {facts['output']}"
-    )
-    if facts["skipped"] or facts["masked"]:
-        typer.echo(f"Bad rows: {facts['skipped']:,} skipped, {facts['masked']:,} masked")
-    if facts["places_outside_the_map"]:
-        typer.echo(
-            f"{facts['places_outside_the_map']:,} places lay outside the map and were "
-            "moved to its border first"
-        )
-    if facts["columns_in_clear"]:
-        typer.echo(f"Not protected, passed as they are: {', '.join(facts['columns_in_clear'])}")
-    if facts["seed"] is not None:
-        typer.echo("seeded: not for release")
-    typer.echo(facts["explanation"])
 
 
 def audit(

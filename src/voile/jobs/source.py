@@ -30,7 +30,6 @@ from voile.jobs.pieces import (
 )
 from voile.jobs.records import Row, RowProblem
 
-FORMATS = ("csv", "jsonl", "parquet", "txt")
 _NAMES = {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet", "txt": "txt"}
 
 

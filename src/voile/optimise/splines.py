@@ -6,7 +6,6 @@ the outputs give probabilities that sum to one at *every* point of the box.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -196,12 +195,3 @@ def _outer_sum(left: Indices, right: Indices) -> Indices:
 def _outer_product(left: Floats, right: Floats) -> Floats:
     table = left[:, None, :, None] * right[None, :, None, :]
     return np.asarray(table.reshape(left.shape[0] * right.shape[0], -1))
-
-
-def box_of(
-    low: Sequence[float], high: Sequence[float], cells: Sequence[int], *, degree: int
-) -> SplineGrid:
-    """A grid from any sequences of numbers."""
-    return SplineGrid(
-        tuple(map(float, low)), tuple(map(float, high)), tuple(map(int, cells)), degree
-    )

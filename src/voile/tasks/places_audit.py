@@ -136,10 +136,10 @@ def _ratios(design: PlacesDesign, *, places: int, seed: int) -> tuple[float, flo
 
     rng = np.random.default_rng(seed)
     low, high = design.box
-    points = _snapped(design, rng.uniform(low, high, (places, len(low))))
-    logs = _logs(design, points)
+    points = snapped(design, rng.uniform(low, high, (places, len(low))))
+    logs = log_law(design, points)
     gaps = cdist(logs, logs, "chebyshev")
-    apart = lp(_exponent(design)).pairwise(points, points)
+    apart = lp(exponent(design)).pairwise(points, points)
     upper = np.triu_indices(places, k=1)
     far = apart[upper] > 0
     ratio = np.maximum(gaps[upper][far] - doubt(design), 0.0) / apart[upper][far]
@@ -152,13 +152,13 @@ def _close_ratios(design: PlacesDesign, *, pairs: int, seed: int) -> float:
     first = rng.uniform(low, high, (pairs, len(low)))
     turn = rng.normal(size=first.shape)
     turn *= rng.uniform(0.001, 0.05, (pairs, 1)) / np.linalg.norm(turn, axis=1, keepdims=True)
-    first, second = _snapped(design, first), _snapped(design, first + turn)
-    apart = np.linalg.norm(first - second, _exponent(design), axis=1)
+    first, second = snapped(design, first), snapped(design, first + turn)
+    apart = np.linalg.norm(first - second, exponent(design), axis=1)
     keep = apart > 0
     worst = 0.0
     for start in range(0, len(first), 4096):
         rows = slice(start, start + 4096)
-        gap = np.abs(_logs(design, first[rows]) - _logs(design, second[rows])).max(axis=1)
+        gap = np.abs(log_law(design, first[rows]) - log_law(design, second[rows])).max(axis=1)
         here = keep[rows]
         if here.any():
             sure = np.maximum(gap[here] - doubt(design), 0.0)
@@ -174,19 +174,21 @@ def doubt(design: PlacesDesign) -> float:
     return 0.0 if isinstance(design.mechanism, SmoothMechanism) else 1e-10
 
 
-def _snapped(design: PlacesDesign, points: Floats) -> Floats:
+def snapped(design: PlacesDesign, points: Floats) -> Floats:
+    """The points as a release sees them: on the map, and at its resolution where it has one."""
     low, high = design.box
     if isinstance(design.mechanism, SmoothMechanism):
         return design.mechanism.snap(points)
     return np.asarray(np.clip(points, low, high))
 
 
-def _logs(design: PlacesDesign, points: Floats) -> Floats:
+def log_law(design: PlacesDesign, points: Floats) -> Floats:
     """Log-probabilities; below 1e-280, and where an output is never drawn, all alike."""
     return np.asarray(np.log(np.maximum(design.mechanism.probabilities(points), 1e-280)))
 
 
-def _exponent(design: PlacesDesign) -> float:
+def exponent(design: PlacesDesign) -> float:
+    """P of the ℓ_p metric that the guarantee speaks of."""
     return design.mechanism.p
 
 

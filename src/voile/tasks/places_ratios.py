@@ -6,7 +6,7 @@ import numpy as np
 
 from voile.core.arrays import Floats
 from voile.domains.places.design import PlacesDesign
-from voile.tasks.places_audit import _exponent, _logs, _snapped, doubt
+from voile.tasks.places_audit import doubt, exponent, log_law, snapped
 
 STEP = 0.01
 """Ten metres: close enough for a gradient, far above the resolution that places snap to."""
@@ -29,14 +29,14 @@ def local_ratios(design: PlacesDesign, *, cells: int = 600) -> Floats:
     xs = low[0] + (np.arange(columns) + 0.5) * width / columns
     ys = low[1] + (np.arange(rows) + 0.5) * height / rows
     middles = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
-    centres = _snapped(design, middles)
-    before = _logs(design, centres)
+    centres = snapped(design, middles)
+    before = log_law(design, centres)
     worst = np.zeros(len(centres))
     for angle in np.arange(8) * np.pi / 4:
         turned = STEP * np.array([np.cos(angle), np.sin(angle)])
-        moved = _snapped(design, centres + turned)
-        apart = np.linalg.norm(moved - centres, _exponent(design), axis=1)
-        gap = np.abs(_logs(design, moved) - before).max(axis=1)
+        moved = snapped(design, centres + turned)
+        apart = np.linalg.norm(moved - centres, exponent(design), axis=1)
+        gap = np.abs(log_law(design, moved) - before).max(axis=1)
         gap = np.maximum(gap - doubt(design), 0.0)
         ratio = np.divide(gap, apart, out=np.zeros_like(gap), where=apart > 0)
         worst = np.maximum(worst, ratio)
