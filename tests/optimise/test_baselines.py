@@ -112,6 +112,20 @@ def test_cell_law_agrees_with_the_rectangle_integrals(epsilon):
     assert np.abs(found.sum(axis=1) - 1).max() < 1e-13
 
 
+def test_the_law_is_right_beside_a_grid_line():
+    """The integrand is steep there: 32 nodes over the whole edge would be off by 1e-7."""
+    xs, ys, rng = np.linspace(0, 20, 21), np.linspace(0, 15, 16), seeded_rng(5)
+    beside = 10.0 ** rng.uniform(-12, -0.5, 400) * rng.choice([-1, 1], 400)
+    places = np.column_stack([rng.integers(1, 20, 400) + beside, rng.uniform(0, 15, 400)])
+    found = np.log(cell_law(places, xs, ys, epsilon=0.2, p=2.0))
+    dx = np.r_[-np.inf, xs[1:-1], np.inf] - places[:, :1]
+    dy = np.r_[-np.inf, ys[1:-1], np.inf] - places[:, 1:]
+    exact = cell_log_masses(
+        dx[:, :-1, None], dx[:, 1:, None], dy[:, None, :-1], dy[:, None, 1:], epsilon=0.2
+    )
+    assert np.abs(found - exact.reshape(400, -1)).max() < 1e-10
+
+
 def test_the_law_on_a_line_is_right_in_its_tails():
     borders, at, epsilon = np.array([0.0, 1.0, 3.0, 20.0, 30.0]), 0.25, 1.6
     found = cell_law(np.array([[at, 0.0]]), borders, np.array([0.0, 1.0]), epsilon=epsilon, p=1.0)
