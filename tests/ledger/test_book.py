@@ -28,7 +28,7 @@ from voile.ledger import (
     stated,
     verify,
 )
-from voile.ledger.people import Roster
+from voile.ledger.register import NOBODY, Register
 from voile.metrics import discrete, euclidean
 
 PLACE = Kind.of(Guarantee(0.8, euclidean(unit="km"), "one location"))
@@ -111,16 +111,44 @@ def test_a_person_is_one_person_however_the_column_is_typed():
     composed, decomposed = "Zoé", "Zoé"
     assert key.person(composed) == key.person(decomposed)
     assert key.person("ann") != key.person("Ann")
-    assert len(Roster.of([1, 1.0, "1", ["x"]]).names) == 1
+    one, two, three, none, other = Register(key).numbers([1, 1.0, "1", ["x"], True]).tolist()
+    assert one == two == three
+    assert none == other == NOBODY
 
 
-def test_keyed_hashes_are_hmac_sha256():
+def test_a_truth_value_is_not_the_person_called_1():
+    """True == 1 and hash(True) == hash(1): a look-up by value must not mix them up."""
+    register = Register(Key(bytes(32)))
+    assert register.numbers([1, "1"]).tolist() == [1, 1]
+    assert register.numbers([True, 1.0, float("nan")]).tolist() == [NOBODY, 1, NOBODY]
+    assert register.numbers([True]).tolist() == [NOBODY]
+
+
+@settings(max_examples=200)
+@given(st.lists(st.lists(st.one_of(
+    st.integers(0, 120).map(str), st.sampled_from(["07", " 7", "+7", "-7", "7\n", "1\n2", "", "٣",
+                                                   "9" * 7, "9" * 8, "ann", "7.0"]),
+    st.integers(-1, 3), st.booleans(), st.none(), st.floats(0, 3).map(round).map(float),
+), max_size=8), max_size=6))  # fmt: skip
+def test_numbers_tell_persons_apart_as_their_names_do(batches):
+    """Whatever came before, and by whichever way the values of a batch are read."""
+    key = Key(bytes(32))
+    register = Register(key)
+    for values in batches:
+        numbers = register.numbers(values)
+        hashes = register.hashes(numbers).tolist()
+        names = [person_name(value) for value in values]
+        assert hashes == [bytes(16) if n is None else key.person(n) for n in names]
+        assert [n == NOBODY for n in numbers.tolist()] == [n is None for n in names]
+
+
+def test_keyed_hashes_are_keyed_blake2b():
     import hashlib
     import hmac
 
     key = Key(b"k" * 32)
     part = hmac.new(key.secret, b"voile ledger person", hashlib.sha256).digest()
-    assert key.person("ann") == hmac.new(part, b"ann", hashlib.sha256).digest()
+    assert key.person("ann") == hashlib.blake2b(b"ann", key=part, digest_size=16).digest()
 
 
 def test_a_ledger_of_another_metric_or_budget_is_refused(where, key):

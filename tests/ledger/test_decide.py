@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,11 +29,14 @@ BUDGETS = st.sampled_from([Budget(10.0), Budget(10.0, delta=0.01), Budget(10.0, 
     ),
     st.lists(st.integers(0, 5 * NANO), min_size=2, max_size=2),
 )  # fmt: skip
-def test_decide_is_what_a_clerk_with_integers_would_say(budget, asked, before):
+@pytest.mark.parametrize("one_price", [False, True])
+def test_decide_is_what_a_clerk_with_integers_would_say(one_price, budget, asked, before):
+    asked = [(owner, *asked[0][1:]) for owner, *_ in asked] if one_price else asked
     rows = np.array([row[1:] for row in asked], dtype=np.int64).reshape(-1, 3)
     owners = np.array([row[0] for row in asked], dtype=np.intp)
     spent = np.array([[amount, 0, 0] for amount in before], dtype=np.int64)
-    within = decide(rows, owners, spent, budget)
+    prices, which = np.unique(rows, axis=0, return_inverse=True)
+    within = decide(prices, which.ravel(), owners, spent, budget)
     have = [[amount, 0, 0] for amount in before]
     expected = []
     for owner, *amounts in asked:
@@ -41,7 +45,7 @@ def test_decide_is_what_a_clerk_with_integers_would_say(budget, asked, before):
         if expected[-1]:
             have[owner] = list(then)
     assert within.tolist() == expected
-    table = by_person(rows, owners, within, 2)
+    table = by_person(prices, which.ravel(), owners, within, 2)
     for person in range(2):
         mine = [
             row[1:] for row, yes in zip(asked, expected, strict=True) if yes and row[0] == person

@@ -58,8 +58,9 @@ def test_three_processes_agree_with_a_clerk(tmp_path_factory, steps, fold_after,
     spent = dict.fromkeys("abcdefg", 0)
     jobs: list[dict[str, int]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(book_module, "FOLD_AFTER", fold_after)
-        patch.setattr(replica_module, "LARGEST", largest)
+        patch.setattr(replica_module, "FOLD_AFTER", fold_after)
+        patch.setattr(replica_module, "FOLD_EACH", 1)
+        patch.setattr(book_module, "LARGEST", largest)
         for what, who, more in steps:
             ledger = ledgers[who]
             if what == "charge":
@@ -93,7 +94,8 @@ def test_three_processes_agree_with_a_clerk(tmp_path_factory, steps, fold_after,
 
 
 def test_many_persons_and_a_fold_in_the_middle(where, key, monkeypatch):
-    monkeypatch.setattr(book_module, "FOLD_AFTER", 3000)
+    monkeypatch.setattr(replica_module, "FOLD_AFTER", 3000)
+    monkeypatch.setattr(replica_module, "FOLD_EACH", 1)
     with Ledger.create(where, key, budget=Budget(2.0)) as ledger, Ledger(where, key) as other:
         ledger.agree(PLACE, None)
         names = [f"p{i}" for i in range(2500)]

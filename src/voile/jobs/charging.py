@@ -13,9 +13,8 @@ import numpy as np
 
 from voile.errors import OverBudget, VoileError
 from voile.jobs.records import BeyondBudget, RowProblem
-from voile.ledger import Bill, Key, Ledger
+from voile.ledger import Bill, Key, Ledger, Receipt
 from voile.ledger.amounts import Bools
-from voile.ledger.people import Roster
 
 PATIENCE = 30.0
 """Seconds that a part waits for the one before it. Then it gives its place to others: on a cluster
@@ -90,8 +89,8 @@ class PartCharge:
     ) -> None:
         self._charging, self._job, self._part = charging, job, part
         self._after, self._stopped = after, stopped
-        self._roster = Roster.of(persons)
-        self._within: Bools | None = None
+        self._persons = persons
+        self._receipt: Receipt | None = None
 
     def __call__(self, bill: Bill) -> Bools:
         """Charge the part, after the one before it: a budget is spent in the file's order.
@@ -100,13 +99,12 @@ class PartCharge:
         on how long draws take, and that on secrets. A row that names nobody is charged to nobody
         and not to be drawn.
         """
-        if self._within is not None:
+        if self._receipt is not None:
             raise VoileError("a part is charged once, and was charged twice")
         ledger = self._charging.ledger
         self._wait(ledger)
-        receipt = ledger.charge(self._job, self._part, self._roster, bill)
-        self._within = receipt.within
-        return receipt.within
+        self._receipt = ledger.charge(self._job, self._part, self._persons, bill)
+        return self._receipt.within
 
     def _wait(self, ledger: Ledger) -> None:
         began, pause = time.monotonic(), 0.001
@@ -121,9 +119,12 @@ class PartCharge:
 
         A transform that drew without charging, or for a row that was not paid for, is a fault.
         """
-        unpaid = np.flatnonzero(~self._within).tolist() if self._within is not None else []
+        fault = "a transform must charge its batch once and draw for paid rows alone"
+        if self._receipt is None:
+            raise VoileError(fault)
+        unpaid = np.flatnonzero(~self._receipt.within).tolist()
         beyond = {place for place, what in found.items() if isinstance(what, BeyondBudget)}
-        if self._within is None or beyond != set(unpaid):
-            raise VoileError("a transform must charge its batch once and draw for paid rows alone")
+        if beyond != set(unpaid):
+            raise VoileError(fault)
         nobody = RowProblem(f"the column {self._charging.person!r} names no person")
-        return {**found, **{p: nobody for p in unpaid if self._roster.which[p] < 0}}
+        return {**found, **{p: nobody for p in unpaid if not self._receipt.named[p]}}

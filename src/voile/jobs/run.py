@@ -140,9 +140,6 @@ def run_job(
                         charging.ledger.refund(space.job)
                 raise
         space.remove()
-        if charging is not None:
-            with suppress(VoileError):  # to spare others some reading; nothing depends on it
-                charging.ledger.fold()
     return replace(report, seconds=time.monotonic() - start)
 
 

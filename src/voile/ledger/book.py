@@ -9,21 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from voile.errors import BadFile, CannotWrite, InvalidInput, require
 from voile.ledger.amounts import Bill, Bools, Whole
 from voile.ledger.decide import by_person, decide
-from voile.ledger.entries import HASH_BYTES, NOWHERE, Event, Head, added, after
+from voile.ledger.entries import NOWHERE, Event, Head, added, after, packed
 from voile.ledger.filters import Budget
 from voile.ledger.kinds import Kind
-from voile.ledger.people import Key, Roster
+from voile.ledger.people import Key
+from voile.ledger.register import LARGEST, NOBODY, Hashes, Register
 from voile.ledger.replica import Replica
 from voile.ledger.store import Front, Store, Transaction, open_store
 from voile.ledger.terms import Terms, chosen_budget, refuse_change
-
-FOLD_AFTER = 2**18
-"""Charges of a person in a part that gather before the accounts are written."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +28,9 @@ class Receipt:
     """Which rows may be released, and whether this was decided in an earlier run."""
 
     within: Bools
+    named: Bools
+    """Rows that name a person; no other is ever within."""
+
     replayed: bool
 
 
@@ -58,7 +58,8 @@ class Ledger:
         self.where = where
         self.key = key
         self.store: Store = open_store(where)
-        self._known = Replica()
+        self._register = Register(self.key)
+        self._known = Replica(self._register)
         self._changed = False
         front = self.store.front()
         self.identity = front.identity
@@ -115,7 +116,7 @@ class Ledger:
 
     # ── charging ───────────────────────────────────────────────────────────────────────────
 
-    def charge(self, job: str, part: int, persons: Sequence[Any] | Roster, bill: Bill) -> Receipt:
+    def charge(self, job: str, part: int, persons: Sequence[Any], bill: Bill) -> Receipt:
         """Charge each row's person, in order, as far as budgets reach; a nobody's row is refused.
 
         A row that the bill says is not released is let through uncharged.
@@ -124,16 +125,20 @@ class Ledger:
         """
         require(bool(job) and part >= 0, "job and part", "a name and a number >= 0", part)
         require(len(persons) == len(bill), "a bill", f"{len(persons)} rows", len(bill))
-        roster = persons if isinstance(persons, Roster) else Roster.of(persons)
-        asked = (roster.which >= 0) & (bill.which >= 0)
-        hashes = self._key.persons(roster.names)
+        if len(self._register) > LARGEST:
+            self._forget()
+        numbers = self._register.numbers(persons)
+        named = numbers != NOBODY
+        asked = named & (bill.which >= 0)
         text = self.store.front().terms
         terms = Terms.read(text) if text else None
         if terms is None or terms.kind is None:
             raise InvalidInput("the ledger has no kind and budget yet; agree on them first")
-        prices = [terms.budget.price(cost) for cost in bill.prices]
-        rows = np.array(prices, dtype=np.int64).reshape(-1, 3)[bill.which[asked]]
-        request = _digest(hashes, roster.which, np.array(prices, dtype=np.int64), bill)
+        prices = np.array([terms.budget.price(cost) for cost in bill.prices], dtype=np.int64)
+        prices = prices.reshape(-1, 3)
+        which = bill.which[asked]
+        request = _digest(self._register.hashes(numbers), prices, bill)
+        people, owners = self._register.grouped(numbers[asked])
         with self.store.transaction() as now:
             if now.refunded(job):
                 raise CannotWrite("this job was given up and its charges taken back; start anew")
@@ -144,35 +149,35 @@ class Ledger:
                         f"part {part} was charged for other rows than it holds now; "
                         "delete the job's folder and start anew"
                     )
-                return Receipt(found.decisions(), replayed=True)
+                return Receipt(found.decisions(), named, replayed=True)
             self._follow(now)
-            met = self._known.meet(now, hashes)[roster.which[asked]]
-            people, owners = np.unique(met, return_inverse=True)
-            spent = self._known.totals(people)
-            inside = decide(rows, owners, spent[:, :3], terms.budget)
-            table = by_person(rows, owners, inside, len(people))
-            within = roster.which >= 0
+            self._known.meet(now, people)
+            inside = decide(prices, which, owners, self._known.totals(people)[:, :3], terms.budget)
+            table = by_person(prices, which, owners, inside, len(people))
+            within = named.copy()
             within[asked] = inside
-            paid = np.flatnonzero(table[:, 3])
-            paid = paid[_by_hash([self._known.hashes[i] for i in people[paid].tolist()])]
+            charged = table[:, 3] > 0
+            people, table = people[charged], table[charged]
+            order = self._register.order(people)
+            people, table = people[order], table[order]
             entry = after(
                 now.front.head,
                 Event.CHARGED,
                 job=job,
                 part=part,
-                rows=len(roster),
+                rows=len(numbers),
                 within=np.packbits(within).tobytes(),
                 request=request,
-                persons=b"".join([self._known.hashes[i] for i in people[paid].tolist()]),
-                amounts=table[paid].astype("<i8").tobytes(),
+                persons=self._register.hashes(people).tobytes(),
+                amounts=packed(table),
             ).sealed(self._key)
             self._changed = True
             now.write(entry, text)
-            self._known.add(entry, people[paid], table[paid])
-            if self._known.tail > FOLD_AFTER:
+            self._known.add(entry, people, table)
+            if self._known.long():
                 self._known.fold(now)
         self._changed = False  # it is on disk
-        return Receipt(within, replayed=False)
+        return Receipt(within, named, replayed=False)
 
     def refund(self, job: str) -> int:
         """Take back what a job was charged; the number of parts.
@@ -192,7 +197,7 @@ class Ledger:
                 Event.REFUNDED,
                 job=job,
                 persons=b"".join(persons),
-                amounts=table.astype("<i8").tobytes(),
+                amounts=packed(table),
             ).sealed(self._key)
             now.write(entry, now.front.terms)
             return len(charged)
@@ -208,8 +213,12 @@ class Ledger:
     def _follow(self, now: Transaction) -> None:
         """Bring what is known up to date; begin anew after a transaction that did not end well."""
         if self._changed:
-            self._known, self._changed = Replica(), False
+            self._known, self._changed = Replica(self._register), False
         self._known.follow(now)
+
+    def _forget(self) -> None:
+        self._register = Register(self.key)
+        self._known = Replica(self._register)
 
     # ── reading ────────────────────────────────────────────────────────────────────────────
 
@@ -263,15 +272,9 @@ class Ledger:
         return self.key
 
 
-def _digest(hashes: Sequence[bytes], owners: NDArray[np.intp], prices: Whole, bill: Bill) -> bytes:
+def _digest(persons: Hashes, prices: Whole, bill: Bill) -> bytes:
     """What was asked for: resuming with other rows under the same part would be seen."""
-    content = hashlib.sha256(b"".join(hashes))
-    for numbers in (owners, prices, bill.which):
-        content.update(numbers.astype("<i8").tobytes())
+    content = hashlib.sha256(persons.tobytes())
+    content.update(prices.astype("<i8").tobytes())
+    content.update(bill.which.astype("<i4").tobytes())
     return content.digest()
-
-
-def _by_hash(hashes: Sequence[bytes]) -> NDArray[np.intp]:
-    """An order that says nothing about the order of the rows."""
-    first = np.frombuffer(b"".join(hashes), dtype=">u8").reshape(-1, HASH_BYTES // 8)[:, 0]
-    return np.argsort(first, kind="stable")

@@ -8,42 +8,40 @@ more than blurring a place does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.ledger.amounts import Whole
 from voile.ledger.entries import COLUMNS, Entry, Event
+from voile.ledger.register import NOBODY, Numbers, Register
 from voile.ledger.store import Transaction
 
-LARGEST = 2**20
-"""Persons that are remembered; then all are forgotten and asked for anew."""
+FOLD_AFTER, FOLD_EACH = 2**18, 16
+"""Charges that gather before the accounts are written: in all, and for each person."""
 
 
 class Replica:
-    """Totals as of an entry; right only inside a transaction, after `follow`."""
+    """Totals as of an entry, by the register's numbers; right in a transaction, after `follow`."""
 
-    def __init__(self) -> None:
+    def __init__(self, register: Register) -> None:
+        self.register = register
         self._forget(0)
 
     def _forget(self, through: int) -> None:
         self.number = self.through = through
         self.digest = b""
         self.tail = 0
-        self.hashes: list[bytes] = []
-        self._places: dict[bytes, int] = {}
-        self._totals: Whole = np.zeros((1024, COLUMNS), dtype=np.int64)
-        # Sums, after the accounts were written, of persons this process has not met.
-        self._strangers: dict[bytes, Whole] = {}
-        self._touched: set[bytes] = set()
+        self._totals: Whole = np.zeros((COLUMNS, 1024), dtype=np.int64)
+        # Whose total holds the account as well, and not just what entries have added to it since.
+        self._met: NDArray[np.bool_] = np.zeros(1024, dtype=np.bool_)
+        self._touched: NDArray[np.bool_] = np.zeros(1024, dtype=np.bool_)
 
     def follow(self, now: Transaction) -> None:
         """Take in what others have written since the last time."""
         head = now.front.head
         other = head.number < self.number or (head.number == self.number and
                                               self.digest not in (b"", head.digest))  # fmt: skip
-        if other or now.front.through != self.through or len(self.hashes) > LARGEST:
+        if other or now.front.through != self.through:
             self._forget(now.front.through)
         if head.number > self.number:
             for entry in now.entries_after(self.number):
@@ -51,60 +49,55 @@ class Replica:
 
     def take(self, entry: Entry) -> None:
         """Add an entry's amounts."""
-        self.number, self.digest = entry.number, entry.digest
-        if not entry.persons:
-            return
         sign = -1 if entry.event == Event.REFUNDED else 1
-        for person, amounts in zip(entry.hashes(), entry.table(), strict=True):
-            place = self._places.get(person)
-            if place is not None:
-                self._totals[place] += sign * amounts
-            elif person in self._strangers:
-                self._strangers[person] += sign * amounts
-            else:
-                self._strangers[person] = sign * amounts
-            self._touched.add(person)
-        self.tail += len(entry.persons) // 32
+        numbers = self.register.of_hashes(entry.hashes())
+        self._reserve()
+        self.add(entry, numbers, sign * entry.table())
 
-    def meet(self, now: Transaction, persons: Sequence[bytes]) -> NDArray[np.intp]:
-        """Where each person's total stands; those not met before are asked for."""
-        places = self._places
-        new = [p for p in dict.fromkeys(persons) if p not in places]
-        if new:
-            # Before the accounts were first written there are none to ask for.
-            base = now.balances(new) if self.through else np.zeros((len(new), 4), dtype=np.int64)
-            start = len(self.hashes)
-            self._reserve(start + len(new))
-            self._totals[start : start + len(new)] = base
-            for place, person in enumerate(new, start):
-                places[person] = place
-                stranger = self._strangers.pop(person, None)
-                if stranger is not None:
-                    self._totals[place] += stranger
-            self.hashes += new
-        return np.fromiter(map(places.__getitem__, persons), dtype=np.intp, count=len(persons))
+    def meet(self, now: Transaction, people: Numbers) -> None:
+        """Ask for the accounts of those not met before."""
+        self._reserve()
+        new = people[~self._met[people] & (people != NOBODY)]
+        if len(new) and self.through:  # before the accounts were first written there are none
+            self._totals[:, new] += now.balances(self.register.hashes(new).tolist()).T
+        self._met[new] = True
 
-    def totals(self, places: NDArray[np.intp]) -> Whole:
-        """The totals at these places."""
-        return self._totals[places]
+    def totals(self, people: Numbers) -> Whole:
+        """The totals of persons that were met."""
+        return self._totals[:, people].T
 
-    def add(self, entry: Entry, places: NDArray[np.intp], amounts: Whole) -> None:
-        """Take in an entry that this process wrote itself, whose persons it has met."""
-        self._totals[places] += amounts
+    def add(self, entry: Entry, people: Numbers, amounts: Whole) -> None:
+        """Take in an entry whose persons, each named once, are these."""
+        for total, amount in zip(self._totals, amounts.T, strict=True):
+            if amount.any():
+                total[people] += amount
         self.number, self.digest = entry.number, entry.digest
-        self.tail += len(places)
-        self._touched.update(map(self.hashes.__getitem__, places.tolist()))
+        self.tail += len(people)
+        self._touched[people] = True
+
+    def long(self) -> bool:
+        """Whether so much has gathered that writing the accounts pays.
+
+        Writing one costs as much as some ten charges; a process that begins reads all charges
+        since they were last written.
+        """
+        return self.tail > max(FOLD_AFTER, FOLD_EACH * len(self.register))
 
     def fold(self, now: Transaction) -> None:
         """Write the accounts of all whom entries have touched since they were last written."""
-        touched = sorted(self._touched)
-        places = self.meet(now, touched)
-        now.fold(touched, self._totals[places], self.number)
+        touched = np.flatnonzero(self._touched)
+        touched = touched[self.register.order(touched)]
+        self.meet(now, touched)
+        now.fold(self.register.hashes(touched).tolist(), self.totals(touched), self.number)
         self.through, self.tail = self.number, 0
-        self._touched.clear()
+        self._touched[:] = False
 
-    def _reserve(self, size: int) -> None:
-        if size > len(self._totals):
-            wider = np.zeros((max(size, 2 * len(self._totals)), COLUMNS), dtype=np.int64)
-            wider[: len(self._totals)] = self._totals
-            self._totals = wider
+    def _reserve(self) -> None:
+        more = len(self.register) - len(self._met)
+        if more > 0:
+            more += len(self._met)
+            self._totals = np.pad(self._totals, ((0, 0), (0, more)))
+            self._met, self._touched = (
+                np.pad(self._met, (0, more)),
+                np.pad(self._touched, (0, more)),
+            )

@@ -109,7 +109,8 @@ class SqliteStore:
     def charged(self, job: str, part: int) -> bool:
         """Whether a part was charged."""
         with self._clear_errors():
-            return _entry(self._open(), job, part) is not None
+            statement = "SELECT 1 FROM entries WHERE job = ? AND part = ? AND job <> ''"
+            return self._open().execute(statement, (job, part)).fetchone() is not None
 
     def accounts(self) -> Iterator[tuple[bytes, int, int, int, int]]:
         """All accounts, by keyed hash."""
@@ -150,8 +151,9 @@ class SqliteStore:
             mark = version = 0
         if mark != _MARK or version != FORMAT:
             self.close()
-            newer = mark == _MARK and version > FORMAT
-            reason = "was written by a newer voile" if newer else "is not a ledger of voile"
+            reason = "is not a ledger of voile"
+            if mark == _MARK:
+                reason = f"was written by {'a newer' if version > FORMAT else 'an older'} voile"
             raise BadFile(f"{str(self.path)!r} {reason}")
         return database
 
@@ -163,6 +165,7 @@ class SqliteStore:
         database.text_factory = lambda text: text.decode("utf-8", "replace")
         self._connection, self._process = database, os.getpid()
         try:
+            database.execute("PRAGMA page_size = 16384")  # of a new file: entries are long
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = FULL")
             database.execute("PRAGMA cache_size = -65536")

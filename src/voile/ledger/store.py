@@ -10,7 +10,7 @@ from typing import Protocol
 from voile.ledger.amounts import Whole
 from voile.ledger.entries import Entry, Head
 
-FORMAT = 1
+FORMAT = 2
 URLS = ("postgresql://", "postgres://")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from voile.errors import InvalidInput
@@ -25,9 +26,7 @@ class Terms:
     @classmethod
     def read(cls, text: str) -> Terms:
         """From the JSON that `text` writes."""
-        facts = json.loads(text)
-        kind = facts["kind"]
-        return cls(None if kind is None else Kind.read(kind), Budget(**facts["budget"]))
+        return _read(text)
 
     def text(self) -> str:
         """As the ledger holds it."""
@@ -64,6 +63,14 @@ class Terms:
                 f"probability {self.budget.delta:g}"
             )
         return text + "."
+
+
+@lru_cache(maxsize=16)
+def _read(text: str) -> Terms:
+    """Kept: it is read for each part of a job, and a budget's limits take a while to compute."""
+    facts = json.loads(text)
+    kind = facts["kind"]
+    return Terms(None if kind is None else Kind.read(kind), Budget(**facts["budget"]))
 
 
 def chosen_budget(before: Terms | None, budget: Budget | None) -> Budget:

@@ -10,7 +10,8 @@ import numpy as np
 from voile.errors import VoileError
 from voile.ledger.amounts import Whole
 from voile.ledger.book import Ledger
-from voile.ledger.entries import HASH_BYTES, NO_PART, START, Entry, Event, Head
+from voile.ledger.entries import NO_PART, START, Entry, Event, Head
+from voile.ledger.people import HASH_BYTES
 from voile.ledger.terms import Terms
 
 _MOST = 20
@@ -49,7 +50,7 @@ class _Replay:
         if entry.computed() != entry.digest:
             yield f"{where} was changed: its hash is another"
         self.number, self.digest = entry.number, entry.digest
-        if len(entry.persons) % HASH_BYTES or len(entry.amounts) != len(entry.persons):
+        if not _whole(entry):
             yield f"{where} is damaged: persons and amounts do not match"
             return
         if entry.event == Event.OPENED:
@@ -97,6 +98,15 @@ class _Replay:
         self.ended.add(entry.job)
         for person, amounts in given.items():
             self.balances[person] = self.balances.get(person, 0 * amounts) - amounts
+
+
+def _whole(entry: Entry) -> bool:
+    """Whether there are amounts for each person, and no more."""
+    try:
+        entry.table()
+    except ValueError:
+        return False
+    return len(entry.persons) % HASH_BYTES == 0
 
 
 def verify(ledger: Ledger, *, head: Head | None = None) -> Verification:
