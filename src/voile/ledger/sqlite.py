@@ -165,7 +165,6 @@ class SqliteStore:
         database.text_factory = lambda text: text.decode("utf-8", "replace")
         self._connection, self._process = database, os.getpid()
         try:
-            database.execute("PRAGMA page_size = 16384")  # of a new file: entries are long
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = FULL")
             database.execute("PRAGMA cache_size = -65536")
