@@ -13,12 +13,12 @@ import numpy as np
 from voile.errors import BadFile, CannotWrite, InvalidInput, require
 from voile.ledger.amounts import Bill, Bools, Whole
 from voile.ledger.decide import by_person, decide
-from voile.ledger.entries import NOWHERE, Event, Head, added, after, packed
+from voile.ledger.entries import NOWHERE, Event, Head, after, packed
 from voile.ledger.filters import Budget
 from voile.ledger.kinds import Kind
 from voile.ledger.people import Key
 from voile.ledger.register import LARGEST, NOBODY, Hashes, Register
-from voile.ledger.replica import Replica
+from voile.ledger.replica import Replica, added
 from voile.ledger.store import Front, Store, Transaction, open_store
 from voile.ledger.terms import Terms, chosen_budget, refuse_change
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -184,13 +183,3 @@ def after(head: Head, event: Event, **fields: Any) -> Entry:
     """The next entry, not yet sealed."""
     time = datetime.now(UTC).isoformat(timespec="seconds")
     return Entry(head.number + 1, str(event), time, previous=head.digest, **fields)
-
-
-def added(entries: Iterable[Entry]) -> dict[bytes, Whole]:
-    """What entries add up to, person by person."""
-    sums: dict[bytes, Whole] = {}
-    for entry in entries:
-        sign = -1 if entry.event == Event.REFUNDED else 1
-        for person, amounts in zip(entry.hashes(), sign * entry.table(), strict=True):
-            sums[person] = sums[person] + amounts if person in sums else amounts
-    return sums

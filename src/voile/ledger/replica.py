@@ -8,6 +8,8 @@ more than blurring a place does.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -101,3 +103,12 @@ class Replica:
                 np.pad(self._met, (0, more)),
                 np.pad(self._touched, (0, more)),
             )
+
+
+def added(entries: Iterable[Entry]) -> dict[bytes, Whole]:
+    """What entries add up to, person by person."""
+    sums = Replica(Register(None))
+    for entry in entries:
+        sums.take(entry)
+    people = np.arange(1, len(sums.register))
+    return dict(zip(sums.register.hashes(people).tolist(), sums.totals(people), strict=True))
