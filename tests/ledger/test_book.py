@@ -142,6 +142,13 @@ def test_numbers_tell_persons_apart_as_their_names_do(batches):
         assert [n == NOBODY for n in numbers.tolist()] == [n is None for n in names]
 
 
+def test_an_entry_says_nothing_about_the_order_of_the_rows(ledger):
+    names = [f"p{i}" for i in range(200)]
+    ledger.charge("a", 0, names, Bill.listed([simple_cost(0.1)] * 200))
+    (entry,) = (e for e in ledger.store.entries() if e.job == "a")
+    assert entry.hashes() == sorted(ledger.key.person(name) for name in names)
+
+
 def test_keyed_hashes_are_keyed_blake2b():
     import hashlib
     import hmac

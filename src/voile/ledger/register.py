@@ -136,7 +136,8 @@ class Register:
 
     def order(self, people: Numbers) -> Numbers:
         """An order of persons that says nothing about that of the rows: by keyed hash."""
-        return np.argsort(self.hashes(people).view(np.uint64)[:: HASH_BYTES // 8])
+        first = self.hashes(people).view(">u8")[:: HASH_BYTES // 8]
+        return np.argsort(first.astype(np.uint64))
 
 
 def plain_numbers(values: Sequence[Any]) -> NDArray[np.int64] | None:
