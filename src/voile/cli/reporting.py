@@ -33,6 +33,7 @@ SHOWN = frozenset(
         "attribute",
         "cells",
         "column",
+        "count",
         "data",
         "drop",
         "engine",

@@ -110,7 +110,12 @@ def tune(
     ] = None,
     target_delta: Annotated[float, typer.Option(help="How often it may be exceeded.")] = 0.05,
     column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
-    attacker: Annotated[str, typer.Option(help="rnn, lstm or transformer.")] = "lstm",
+    attacker: Annotated[
+        str, typer.Option(help="rnn, lstm, transformer, or markov: exact, nothing is trained.")
+    ] = "lstm",
+    count: Annotated[
+        str, typer.Option(help="Violations over triples, or over documents that hold any.")
+    ] = "triples",
     pipeline: Annotated[str | None, typer.Option(help="A spaCy pipeline for names.")] = None,
     documents: Annotated[int, typer.Option(help="Use at most this many documents.")] = 2000,
     candidates: Annotated[int, typer.Option(help="At most this many sensitive words.")] = 1000,
@@ -146,6 +151,7 @@ def tune(
             target_delta=target_delta,
             data=data,
             attacker=attacker,
+            counted=count,
             pipeline=pipeline,
             longest=words,
             most_candidates=candidates,

@@ -62,7 +62,7 @@ def show_tuned(found: TunedText, target: float) -> None:
     """All rounds, the chosen one, and how to use it."""
     best = found.chosen.strengths
     table(
-        ["round", "pii", "poii", "violations", "utility loss", ""],
+        ["round", "pii", "poii", f"violations, {found.counted}", "utility loss", ""],
         [
             [
                 str(number + 1),

@@ -97,7 +97,7 @@ def tune_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
     pii, poii = chosen["strengths"]
     found = (
         f"With strengths {pii:g} for names and {poii:g} for words close to names, leakage exceeds "
-        f"ε = {facts['epsilon']:g} in {percent(chosen['violation'])} of cases"
+        f"ε = {facts['epsilon']:g} in {percent(chosen['violation'])} of {facts['counted']}"
     )
     met = facts["meets_target"]
     table = Table(
@@ -118,7 +118,7 @@ def tune_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
         group=None,
         beside="round",
         chosen=(float(chosen["violation"]), float(chosen["utility_loss"])),
-        axes=("share of triples above ε", "utility loss"),
+        axes=(f"share of {facts['counted']} above ε", "utility loss"),
     )
     return Report(
         title="Strengths for names in text",

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from voile.adapt.levels import Evaluate, Levels, Round, State, adapt, frontier, meets
-from voile.attackers.attack import Observed
+from voile.attackers.attack import Observed, SequenceAttack
 from voile.core.arrays import Floats
 from voile.domains.text import glove
 from voile.domains.text.sequences import Corpus, corpus, read_words
 from voile.errors import require, require_epsilon
+from voile.tasks.text_chain import chain_attacker, sensitive_only, word_chain
 from voile.tasks.text_posterior import (
+    ATTACKERS,
     Progress,
     fit_attacker,
     measured,
@@ -25,6 +27,10 @@ from voile.tasks.text_posterior import (
     sensitive_tiers,
     split,
 )
+
+EXACT = "markov"
+"""The attacker that is not trained: see `text_chain`."""
+COUNTED = ("triples", "documents")
 
 CAVEATS = {
     "public": "",
@@ -46,12 +52,16 @@ class TunedText:
     frontier: tuple[Round, ...]
     epsilon: float
     caveat: str
+    attacker: str = "lstm"
+    counted: str = "triples"
 
     def as_facts(self, *, target_delta: float) -> dict[str, Any]:
         """The search as JSON and reports hold it."""
         return {
             "epsilon": self.epsilon,
             "target_delta": target_delta,
+            "attacker": self.attacker,
+            "counted": self.counted,
             "chosen": asdict(self.chosen),
             "meets_target": self.meets_target,
             "protect_options": self.protect_options(),
@@ -122,13 +132,21 @@ def evaluator(
     epsilon: float,
     attacker: str = "lstm",
     head: str = "candidates",
+    counted: str = "triples",
     remapped: bool = True,
     epochs: int = 12,
     batch: int = 64,
     seed: int = 0,
     progress: Progress = lambda line: None,
 ) -> Evaluate:
-    """Strengths → (violation share at epsilon, utility loss): perturb, attack, measure."""
+    """Strengths → (violation share at epsilon, utility loss): perturb, attack, measure.
+
+    Violations are counted over triples, as the paper does, or over documents: the share in which
+    some pair of candidates moved too far. The attacker "markov" is exact and the same every time.
+    """
+    names = (*ATTACKERS, EXACT)
+    require(attacker in names, "attacker", "one of " + ", ".join(names), attacker)
+    require(counted in COUNTED, "counted", "triples or documents", counted)
     loss = similarity_loss(texts)
     counts = np.bincount(
         np.concatenate([item.secrets[item.sensitive] for item in texts.sequences]),
@@ -143,15 +161,19 @@ def evaluator(
         items = perturbed(texts, law, uniforms, texts.sequences)
         training, validation, test = split(items, seed=seed)
         shown = ", ".join(f"{value:.3g}" for value in strengths)
-        attack = fit_attacker(
-            attacker, texts, training, validation, head=head, epochs=epochs, batch=batch, seed=seed,
-            progress=lambda line: progress(f"strengths {shown}: {line}"),
-        )  # fmt: skip
-        audit = measured(attack, test, texts, epsilons=[epsilon], delta=0.5)
-        return (
-            float(audit.leakage.shares[:, 0].mean()),
-            expected_loss(law, loss, prior, remapped=remapped),
-        )
+        if attacker == EXACT:
+            progress(f"strengths {shown}: forward–backward")
+            chain = word_chain(texts, [*training, *validation])
+            attack: SequenceAttack = chain_attacker(law, chain)
+            test = sensitive_only(texts, test)
+        else:
+            attack = fit_attacker(
+                attacker, texts, training, validation, head=head, epochs=epochs, batch=batch,
+                seed=seed, progress=lambda line: progress(f"strengths {shown}: {line}"),
+            )  # fmt: skip
+        shares = measured(attack, test, texts, epsilons=[epsilon], delta=0.5).leakage.shares[:, 0]
+        violation = float((shares > 0).mean() if counted == "documents" else shares.mean())
+        return violation, expected_loss(law, loss, prior, remapped=remapped)
 
     return evaluate
 
@@ -164,6 +186,7 @@ def tune_text(
     target_delta: float,
     data: str,
     attacker: str = "lstm",
+    counted: str = "triples",
     pipeline: str | None = None,
     top: int = 50_000,
     longest: int = 40,
@@ -183,7 +206,8 @@ def tune_text(
 
     `data` says what the text is: "public", "held-out" or "private"; adapting on private text
     spends privacy, and the answer says so. `levels` "pii" lets the strength of names alone move
-    (the paper's AmPL-I); a privacy weight of 0 is its AmPL-U.
+    (the paper's AmPL-I); a privacy weight of 0 is its AmPL-U. `attacker` and `counted` are those
+    of `evaluator`.
     """
     require(data in CAVEATS, "data", "public, held-out or private", data,
             "adapting on private text itself spends privacy")  # fmt: skip
@@ -202,12 +226,14 @@ def tune_text(
         utility_weight=utility_weight,
     )
     evaluate = evaluator(
-        texts, epsilon=epsilon, attacker=attacker, epochs=epochs, seed=seed, progress=progress
-    )
+        texts, epsilon=epsilon, attacker=attacker, counted=counted, epochs=epochs, seed=seed,
+        progress=progress,
+    )  # fmt: skip
     about = {
         "texts": hashlib.sha256("\0".join(documents).encode()).hexdigest(),
         "epsilon": epsilon,
         "attacker": attacker,
+        "counted": counted,
         "pipeline": pipeline,
         "sizes": [top, longest, most_candidates, epochs],
         "seed": seed,
@@ -223,6 +249,8 @@ def tune_text(
         frontier=frontier(state.rounds),
         epsilon=epsilon,
         caveat=_caveat(data, (good or state.best).strengths),
+        attacker=attacker,
+        counted=counted,
     )
 
 
