@@ -50,7 +50,7 @@ NAMES = list(CHARTS)
 SLOW = {
     "voile.tasks.labels_audit.labels_audit",
     "voile.tasks.labels_compare.labels_compare",
-    "voile.tasks.text_posterior.audit_text",
+    "voile.tasks.text_audit.audit_text",
     "voile.tasks.text_tune.tune_text",
     "voile.tasks.places_design.design_places",
     "voile.tasks.places_price.priced_places",
@@ -221,7 +221,7 @@ def _fake_posterior(worst):
     from voile.attackers.reliability import reliability
     from voile.audit.posterior import verdicts
     from voile.leakage.posterior import posterior_leakage
-    from voile.tasks.text_posterior import TextPosterior
+    from voile.tasks.text_audit import AttackRun, TextPosterior
 
     rng = np.random.default_rng(1)
     points = rng.normal(size=(10, 2))
@@ -229,7 +229,8 @@ def _fake_posterior(worst):
     shifts = [rng.normal(size=(3, 10)) for _ in range(20)]
     audit = verdicts(posterior_leakage(shifts, apart, epsilons=[0.5]), delta=0.05)
     trust = reliability(np.log(np.tile([0.6, 0.4], (100, 1))), np.array([0] * 58 + [1] * 42))
-    return TextPosterior(audit, trust, "lstm", 20, 0, 0, 10, 60, worst)
+    run = AttackRun("lstm", 0, audit, trust)
+    return TextPosterior((run,), 20, 0, 0, 10, 60, worst)
 
 
 def test_every_option_is_shown_or_hidden_on_purpose():

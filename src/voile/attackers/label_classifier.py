@@ -148,24 +148,6 @@ def _candidates(seed: int) -> dict[str, Callable[[], Any]]:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class _Raw:
-    """A fitted model's own predictions, a column for each class; not a closure, so it travels."""
-
-    model: Any
-    classes: int
-
-    def __call__(self, rows: Floats) -> Floats:
-        from threadpoolctl import threadpool_limits
-
-        table = np.zeros((len(rows), self.classes))
-        with threadpool_limits(1):
-            table[:, np.asarray(self.model.classes_, dtype=np.intp)] = self.model.predict_proba(
-                rows
-            )
-        return table
-
-
 def _fitted(
     model: Any, features: Floats, labels: Indices, classes: int
 ) -> Callable[[Floats], Floats]:
@@ -176,7 +158,15 @@ def _fitted(
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)  # judged by its loss, like the others
         model.fit(features, labels)
-    return _Raw(model, classes)
+    known = np.asarray(model.classes_, dtype=np.intp)
+
+    def raw(rows: Floats) -> Floats:
+        table = np.zeros((len(rows), classes))
+        with threadpool_limits(1):
+            table[:, known] = model.predict_proba(rows)
+        return table
+
+    return raw
 
 
 def _calibrate(raw: Floats, labels: Indices) -> tuple[float, Floats, float]:

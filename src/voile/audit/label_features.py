@@ -50,8 +50,8 @@ def feature_shares(
     """Shares of each feature, the largest of its three figures first; `groups` are its columns.
 
     Measured on a half of the records that the classifiers have not seen. Refits, for `left_out`
-    and `alone`, are done for the `refit` features that lose most by shuffling. Features are
-    shuffled and refitted `over` here or elsewhere.
+    and `alone`, are done for the `refit` features that lose most by shuffling, `over` here or
+    elsewhere.
     """
     require(len(groups) == len(names), "names", f"{len(groups)}, one a feature", len(names))
     fitting, counting = halves(labels, rng=rng)
@@ -59,11 +59,14 @@ def feature_shares(
     whole = fit_classifier(features[fitting], labels[fitting], classes=classes, rng=rng)
     base = _score(whole, features[counting], truth)
     guess = float(np.bincount(truth, minlength=classes).max() / len(truth))
-    mixed = (
-        (columns, [rng.permutation(len(truth)) for _ in range(shuffles)]) for columns in groups
-    )
-    scores = over(_shuffled, mixed, common=(whole, features[counting], truth))
-    drops = [sum(base - score for score in some) / shuffles for some in scores]
+    drops = []
+    for columns in groups:
+        lost = 0.0
+        for _ in range(shuffles):
+            mixed = features[counting]
+            mixed[:, columns] = mixed[rng.permutation(len(mixed))][:, columns]
+            lost += base - _score(whole, mixed, truth)
+        drops.append(lost / shuffles)
     order = np.argsort(-np.array(drops), kind="stable")
 
     every = np.arange(features.shape[1])
@@ -100,20 +103,6 @@ class _Halves:
 
 def _score(model: FittedClassifier, table: Floats, truth: Indices) -> float:
     return float((model.posteriors(table).argmax(axis=1) == truth).mean())
-
-
-def _shuffled(
-    common: tuple[FittedClassifier, Floats, Indices], piece: tuple[Indices, list[Indices]]
-) -> list[float]:
-    """Scores of the whole classifier with these columns dealt out anew among the records."""
-    model, test, truth = common
-    columns, orders = piece
-    scores = []
-    for order in orders:
-        mixed = test.copy()
-        mixed[:, columns] = test[order][:, columns]
-        scores.append(_score(model, mixed, truth))
-    return scores
 
 
 def _refitted(halved: _Halves, piece: tuple[Indices, FitDraws]) -> float:

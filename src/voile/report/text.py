@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from voile.audit.finding import Verdict
@@ -63,6 +63,16 @@ def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
             ("attacker sure", float(trust["confidence"])),
         ),
     )
+    runs = list(facts.get("runs", ()))
+    who = (
+        f"The attackers, networks ({facts['attacker']}), learned on {len(runs[0]['seeds'])} "
+        "different splits each from part of the documents with their originals, and were measured "
+        "on others. The claims are told by the one that found most at each ε; the intervals allow "
+        f"for the choice among all of them. The one behind the curve {sure}."
+        if runs
+        else f"The attacker, a network ({facts['attacker']}), learned from part of the documents "
+        f"with their originals, and was measured on others. It {sure}."
+    )
     curve = [(point["leakage"], point["share"]) for point in facts["exceedance"]]
     return Report(
         title="Audit of released text",
@@ -74,9 +84,7 @@ def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
             f"The claim that was tested: over all pairs of candidate words and all releases, the "
             f"odds between the two words move by more than e^(ε·d) in at most {percent(delta)} of "
             f"cases, d being how far apart the two words are.",
-            f"Secrets were {_SECRETS[facts['sensitive']]}. The attacker, a network "
-            f"({facts['attacker']}), learned from part of the documents with their originals, and "
-            f"was measured on others. It {sure}.",
+            f"Secrets were {_SECRETS[facts['sensitive']]}. {who}",
         ),
         not_protected=(
             ONE_ATTACKER,
@@ -84,9 +92,33 @@ def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
             OWN_FIGURES,
         ),
         provenance=provenance,
-        tables=(tested, basis),
+        tables=(tested, *([_attackers(runs)] if runs else []), basis),
         charts=(exceedance_chart(curve, findings, delta=delta),) if curve else (),
         terms=("epsilon", "delta", "odds", "posterior leakage", "triple", "attacker", "interval"),
+    )
+
+
+def _attackers(runs: Sequence[Mapping[str, Any]]) -> Table:
+    """What each attacker found over its splits."""
+    told = any(run["control_mean_share"] is not None for run in runs)
+    columns = ("attacker", "leakage over ε =", "mean share", "deviation", "highest", "violated")
+    return Table(
+        "All attackers, over their splits",
+        (*columns, "calibrated", "splits", *(["mean share in the control"] if told else [])),
+        tuple(
+            (
+                run["attacker"],
+                run["epsilon"],
+                run["mean_share"],
+                "" if run["deviation"] is None else run["deviation"],
+                run["highest_share"],
+                run["violated"],
+                run["calibrated"],
+                len(run["seeds"]),
+                *([run["control_mean_share"]] if told else []),
+            )
+            for run in runs
+        ),
     )
 
 

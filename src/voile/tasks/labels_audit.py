@@ -82,8 +82,8 @@ def labels_audit(
     """Read, attack, and find which features and records give the label away.
 
     At most `most_records` records, drawn at random, are used; the notes say if some were not.
-    `engine` spreads the folds, and what is done for each feature, over processes or nodes. What is
-    random in a fit is drawn before it is handed out, so the figures do not depend on the engine.
+    `engine` spreads the folds, and the two refits of each feature, over processes or nodes. What
+    is random in a fit is drawn before it is handed out, so the figures do not depend on the engine.
     """
     table = read_table(data, label=label, header=header, on_error=on_error, drop=drop)
     notes = _notes(table)
