@@ -20,10 +20,10 @@ from voile.domains.text.sequences import corpus, read_words
 from voile.errors import InvalidInput
 from voile.jobs import Processes
 from voile.leakage.bounds import chernoff_interval
-from voile.tasks import text_tune
+from voile.tasks import text_audit, text_tune
 from voile.tasks.text_audit import AttackRun, TextPosterior, audit_text
 from voile.tasks.text_facts import facts_of
-from voile.tasks.text_posterior import shuffled
+from voile.tasks.text_posterior import fit_attacker, shuffled
 from voile.tasks.text_tune import expected_loss, level_laws, perturbed, similarity_loss
 
 CIRCLE = ["paris", "london", "rome", "berlin", "madrid", "vienna"]
@@ -99,7 +99,7 @@ def test_the_control_finds_nothing_where_the_release_tells_all(files):
     assert found.lead.control[0] < 0.02
 
 
-def test_several_attackers_and_splits_are_the_same_in_two_processes(files):
+def test_several_attackers_and_splits_are_the_same_in_two_processes(files, monkeypatch):
     """Each (attacker, seed) is a run of its own, and all intervals hold together."""
     original, clear, _ = files
     options = OPTIONS | {"epochs": 1, "epsilons": [0.01, 0.5], "seed": 3, "most_documents": 40}
@@ -111,9 +111,18 @@ def test_several_attackers_and_splits_are_the_same_in_two_processes(files):
             engine=engine,
         )  # fmt: skip
 
+    there = audited(Processes(2))
+    threads = []
+
+    def noted(*arguments, **named):
+        threads.append(torch.get_num_threads())
+        return fit_attacker(*arguments, **named)
+
+    monkeypatch.setattr(text_audit, "fit_attacker", noted)
     found = audited(None)
+    assert threads == [1] * 8
     assert torch.get_num_threads() == 2
-    assert facts_of(audited(Processes(2))) == facts_of(found)
+    assert facts_of(there) == facts_of(found)
     pairs = [("rnn", 3), ("rnn", 4), ("lstm", 3), ("lstm", 4)]
     assert [(run.attacker, run.seed) for run in found.runs] == pairs
     assert len({run.audit.leakage.supremum for run in found.runs}) == 4
