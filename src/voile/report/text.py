@@ -33,8 +33,9 @@ def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
         f"Even the cautious end of the interval, {percent(told['lower'])}, is above the "
         f"{percent(delta)} allowed."
         if broken
-        else "Nothing was found against the claim. That is not a proof: sampling with one attacker "
-        "can break a claim, never confirm it."
+        else "Nothing was found against the claim. That is not a proof: sampling with "
+        f"{'some attackers' if facts.get('runs') else 'one attacker'} can break a claim, never "
+        "confirm it."
     )
     sure = (
         "is as sure as it is right"
@@ -64,15 +65,20 @@ def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
         ),
     )
     runs = list(facts.get("runs", ()))
-    who = (
-        f"The attackers, networks ({facts['attacker']}), learned on {len(runs[0]['seeds'])} "
-        "different splits each from part of the documents with their originals, and were measured "
-        "on others. The claims are told by the one that found most at each ε; the intervals allow "
-        f"for the choice among all of them. The one behind the curve {sure}."
-        if runs
-        else f"The attacker, a network ({facts['attacker']}), learned from part of the documents "
-        f"with their originals, and was measured on others. It {sure}."
-    )
+    if runs:
+        count = len(runs[0]["seeds"])
+        who = (
+            f"The attackers, networks ({facts['attacker']}), were each trained on "
+            f"{'one split' if count == 1 else f'{count} splits'} of the documents: they learned "
+            "from part of them with their originals, and were measured on others. Each claim is "
+            "told by the one that found most; the intervals allow for the choice among all of "
+            f"them. The one behind the curve {sure}."
+        )
+    else:
+        who = (
+            f"The attacker, a network ({facts['attacker']}), learned from part of the documents "
+            f"with their originals, and was measured on others. It {sure}."
+        )
     curve = [(point["leakage"], point["share"]) for point in facts["exceedance"]]
     return Report(
         title="Audit of released text",
