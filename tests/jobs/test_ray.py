@@ -12,10 +12,12 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import Batch, OnError, Ray, Replaced, open_source, run_job, spread
+from voile.storage import save
 from voile.tasks.labels_protect import labels_protect
 
 ray = pytest.importorskip("ray")
@@ -283,6 +285,68 @@ def test_items_are_spread_and_answered_in_order(cluster) -> None:
     assert spread(pow, range(12), common=2, engine=Ray()) == [2**i for i in range(12)]
     with pytest.raises(ZeroDivisionError):
         spread(divmod, [0], common=1, engine=Ray())
+
+
+def test_text_is_protected_as_it_is_here(cluster, tmp_path: Path) -> None:
+    """`voile text protect --engine ray`, with a seed, writes the bytes of the local engine."""
+    pytest.importorskip("numba")
+    from typer.testing import CliRunner
+
+    from voile.cli.app import app
+
+    words = ["the", "cat", "dog", "sat", "ran", "tree", "house", "red"]
+    vectors = np.random.default_rng(4).normal(size=(len(words), 4)) * 2
+    lines = [" ".join([w, *(f"{x:.4f}" for x in v)]) for w, v in zip(words, vectors, strict=True)]
+    (tmp_path / "words.txt").write_text("\n".join(lines) + "\n")
+    rows = [f"{i},the {words[1 + i % 7]} ran to a red house\n" for i in range(40)]
+    (tmp_path / "in.csv").write_text("id,text\n" + "".join(rows))
+    written, told = [], []
+    for name in ("local", "ray"):
+        out = tmp_path / f"{name}.csv"
+        done = CliRunner().invoke(
+            app,
+            ["text", "protect", str(tmp_path / "in.csv"),
+             "--vocabulary", str(tmp_path / "words.txt"), "--epsilon", "1", "--seed", "3",
+             "--batch-rows", "7", "--engine", name, "--out", str(out), "--json"],
+        )  # fmt: skip
+        assert done.exit_code == 0, done.output
+        written.append(out.read_bytes())
+        told.append(json.loads(done.stdout))
+    assert written[0] == written[1]
+    assert len(written[0].splitlines()) == 41
+    assert told[0]["rows"] == told[1]["rows"] == 40
+    assert told[0]["changed"] == told[1]["changed"] > 0
+
+
+def test_an_audit_of_places_finds_the_same_on_a_cluster(cluster, tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    pytest.importorskip("pyproj")
+    from voile.tasks.places_audit import audit_design, audit_files
+    from voile.tasks.places_design import design_places, public_map
+    from voile.tasks.places_protect import protect_places
+
+    public = public_map(box=(45.0, 5.0, 45.05, 5.05), rows=3, columns=3, tasks=5)
+    design = design_places(
+        public, epsilon=1.0, method="laplace-remap", bound=False, against_aipo=False
+    )
+    save(design, tmp_path / "town.voile")
+    lat = 45 + 0.05 * np.random.default_rng(1).random(60)
+    rows = "".join(f"{i // 6},{a:.6f},5.02\n" for i, a in enumerate(lat))
+    (tmp_path / "trips.csv").write_text("trip,lat,lon\n" + rows)
+    protect_places(
+        tmp_path / "trips.csv", mechanism=tmp_path / "town.voile", out=tmp_path / "out.csv", seed=1
+    )
+    here, there = (
+        (
+            audit_design(design, places=300, engine=engine),
+            audit_files(
+                design, tmp_path / "trips.csv", tmp_path / "out.csv", trace="trip", engine=engine
+            ),
+        )
+        for engine in (None, Ray())
+    )
+    assert here == there
+    assert there[1]["traces_attacked"] == 5
 
 
 def test_an_output_that_nodes_cannot_see_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from scipy.stats import binom, norm
 pytest.importorskip("sklearn")
 
 from voile.attackers import label_classifier
-from voile.attackers.label_classifier import cross_fit, fit_classifier
+from voile.attackers.label_beliefs import cross_fit
+from voile.attackers.label_classifier import fit_classifier
 from voile.audit import label_counts as counts
 from voile.audit import labels as audit
 from voile.audit.finding import Verdict

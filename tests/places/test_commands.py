@@ -262,13 +262,14 @@ def test_audit_finds_a_law_that_is_not_the_certified_one(designed):
             table = made.mechanism.probabilities(places) ** 2
             return table / table.sum(axis=1, keepdims=True)
 
-    from voile.tasks import places_audit
+    from voile.tasks.places_ratios import random_blocks, random_ratio
 
     class Liar(PlacesDesign):
         box = made.box
 
     liar = Liar(Sharp(), made.projection, made.places, made.prior, made.streets, made.facts)
-    assert places_audit._ratios(liar, places=100, seed=0)[0] > 0.5
+    blocks = random_blocks(100, seed=0)
+    assert random_ratio([block(liar) for block in blocks])[0] > 0.5
 
 
 def test_show_writes_a_picture_and_a_page(designed, folder):

@@ -50,7 +50,7 @@ NAMES = list(CHARTS)
 SLOW = {
     "voile.tasks.labels_audit.labels_audit",
     "voile.tasks.labels_compare.labels_compare",
-    "voile.tasks.text_posterior.audit_text",
+    "voile.tasks.text_audit.audit_text",
     "voile.tasks.text_tune.tune_text",
     "voile.tasks.places_design.design_places",
     "voile.tasks.places_price.priced_places",
@@ -215,13 +215,36 @@ def test_an_audit_names_words_on_the_screen_alone(done):
     assert "secretone" not in json.dumps(facts) + page
 
 
-def _fake_posterior(worst):
+def test_several_attackers_keep_the_schema_and_stand_in_the_report():
+    from voile.report.text import audit_report
+    from voile.tasks.text_facts import facts_of
+
+    one = facts_of(_fake_posterior(()))
+    check = Draft202012Validator(schema("text audit"))
+    check.validate(one)
+    pairs = (("rnn", 0), ("rnn", 1), ("lstm", 0))
+    several = json.loads(json.dumps(facts_of(_fake_posterior((), runs=pairs))))
+    check.validate(several)
+    assert set(several) - set(one) == {"runs"}
+    captions = {}
+    for facts in (one, several):
+        page = audit_report(facts, provenance=runs.HOW)
+        captions[len(page.tables)] = {table.caption: table for table in page.tables}
+    told = captions[3]["All attackers, over their splits"]
+    assert set(captions[2]) < set(captions[3])
+    rows = [dict(zip(told.columns, row, strict=True)) for row in told.rows]
+    assert [(row["attacker"], row["splits"]) for row in rows] == [("rnn", 2), ("lstm", 1)]
+    assert rows[0]["mean share"] == several["runs"][0]["mean_share"]
+    assert "mean share in the control" not in told.columns
+
+
+def _fake_posterior(worst, runs=(("lstm", 0),)):
     import numpy as np
 
     from voile.attackers.reliability import reliability
     from voile.audit.posterior import verdicts
     from voile.leakage.posterior import posterior_leakage
-    from voile.tasks.text_posterior import TextPosterior
+    from voile.tasks.text_audit import AttackRun, TextPosterior
 
     rng = np.random.default_rng(1)
     points = rng.normal(size=(10, 2))
@@ -229,7 +252,8 @@ def _fake_posterior(worst):
     shifts = [rng.normal(size=(3, 10)) for _ in range(20)]
     audit = verdicts(posterior_leakage(shifts, apart, epsilons=[0.5]), delta=0.05)
     trust = reliability(np.log(np.tile([0.6, 0.4], (100, 1))), np.array([0] * 58 + [1] * 42))
-    return TextPosterior(audit, trust, "lstm", 20, 0, 0, 10, 60, worst)
+    made = tuple(AttackRun(name, seed, audit, trust) for name, seed in runs)
+    return TextPosterior(made, 20, 0, 0, 10, 60, worst)
 
 
 def test_every_option_is_shown_or_hidden_on_purpose():

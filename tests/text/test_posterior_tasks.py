@@ -18,9 +18,12 @@ from voile.attackers.reliability import reliability
 from voile.domains.text import glove
 from voile.domains.text.sequences import corpus, read_words
 from voile.errors import InvalidInput
+from voile.jobs import Processes
 from voile.leakage.bounds import chernoff_interval
-from voile.tasks import text_tune
-from voile.tasks.text_posterior import audit_text, shuffled
+from voile.tasks import text_audit, text_tune
+from voile.tasks.text_audit import AttackRun, TextPosterior, audit_text
+from voile.tasks.text_facts import facts_of
+from voile.tasks.text_posterior import fit_attacker, shuffled
 from voile.tasks.text_tune import expected_loss, level_laws, perturbed, similarity_loss
 
 CIRCLE = ["paris", "london", "rome", "berlin", "madrid", "vienna"]
@@ -70,30 +73,67 @@ def files(tmp_path_factory):
 
 OPTIONS = {
     "epsilons": [0.5], "delta": 0.05, "sensitive": "all", "top": TOP, "epochs": 15,
-    "attacker": "rnn",
+    "attackers": ["rnn"],
 }  # fmt: skip
 
 
 def test_a_release_in_clear_is_caught_and_noise_is_not(files):
     original, clear, noise = files
     told = audit_text(original, clear, **OPTIONS)
-    assert told.audit.findings[0].verdict == "violated"
-    assert told.reliability.accuracy > 0.95
+    assert told.lead.audit.findings[0].verdict == "violated"
+    assert told.lead.reliability.accuracy > 0.95
     assert told.candidates == 6
     assert {one for _, one, _ in told.worst} | {other for *_, other in told.worst} <= set(CIRCLE)
     assert [value for value, *_ in told.worst] == sorted((v for v, *_ in told.worst), reverse=True)
     blind = audit_text(original, noise, **OPTIONS)
-    assert blind.audit.findings[0].verdict == "open"
-    assert blind.audit.leakage.violation_shares[0] < 0.01
-    assert blind.reliability.trustworthy
+    assert blind.lead.audit.findings[0].verdict == "open"
+    assert blind.lead.shares[0] < 0.01
+    assert blind.lead.reliability.trustworthy
 
 
 def test_the_control_finds_nothing_where_the_release_tells_all(files):
     original, clear, _ = files
     found = audit_text(original, clear, control=True, **OPTIONS)
-    assert found.control is not None
-    assert found.audit.leakage.violation_shares[0] > 0.5
-    assert found.control[0] < 0.02
+    assert found.lead.control is not None
+    assert found.lead.shares[0] > 0.5
+    assert found.lead.control[0] < 0.02
+
+
+def test_several_attackers_and_splits_are_the_same_in_two_processes(files, monkeypatch):
+    """Each (attacker, seed) is a run of its own, and all intervals hold together."""
+    original, clear, _ = files
+    options = OPTIONS | {"epochs": 1, "epsilons": [0.01, 0.5], "seed": 3, "most_documents": 40}
+
+    def audited(engine):
+        torch.set_num_threads(2)  # several runs take one each, whatever this says
+        return audit_text(
+            original, clear, **options | {"attackers": ["rnn", "lstm"]}, repeats=2, control=True,
+            engine=engine,
+        )  # fmt: skip
+
+    there = audited(Processes(2))
+    threads = []
+
+    def noted(*arguments, **named):
+        threads.append(torch.get_num_threads())
+        return fit_attacker(*arguments, **named)
+
+    monkeypatch.setattr(text_audit, "fit_attacker", noted)
+    found = audited(None)
+    assert threads == [1] * 8
+    assert torch.get_num_threads() == 2
+    assert facts_of(there) == facts_of(found)
+    pairs = [("rnn", 3), ("rnn", 4), ("lstm", 3), ("lstm", 4)]
+    assert [(run.attacker, run.seed) for run in found.runs] == pairs
+    assert len({run.audit.leakage.supremum for run in found.runs}) == 4
+    assert len({run.control for run in found.runs}) > 1
+    for run in found.runs:  # four runs, two epsilons
+        assert {f.failure_probability for f in run.audit.findings} == {0.01 / 4 / 2}
+    torch.set_num_threads(1)
+    alone = audit_text(original, clear, **options | {"seed": 4})
+    assert alone.lead.shares == found.runs[1].shares
+    assert alone.lead.audit.leakage.supremum == found.runs[1].audit.leakage.supremum
+    assert alone.lead.audit.findings[0].failure_probability == 0.01 / 2
 
 
 def test_shuffled_releases_keep_their_counts_and_all_else(texts):
@@ -118,7 +158,9 @@ def test_files_that_do_not_belong_together(files, tmp_path):
     with pytest.raises(InvalidInput, match="the column must be one of text"):
         audit_text(original, clear, **OPTIONS | {"column": "body"})
     with pytest.raises(InvalidInput, match="attacker must be one of"):
-        audit_text(original, clear, **OPTIONS | {"attacker": "oracle"})
+        audit_text(original, clear, **OPTIONS | {"attackers": ["oracle"]})
+    with pytest.raises(InvalidInput, match="each once"):
+        audit_text(original, clear, **OPTIONS | {"attackers": ["rnn", "rnn"]})
     with pytest.raises(InvalidInput, match="finite numbers > 0"):
         audit_text(original, clear, **OPTIONS | {"epsilons": [-1.0]})
 
@@ -204,33 +246,80 @@ def test_the_audit_command(files):
     assert not any(city in done.stdout for city in CIRCLE)  # no word of a document
 
 
-def shown(capsys, leakage_shares, *, delta=0.05, **changes):
-    """What the screen says about one epsilon, for shares of one document each."""
+def made_run(leakage_shares, *, delta=0.05, attacker="lstm", seed=0, control=None, runs=1):
+    """A run that found these shares, one a document, at one epsilon."""
     from dataclasses import replace
 
     from voile.audit.posterior import verdicts
-    from voile.cli.text_leakage_show import show_audit
     from voile.leakage.posterior import posterior_leakage
-    from voile.tasks.text_posterior import TextPosterior
 
     one = posterior_leakage(np.array([[0.0, 0.1]]), 1 - np.eye(2), epsilons=[0.5])
-    many = replace(one, shares=np.array(leakage_shares)[:, None], triples=100, violations=(1,))
-    audit = verdicts(many, delta=delta)
+    counted = round(1000 * float(np.mean(leakage_shares)))
+    many = replace(
+        one, shares=np.array(leakage_shares)[:, None], triples=1000, violations=(counted,)
+    )
+    audit = verdicts(many, delta=delta, failure_probability=0.01 / runs)
     trust = reliability(np.log([[0.5, 0.5]]), np.array([0]))
-    found = TextPosterior(audit, trust, "lstm", 10, 0, 0, 2, 20, ())
-    show_audit(replace(found, **changes), delta)
+    return AttackRun(attacker, seed, audit, trust, control)
+
+
+def shown(capsys, *runs, delta=0.05, unaligned=0):
+    """What the screen says about these runs."""
+    from voile.cli.text_leakage_show import show_audit
+
+    show_audit(TextPosterior(runs, 10, unaligned, 0, 2, 20, ()), delta)
     return capsys.readouterr().out
 
 
 def test_the_screen_says_what_the_interval_says(capsys):
-    assert "no: violated" in shown(capsys, [0.9] * 100)
-    kept = shown(capsys, [0.0] * 1000)
+    assert "no: violated" in shown(capsys, made_run([0.9] * 100))
+    kept = shown(capsys, made_run([0.0] * 1000))
     assert "yes, for this attacker" in kept
     assert "a stronger one may find more" in kept
     assert "control" not in kept
-    assert "documents tell" in shown(capsys, [0.04] * 20)
-    assert "Left out: 3 of 13 documents" in shown(capsys, [0.0] * 20, unaligned=3)
-    assert "the attacker's own error" in shown(capsys, [0.0] * 20, control=(0.25,))
+    assert "documents tell" in shown(capsys, made_run([0.04] * 20))
+    assert "Left out: 3 of 13 documents" in shown(capsys, made_run([0.0] * 20), unaligned=3)
+    assert "the attacker's own error" in shown(capsys, made_run([0.0] * 20, control=(0.25,)))
+
+
+def test_several_runs_are_told_by_the_strongest_and_summed_up(capsys):
+    runs = (
+        made_run([0.1] * 100, attacker="rnn", seed=0, control=(0.01,), runs=3),
+        made_run([0.3] * 100, attacker="rnn", seed=1, control=(0.03,), runs=3),
+        made_run([0.12] * 100, attacker="lstm", seed=0, control=(0.0,), runs=3),
+    )
+    found = TextPosterior(runs, 10, 0, 0, 2, 20, ())
+    assert found.lead is runs[1]
+    rnn, lstm = found.attackers()
+    assert (rnn.attacker, rnn.seeds, rnn.highest) == ("rnn", (0, 1), 0.3)
+    assert rnn.mean == pytest.approx(0.2)
+    assert rnn.deviation == pytest.approx(0.2 / np.sqrt(2))
+    assert rnn.control == pytest.approx(0.02)
+    assert (rnn.violated, lstm.violated) == (1, 0)
+    assert lstm.deviation is None
+    facts = facts_of(found)
+    told = facts["findings"][0]
+    assert (told["attacker"], told["seed"], told["verdict"]) == ("rnn", 1, "violated")
+    assert [run["mean_share"] for run in facts["runs"]] == [rnn.mean, lstm.mean]
+    screen = shown(capsys, *runs)
+    assert "rnn, seed 1" in screen
+    assert "1 of 2" in screen
+    assert "3 attackers" in screen
+
+
+def test_one_run_is_told_as_ever():
+    facts = facts_of(TextPosterior((made_run([0.2] * 100),), 10, 0, 0, 2, 20, ()))
+    assert "runs" not in facts
+    assert not {"attacker", "seed"} & set(facts["findings"][0])
+
+
+def test_a_violation_that_one_run_of_many_saw_is_not_lost():
+    """Few documents with a high share prove less than many with a lower one."""
+    few = made_run([0.4] * 6, seed=0, runs=2)
+    many = made_run([0.2] * 400, seed=1, runs=2)
+    assert few.audit.findings[0].verdict != "violated"
+    found = TextPosterior((few, many), 10, 0, 0, 2, 20, ())
+    assert facts_of(found)["findings"][0]["verdict"] == "violated"
 
 
 def test_uneven_strengths_carry_a_caveat():

@@ -1,4 +1,4 @@
-"""An attacker who reads labels off features: P(y|x) from records, cross-fitted and calibrated."""
+"""An attacker who reads labels off features: P(y|x) fitted to records and calibrated."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
@@ -44,17 +45,20 @@ class FittedClassifier:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelBeliefs:
-    """Beliefs about every record from classifiers that have not seen it, and those classifiers."""
+class FitDraws:
+    """All that is random in a fit: which records it is calibrated on, and its seed.
 
-    posteriors: Floats
-    folds: Indices
-    models: tuple[FittedClassifier, ...]
+    Drawn beforehand, so that a fit gives the same answer wherever and whenever it is done.
+    """
 
-    def strongest(self) -> str:
-        """The classifier that most folds kept."""
-        names = [model.name for model in self.models]
-        return max(names, key=names.count)
+    held: NDArray[np.bool_]
+    seed: int
+
+    @classmethod
+    def of(cls, labels: Indices, *, rng: Generator) -> FitDraws:
+        """Draws for a fit to records with these labels."""
+        held = stratified(labels, parts=5, rng=rng) == 0
+        return cls(held, int(rng.integers(2**31)))
 
 
 def fit_classifier(
@@ -80,9 +84,21 @@ def fit_classifier(
     >>> bool(abs(model.posteriors(np.array([[1.0]]))[0, 1] - 0.5) < 0.1)
     True
     """
-    _check(features, labels, classes)
-    held = _stratified(labels, parts=5, rng=rng) == 0
-    seed = int(rng.integers(2**31))
+    check_records(features, labels, classes)
+    return fit_drawn(features, labels, FitDraws.of(labels, rng=rng), classes=classes, only=only)
+
+
+def fit_drawn(
+    features: Floats,
+    labels: Indices,
+    draws: FitDraws,
+    *,
+    classes: int,
+    only: str | None = None,
+) -> FittedClassifier:
+    """`fit_classifier` with what is random in it given."""
+    check_records(features, labels, classes)
+    held, seed = draws.held, draws.seed
     prior = np.bincount(labels, minlength=classes) / len(labels)
     best: FittedClassifier | None = None
     losses: list[tuple[str, float]] = []
@@ -102,36 +118,9 @@ def fit_classifier(
     )  # fmt: skip
 
 
-def cross_fit(
-    features: Floats,
-    labels: Indices,
-    *,
-    classes: int,
-    rng: Generator,
-    folds: int = 5,
-    only: str | None = None,
-) -> LabelBeliefs:
-    """Beliefs about each record from a classifier fitted, calibrated and chosen without it.
-
-    A classifier that saw a record's label repeats it and shows leakage that is not there; one
-    that did not is an honest attacker, whose success bounds the best one's from below.
-    """
-    _check(features, labels, classes)
-    require(folds >= 2, "folds", ">= 2", folds)
-    parts = _stratified(labels, parts=folds, rng=rng)
-    posteriors = np.empty((len(labels), classes))
-    models = []
-    for fold in range(folds):
-        test = parts == fold
-        model = fit_classifier(features[~test], labels[~test], classes=classes, rng=rng, only=only)
-        posteriors[test] = model.posteriors(features[test])
-        models.append(model)
-    return LabelBeliefs(posteriors, parts, tuple(models))
-
-
 def halves(labels: Indices, *, rng: Generator) -> tuple[Indices, Indices]:
     """Two random halves of the records, each class divided evenly."""
-    parts = _stratified(labels, parts=2, rng=rng)
+    parts = stratified(labels, parts=2, rng=rng)
     return np.flatnonzero(parts == 0), np.flatnonzero(parts == 1)
 
 
@@ -206,7 +195,7 @@ def _log(table: Floats) -> Floats:
     return np.log(np.maximum(table, 1e-6))
 
 
-def _stratified(labels: Indices, *, parts: int, rng: Generator) -> Indices:
+def stratified(labels: Indices, *, parts: int, rng: Generator) -> Indices:
     """A part for each record, every class spread evenly and at random over the parts."""
     chosen = np.empty(len(labels), dtype=np.intp)
     offset = 0
@@ -217,7 +206,8 @@ def _stratified(labels: Indices, *, parts: int, rng: Generator) -> Indices:
     return chosen
 
 
-def _check(features: Floats, labels: Indices, classes: int) -> None:
+def check_records(features: Floats, labels: Indices, classes: int) -> None:
+    """Refuse what no classifier could be fitted to."""
     good = features.ndim == 2 and len(features) == len(labels) and features.shape[1] > 0
     require(good, "features", "a table with a row for each label", f"shape {features.shape}")
     require(bool(np.isfinite(features).all()), "features", "finite", "NaN or infinity")

@@ -7,8 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from voile.attackers.label_classifier import fit_classifier, halves
+from voile.attackers.label_classifier import (
+    FitDraws,
+    FittedClassifier,
+    fit_classifier,
+    fit_drawn,
+    halves,
+)
 from voile.core.arrays import Floats, Indices
+from voile.core.pieces_of_work import Over, in_turn
 from voile.core.randomness import Generator
 from voile.errors import require
 
@@ -38,49 +45,78 @@ def feature_shares(
     rng: Generator,
     refit: int = 40,
     shuffles: int = 3,
+    over: Over = in_turn,
 ) -> tuple[FeatureShare, ...]:
     """Shares of each feature, the largest of its three figures first; `groups` are its columns.
 
     Measured on a half of the records that the classifiers have not seen. Refits, for `left_out`
-    and `alone`, are done for the `refit` features that lose most by shuffling.
+    and `alone`, are done for the `refit` features that lose most by shuffling, `over` here or
+    elsewhere.
     """
     require(len(groups) == len(names), "names", f"{len(groups)}, one a feature", len(names))
     fitting, counting = halves(labels, rng=rng)
-    test, truth = features[counting], labels[counting]
+    truth = labels[counting]
     whole = fit_classifier(features[fitting], labels[fitting], classes=classes, rng=rng)
-
-    def score(table: Floats) -> float:
-        return float((whole.posteriors(table).argmax(axis=1) == truth).mean())
-
-    base = score(test)
+    base = _score(whole, features[counting], truth)
     guess = float(np.bincount(truth, minlength=classes).max() / len(truth))
     drops = []
     for columns in groups:
         lost = 0.0
         for _ in range(shuffles):
-            mixed = test.copy()
-            mixed[:, columns] = test[rng.permutation(len(test))][:, columns]
-            lost += base - score(mixed)
+            mixed = features[counting]
+            mixed[:, columns] = mixed[rng.permutation(len(mixed))][:, columns]
+            lost += base - _score(whole, mixed, truth)
         drops.append(lost / shuffles)
     order = np.argsort(-np.array(drops), kind="stable")
 
-    def refitted(columns: Indices) -> float:
-        part = features[:, columns]
-        model = fit_classifier(
-            part[fitting], labels[fitting], classes=classes, rng=rng, only=whole.name
-        )
-        return float((model.posteriors(part[counting]).argmax(axis=1) == truth).mean())
-
-    shares = []
     every = np.arange(features.shape[1])
+    pieces = [
+        (columns, FitDraws.of(labels[fitting], rng=rng))
+        for feature in order[:refit]
+        for columns in (np.setdiff1d(every, groups[feature]), np.asarray(groups[feature]))
+        if len(columns)
+    ]
+    halved = _Halves(features, labels, fitting, counting, classes, whole.name)
+    refitted = iter(over(_refitted, pieces, common=halved))
+    shares = []
     for place, feature in enumerate(order):
         left_out = alone = None
         if place < refit:
-            rest = np.setdiff1d(every, groups[feature])
-            left_out = base - (refitted(rest) if len(rest) else guess)
-            alone = refitted(np.asarray(groups[feature])) - guess
+            others = len(every) > len(groups[feature])
+            left_out = base - (next(refitted) if others else guess)
+            alone = next(refitted) - guess
         shares.append(FeatureShare(names[feature], drops[feature], left_out, alone))
     return tuple(sorted(shares, key=_largest, reverse=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Halves:
+    """What all refits share."""
+
+    features: Floats
+    labels: Indices
+    fitting: Indices
+    counting: Indices
+    classes: int
+    only: str
+
+
+def _score(model: FittedClassifier, table: Floats, truth: Indices) -> float:
+    return float((model.posteriors(table).argmax(axis=1) == truth).mean())
+
+
+def _refitted(halved: _Halves, piece: tuple[Indices, FitDraws]) -> float:
+    """The score of a classifier that has these columns alone."""
+    columns, draws = piece
+    part, labels = halved.features[:, columns], halved.labels
+    model = fit_drawn(
+        part[halved.fitting],
+        labels[halved.fitting],
+        draws,
+        classes=halved.classes,
+        only=halved.only,
+    )
+    return _score(model, part[halved.counting], labels[halved.counting])
 
 
 def _largest(share: FeatureShare) -> float:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from voile.attackers.label_classifier import LabelBeliefs, cross_fit, fit_classifier, halves
+from voile.attackers.label_beliefs import LabelBeliefs, cross_fit
+from voile.attackers.label_classifier import fit_classifier, halves
 from voile.audit.finding import Finding
 from voile.audit.label_counts import LeakageAt, counted_leakage
 from voile.core.arrays import Floats, Indices
+from voile.core.pieces_of_work import Over, in_turn
 from voile.core.randomness import Generator
 from voile.errors import require, require_epsilon
 from voile.leakage.bounds import clopper_pearson
@@ -70,6 +72,7 @@ def audit_labels(
     failure_probability: float = 1e-3,
     resamples: int = 500,
     confidence: float = 0.95,
+    over: Over = in_turn,
 ) -> LabelAudit:
     """Attack the labels of records whose features stay clear and whose label is randomised.
 
@@ -80,6 +83,8 @@ def audit_labels(
     *finding* does not: on half of the records that no classifier saw, the share of each label in
     {x: ln r̂(x) ≥ t}, bracketed by Clopper–Pearson at all t, y, y' together, gives
     ln P(G|y) − ln P(G|y') ≤ max ln r. It is violated when that is above 0.
+
+    The folds are fitted `over` here or elsewhere.
     """
     labels = np.asarray(labels, dtype=np.intp)
     require(len(epsilons) > 0, "epsilons", "at least one", "none")
@@ -87,7 +92,7 @@ def audit_labels(
         require_epsilon(epsilon)
     require(0 < confidence < 1, "confidence", "between 0 and 1", confidence)
     prior = np.bincount(labels, minlength=classes) / len(labels)
-    beliefs = cross_fit(features, labels, classes=classes, rng=rng, folds=folds)
+    beliefs = cross_fit(features, labels, classes=classes, rng=rng, folds=folds, over=over)
     posteriors = beliefs.posteriors
     proved = support_log_ratio(
         features, labels, classes=classes, rng=rng, failure_probability=failure_probability
@@ -154,7 +159,7 @@ def support_log_ratio(
 
 
 def _mean_losses(beliefs: LabelBeliefs) -> tuple[tuple[str, float], ...]:
-    tables = [dict(model.losses) for model in beliefs.models]
+    tables = [dict(fold.losses) for fold in beliefs.kept]
     return tuple((name, float(np.mean([t[name] for t in tables]))) for name in tables[0])
 
 

@@ -60,6 +60,9 @@ def audit(
     seed: Annotated[
         int, typer.Option(help="Of splits and resamples; an audit releases nothing.")
     ] = 0,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if features leak beyond epsilon.")
     ] = False,
@@ -85,6 +88,7 @@ def audit(
         on_error=_policy(on_error),
         drop=_words(drop),
         most_records=records,
+        engine=chosen_engine(engine, jobs, address),
     )
     if as_json:
         print_json(found.as_dict(worst=worst))
@@ -208,6 +212,9 @@ def compare(
     no_header: NoHeader = False,
     records: Annotated[int, typer.Option(help="Use at most so many records, at random.")] = 4_000,
     seed: Annotated[int, typer.Option(help="Of splits and noise; nothing is released.")] = 0,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     report: ReportFile = None,
     charts: ChartFolder = None,
     as_json: AsJson = False,
@@ -231,6 +238,7 @@ def compare(
         on_error=_policy(on_error),
         drop=_words(drop),
         most_records=records,
+        engine=chosen_engine(engine, jobs, address),
     )
     if as_json:
         print_json(found.as_dict())

@@ -104,13 +104,16 @@ def audit(
     ] = None,
     places: Annotated[int, typer.Option(help="Random places of the ratio test.")] = 1000,
     seed: Annotated[int, typer.Option(help="For the random places.")] = 0,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     report: ReportFile = None,
     charts: ChartFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Recompute the certificate, test ratios, and attack the release.
 
-    Exit code 1 if a claim is violated. Example: `voile places audit city.voile`
+    Exit code 1 if a claim is violated. Example: `voile places audit city.voile --jobs 0`
     """
     from dataclasses import asdict
 
@@ -119,10 +122,13 @@ def audit(
 
     pages = wanted(context, report, charts)
     loaded = load_design(mechanism)
-    found = audit_design(loaded, places=places, seed=seed)
+    where = chosen_engine(engine, jobs, address)
+    found = audit_design(loaded, places=places, seed=seed, engine=where)
     files = None
     if against is not None:
-        files = audit_files(loaded, against[0], against[1], lat=lat, lon=lon, trace=trace)
+        files = audit_files(
+            loaded, against[0], against[1], lat=lat, lon=lon, trace=trace, engine=where
+        )
     violated = any(str(f.verdict) == "violated" for f in found["findings"])
     listed = [asdict(f) | {"verdict": str(f.verdict)} for f in found["findings"]]
     facts = plain({"findings": listed, "attack": found["attack"], "files": files})

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from voile.cli.engine import Address, EngineName, Jobs, chosen_engine
 from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
 from voile.cli.show import AsJson, plain, print_json, spinner, table
 from voile.cli.text_leakage_show import show_audit, show_tuned
@@ -18,7 +19,12 @@ def audit(
     released: Annotated[Path, typer.Argument(help="The file that was, or would be, handed on.")],
     column: Annotated[str, typer.Option(help="The column that holds the text.")] = "text",
     attack: Annotated[str, typer.Option(help="posterior: beliefs about each word.")] = "posterior",
-    attacker: Annotated[str, typer.Option(help="rnn, lstm or transformer.")] = "lstm",
+    attacker: Annotated[
+        str, typer.Option(help="rnn, lstm or transformer; several with commas.")
+    ] = "lstm",
+    repeats: Annotated[
+        int, typer.Option(help="Splits that each attacker is trained on, one seed each.")
+    ] = 1,
     head: Annotated[
         str, typer.Option(help="candidates (cross-entropy) or embedding (the paper's).")
     ] = "candidates",
@@ -31,6 +37,9 @@ def audit(
     words: Annotated[int, typer.Option(help="Words of each document that are read.")] = 40,
     epochs: Annotated[int, typer.Option(help="Most rounds of training.")] = 30,
     seed: Annotated[int, typer.Option(help="Repeats the split and the training.")] = 0,
+    jobs: Jobs = 1,
+    engine: EngineName = "local",
+    address: Address = None,
     control: Annotated[
         bool,
         typer.Option(
@@ -49,10 +58,12 @@ def audit(
     Works for any release that keeps words in their order, also one made by another tool.
 
     Example: `voile text audit reviews.csv reviews.protected.csv --epsilon 0.5 --delta 0.05`
+
+    Several attackers on several splits, on all cores: `--attacker rnn,lstm --repeats 3 --jobs 0`
     """
     from voile.errors import InvalidInput
+    from voile.tasks.text_audit import audit_text
     from voile.tasks.text_facts import facts_of
-    from voile.tasks.text_posterior import audit_text
 
     pages = wanted(context, report, charts)
     if attack != "posterior":
@@ -64,7 +75,8 @@ def audit(
             column=column,
             epsilons=_numbers(epsilon, "--epsilon"),
             delta=delta,
-            attacker=attacker,
+            attackers=[name.strip() for name in attacker.split(",")],
+            repeats=repeats,
             head=head,
             sensitive=sensitive,
             pipeline=pipeline,
@@ -74,10 +86,11 @@ def audit(
             epochs=epochs,
             control=control,
             seed=seed,
+            engine=chosen_engine(engine, jobs, address),
             progress=say,
         )
-    violated = any(finding.verdict == "violated" for finding in found.audit.findings)
     facts = plain(facts_of(found, sensitive=sensitive))
+    violated = any(finding["verdict"] == "violated" for finding in facts["findings"])
     if as_json:
         print_json(facts)
     else:

@@ -10,43 +10,84 @@ from voile.cli.show import table
 
 if TYPE_CHECKING:
     from voile.audit.finding import Finding
-    from voile.tasks.text_posterior import TextPosterior
+    from voile.tasks.text_audit import TextPosterior
     from voile.tasks.text_tune import TunedText
 
 
 def show_audit(found: TextPosterior, delta: float) -> None:
-    """A row an epsilon, then what the attacker is worth and what was left out."""
-    leakage = found.audit.leakage
+    """A row an epsilon, then what the attackers are worth and what was left out."""
+    lead, several = found.lead, len(found.runs) > 1
+    leakage = lead.audit.leakage
     rows = []
-    for k, finding in enumerate(found.audit.findings):
+    for k, epsilon in enumerate(leakage.epsilons):
+        run = found.strongest(k)
+        finding = run.audit.findings[k]
         row = [
-            f"{leakage.epsilons[k]:g}",
-            f"{100 * leakage.violation_shares[k]:.3g} %",
+            f"{epsilon:g}",
+            _percent(run.shares[k]),
             f"{100 * finding.lower:.3g} – {100 * finding.upper:.3g} %",
-            _told(finding, found.audit.groups_to_certify[k], delta),
+            _told(finding, run.audit.groups_to_certify[k], delta),
         ]
-        if found.control is not None:
-            row.insert(2, f"{100 * found.control[k]:.3g} %")
-        rows.append(row)
+        if run.control is not None:
+            row.insert(2, _percent(run.control[k]))
+        rows.append([*row, f"{run.attacker}, seed {run.seed}"] if several else row)
     heads = ["leakage over", "share of triples", "interval", f"at most {100 * delta:g} %?"]
-    if found.control is not None:
+    if lead.control is not None:
         heads.insert(2, "in the control")
-    table(heads, rows)
+    table([*heads, "found by"] if several else heads, rows)
+    if several:
+        _show_attackers(found)
     typer.echo(
         f"{leakage.triples:,} triples from {leakage.releases:,} releases in "
-        f"{found.audit.groups:,} documents; largest leakage seen {leakage.supremum:.3g}."
+        f"{lead.audit.groups:,} documents; largest leakage seen {leakage.supremum:.3g}."
     )
-    typer.echo(f"The {found.attacker} is {found.reliability}.")
+    for run in found.runs:
+        if run is lead or not run.reliability.trustworthy:
+            which = f"The {run.attacker}" + (f" of seed {run.seed}" if several else "")
+            typer.echo(f"{which} is {run.reliability}.")
     if found.unaligned or found.unpaired:
         typer.echo(
             f"Left out: {found.unaligned:,} of {found.unaligned + found.documents:,} documents "
             f"that could not be aligned, and {found.unpaired:,} words without a clear partner."
         )
-    if found.control is not None:
+    if lead.control is not None:
         typer.echo(
             "The control's releases carry nothing: what is found there is the attacker's own error."
         )
-    typer.echo("This is what one attacker found; a stronger one may find more.")
+    if several:
+        typer.echo(
+            f"This is what {len(found.runs)} attackers found, and the strongest of them above; "
+            "others may find more."
+        )
+    else:
+        typer.echo("This is what one attacker found; a stronger one may find more.")
+
+
+def _show_attackers(found: TextPosterior) -> None:
+    """Each attacker over its splits."""
+    rows = []
+    for at in found.attackers():
+        row = [
+            at.attacker,
+            f"{at.epsilon:g}",
+            _percent(at.mean),
+            "" if at.deviation is None else _percent(at.deviation),
+            _percent(at.highest),
+            f"{at.violated} of {len(at.seeds)}",
+        ]
+        if at.control is not None:
+            row.insert(4, _percent(at.control))
+        rows.append(row)
+    heads = ["attacker", "leakage over", "mean share", "deviation", "highest", "violated"]
+    if found.lead.control is not None:
+        heads.insert(4, "mean control")
+    typer.echo("")
+    table(heads, rows)
+    typer.echo("")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
 
 
 def _told(finding: Finding, needed: int | None, delta: float) -> str:

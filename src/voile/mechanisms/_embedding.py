@@ -86,23 +86,18 @@ class Embedding:
     @cached_property
     def metric(self) -> Metric:
         """Euclidean distance between positions; a true metric, of exact integers' roots."""
-
-        def distance(left: Items, right: Items) -> Floats:
-            return self.step * np.sqrt(self.squared(left, right))
-
-        def check(items: Items) -> None:
-            positions = items.ndim == 1 and items.dtype.kind in "iu"
-            require(positions, "words", "positions in the vocabulary", f"{items.dtype} items")
-
         name = "euclidean" if self.unit != "chord" else "chord"
         return Metric(
             name,
             self.unit,
-            distance,
+            self._distances,  # no closure: an embedding travels to other processes
             parameters=(("vectors", self.digest[:16]),),
             largest=self._longest_chord if name == "chord" else math.inf,
-            check_items=check,
+            check_items=_check_positions,
         )
+
+    def _distances(self, left: Items, right: Items) -> Floats:
+        return self.step * np.sqrt(self.squared(left, right))
 
     @property
     def _longest_chord(self) -> float:
@@ -155,3 +150,8 @@ def positions_in(words: Embedding, values: Sequence[Any] | Items) -> Indices:
     if strangers:
         raise OutsideSpace(f"words must be positions below {len(words)}, got {strangers} others")
     return rows.astype(np.intp)
+
+
+def _check_positions(items: Items) -> None:
+    positions = items.ndim == 1 and items.dtype.kind in "iu"
+    require(positions, "words", "positions in the vocabulary", f"{items.dtype} items")

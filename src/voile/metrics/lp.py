@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from voile.core.arrays import Floats, Items
 from voile.core.metric import Metric
@@ -30,20 +31,21 @@ def lp(p: float, *, unit: str = "unit") -> Metric:
     """
     require(p >= 1, "p", "between 1 and infinity", p)
     p = float(p)
-
-    def distance(left: Items, right: Items) -> Floats:
-        from scipy.spatial.distance import cdist
-
-        if p == 1:
-            return cdist(left, right, "cityblock")
-        if p == 2:
-            return cdist(left, right, "euclidean")
-        if p == math.inf:
-            return cdist(left, right, "chebyshev")
-        return cdist(left, right, "minkowski", p=p)
-
     name = _NAMES.get(p, f"l{p:g}")
+    distance = partial(_distances, p)  # not a closure: it travels to other processes
     return Metric(name, unit, distance, parameters=(("p", p),), check_items=check_points)
+
+
+def _distances(p: float, left: Items, right: Items) -> Floats:
+    from scipy.spatial.distance import cdist
+
+    if p == 1:
+        return cdist(left, right, "cityblock")
+    if p == 2:
+        return cdist(left, right, "euclidean")
+    if p == math.inf:
+        return cdist(left, right, "chebyshev")
+    return cdist(left, right, "minkowski", p=p)
 
 
 def euclidean(*, unit: str = "unit") -> Metric:

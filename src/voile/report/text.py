@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from voile.audit.finding import Verdict
@@ -33,8 +33,9 @@ def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
         f"Even the cautious end of the interval, {percent(told['lower'])}, is above the "
         f"{percent(delta)} allowed."
         if broken
-        else "Nothing was found against the claim. That is not a proof: sampling with one attacker "
-        "can break a claim, never confirm it."
+        else "Nothing was found against the claim. That is not a proof: sampling with "
+        f"{'some attackers' if facts.get('runs') else 'one attacker'} can break a claim, never "
+        "confirm it."
     )
     sure = (
         "is as sure as it is right"
@@ -63,6 +64,21 @@ def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
             ("attacker sure", float(trust["confidence"])),
         ),
     )
+    runs = list(facts.get("runs", ()))
+    if runs:
+        count = len(runs[0]["seeds"])
+        who = (
+            f"The attackers, networks ({facts['attacker']}), were each trained on "
+            f"{'one split' if count == 1 else f'{count} splits'} of the documents: they learned "
+            "from part of them with their originals, and were measured on others. Each claim is "
+            "told by the one that found most; the intervals allow for the choice among all of "
+            f"them. The one behind the curve {sure}."
+        )
+    else:
+        who = (
+            f"The attacker, a network ({facts['attacker']}), learned from part of the documents "
+            f"with their originals, and was measured on others. It {sure}."
+        )
     curve = [(point["leakage"], point["share"]) for point in facts["exceedance"]]
     return Report(
         title="Audit of released text",
@@ -74,9 +90,7 @@ def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
             f"The claim that was tested: over all pairs of candidate words and all releases, the "
             f"odds between the two words move by more than e^(ε·d) in at most {percent(delta)} of "
             f"cases, d being how far apart the two words are.",
-            f"Secrets were {_SECRETS[facts['sensitive']]}. The attacker, a network "
-            f"({facts['attacker']}), learned from part of the documents with their originals, and "
-            f"was measured on others. It {sure}.",
+            f"Secrets were {_SECRETS[facts['sensitive']]}. {who}",
         ),
         not_protected=(
             ONE_ATTACKER,
@@ -84,9 +98,33 @@ def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
             OWN_FIGURES,
         ),
         provenance=provenance,
-        tables=(tested, basis),
+        tables=(tested, *([_attackers(runs)] if runs else []), basis),
         charts=(exceedance_chart(curve, findings, delta=delta),) if curve else (),
         terms=("epsilon", "delta", "odds", "posterior leakage", "triple", "attacker", "interval"),
+    )
+
+
+def _attackers(runs: Sequence[Mapping[str, Any]]) -> Table:
+    """What each attacker found over its splits."""
+    told = any(run["control_mean_share"] is not None for run in runs)
+    columns = ("attacker", "leakage over ε =", "mean share", "deviation", "highest", "violated")
+    return Table(
+        "All attackers, over their splits",
+        (*columns, "calibrated", "splits", *(["mean share in the control"] if told else [])),
+        tuple(
+            (
+                run["attacker"],
+                run["epsilon"],
+                run["mean_share"],
+                "" if run["deviation"] is None else run["deviation"],
+                run["highest_share"],
+                run["violated"],
+                run["calibrated"],
+                len(run["seeds"]),
+                *([run["control_mean_share"]] if told else []),
+            )
+            for run in runs
+        ),
     )
 
 

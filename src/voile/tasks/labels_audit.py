@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from voile.core.randomness import Generator
 from voile.domains.labels.columns import columns_of, constant, determines, matrix_of
 from voile.domains.labels.table import OnError, Table, read_table
 from voile.errors import InvalidInput, require
+from voile.jobs import Engine, spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +77,24 @@ def labels_audit(
     on_error: OnError = "fail",
     drop: tuple[str, ...] = (),
     most_records: int = 20_000,
+    engine: Engine | None = None,
 ) -> LabelReport:
     """Read, attack, and find which features and records give the label away.
 
     At most `most_records` records, drawn at random, are used; the notes say if some were not.
+    `engine` spreads the folds, and the two refits of each feature, over processes or nodes. What
+    is random in a fit is drawn before it is handed out, so the figures do not depend on the engine.
     """
     table = read_table(data, label=label, header=header, on_error=on_error, drop=drop)
     notes = _notes(table)
     table, less = sampled(table, most_records, rng)
     matrix, groups, names, labels = prepared(table)
     classes = len(table.classes)
-    audit = audit_labels(matrix, labels, classes=classes, epsilons=epsilons, rng=rng)
-    shares = feature_shares(matrix, labels, groups=groups, names=names, classes=classes, rng=rng)
+    over = partial(spread, engine=engine)
+    audit = audit_labels(matrix, labels, classes=classes, epsilons=epsilons, rng=rng, over=over)
+    shares = feature_shares(
+        matrix, labels, groups=groups, names=names, classes=classes, rng=rng, over=over
+    )
     return LabelReport(table, audit, shares, (*notes, *less))
 
 

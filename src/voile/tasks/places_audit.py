@@ -2,50 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from voile.attackers.markov import fit_markov, markov_attack
+from voile.attackers.markov import MarkovAttack, fit_markov, markov_attack
 from voile.audit.finding import Finding
 from voile.core.arrays import Floats, Indices
 from voile.domains.places.design import PlacesDesign
-from voile.errors import InvalidInput, require
-from voile.metrics.lp import lp
+from voile.errors import InvalidInput, MissingExtra, require
+from voile.jobs import Engine, spread
 from voile.optimise.smooth import SmoothMechanism
 from voile.tasks.places_design import read_degrees
+from voile.tasks.places_ratios import close_blocks, random_blocks, random_ratio
 
 
-def audit_design(design: PlacesDesign, *, places: int = 1000, seed: int = 0) -> dict[str, Any]:
+def audit_design(
+    design: PlacesDesign, *, places: int = 1000, seed: int = 0, engine: Engine | None = None
+) -> dict[str, Any]:
     """Certificate, PPR over random places, and the error of the best inference attack.
 
     PPR (AIPO, section 6.2): |ln p_y(x) − ln p_y(x')| / d(x, x') over all pairs of random places;
     beside it close pairs, 1 to 50 m apart, where a fault shows first. Both can only find a
     violation, never rule one out; the certificate can.
+
+    `engine` spreads the certificate, the attack and blocks of pairs over processes or nodes; each
+    block has a seed of its own, so the figures are the same wherever it was computed.
     """
-    random = _ratios(design, places=places, seed=seed)
-    close = _close_ratios(design, pairs=20 * places, seed=seed)
+    require(places >= 2, "places", ">= 2", places)
+    random, close = random_blocks(places, seed=seed), close_blocks(20 * places, seed=seed)
+    parts: list[Callable[[PlacesDesign], Any]] = [_certificate_finding, inference_error]
+    certificate, attack, *ratios = spread(
+        _part, [*parts, *random, *close], common=design, engine=engine
+    )
+    largest, share = random_ratio(ratios[: len(random)])
+    nearby = max(ratios[len(random) :])
     claim, unit = design.guarantee.epsilon, design.guarantee.metric.unit
     findings = [
-        _certificate_finding(design),
+        certificate,
         Finding(
             "Largest ratio over random pairs (PPR)",
             claim,
-            random[0],
+            largest,
             samples=places,
             unit=unit,
-            detail=f"{100 * random[1]:.3g} % of pairs above the claim",
+            detail=f"{100 * share:.3g} % of pairs above the claim",
         ),
-        Finding("Largest ratio over close pairs", claim, close, samples=20 * places, unit=unit),
+        Finding("Largest ratio over close pairs", claim, nearby, samples=20 * places, unit=unit),
     ]
     return {
         "findings": findings,
-        "ppr_violations": random[1],
-        "attack": inference_error(design),
+        "ppr_violations": share,
+        "attack": attack,
         "facts": dict(design.facts),
     }
+
+
+def _part(design: PlacesDesign, part: Callable[[PlacesDesign], Any]) -> Any:
+    """A part of the audit, on one thread: sums of products are then the same on every machine."""
+    with _one_thread():
+        return part(design)
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError as problem:
+        raise MissingExtra("threadpoolctl", extra="places") from problem
+    limits: AbstractContextManager[Any] = threadpool_limits(1)
+    return limits
 
 
 def inference_error(design: PlacesDesign, *, largest: int = 1500) -> dict[str, float]:
@@ -83,11 +112,13 @@ def audit_files(
     lat: str = "lat",
     lon: str = "lon",
     trace: str | None = None,
+    engine: Engine | None = None,
 ) -> dict[str, Any]:
     """What the release of a file gives away: attacks on its very rows, in km.
 
     Rows of the two files must correspond. With `trace`, rows of one value are steps of one trace:
     a Markov chain is fitted on half of the traces and the other half attacked by forward–backward.
+    `engine` spreads batches of traces over processes or nodes.
     """
     truth = design.projection.to_km(*read_degrees(original, lat=lat, lon=lon))
     shown = design.projection.to_km(*read_degrees(released, lat=lat, lon=lon))
@@ -105,7 +136,7 @@ def audit_files(
     guess = _bayes_guesses(design)
     found["bayes_error"] = float(np.linalg.norm(inside - guess[outputs], axis=1).mean())
     if trace is not None:
-        found |= _trace_attack(design, inside, outputs, _groups(original, trace))
+        found |= _trace_attack(design, inside, outputs, _groups(original, trace), engine)
     return found
 
 
@@ -129,67 +160,6 @@ def _certificate_finding(design: PlacesDesign) -> Finding:
         unit=unit,
         detail="proved: noise with an ε-Lipschitz density, then post-processing",
     )
-
-
-def _ratios(design: PlacesDesign, *, places: int, seed: int) -> tuple[float, float]:
-    from scipy.spatial.distance import cdist
-
-    rng = np.random.default_rng(seed)
-    low, high = design.box
-    points = snapped(design, rng.uniform(low, high, (places, len(low))))
-    logs = log_law(design, points)
-    gaps = cdist(logs, logs, "chebyshev")
-    apart = lp(exponent(design)).pairwise(points, points)
-    upper = np.triu_indices(places, k=1)
-    far = apart[upper] > 0
-    ratio = np.maximum(gaps[upper][far] - doubt(design), 0.0) / apart[upper][far]
-    return float(ratio.max()), float((ratio > design.guarantee.epsilon).mean())
-
-
-def _close_ratios(design: PlacesDesign, *, pairs: int, seed: int) -> float:
-    rng = np.random.default_rng([seed, 1])
-    low, high = design.box
-    first = rng.uniform(low, high, (pairs, len(low)))
-    turn = rng.normal(size=first.shape)
-    turn *= rng.uniform(0.001, 0.05, (pairs, 1)) / np.linalg.norm(turn, axis=1, keepdims=True)
-    first, second = snapped(design, first), snapped(design, first + turn)
-    apart = np.linalg.norm(first - second, exponent(design), axis=1)
-    keep = apart > 0
-    worst = 0.0
-    for start in range(0, len(first), 4096):
-        rows = slice(start, start + 4096)
-        gap = np.abs(log_law(design, first[rows]) - log_law(design, second[rows])).max(axis=1)
-        here = keep[rows]
-        if here.any():
-            sure = np.maximum(gap[here] - doubt(design), 0.0)
-            worst = max(worst, float((sure / apart[rows][here]).max()))
-    return worst
-
-
-def doubt(design: PlacesDesign) -> float:
-    """What of a difference of logarithms may be rounding: a proved law is evaluated in doubles.
-
-    Its probabilities are good to about 1e-11 of themselves; a certified law's are what is drawn.
-    """
-    return 0.0 if isinstance(design.mechanism, SmoothMechanism) else 1e-10
-
-
-def snapped(design: PlacesDesign, points: Floats) -> Floats:
-    """The points as a release sees them: on the map, and at its resolution where it has one."""
-    low, high = design.box
-    if isinstance(design.mechanism, SmoothMechanism):
-        return design.mechanism.snap(points)
-    return np.asarray(np.clip(points, low, high))
-
-
-def log_law(design: PlacesDesign, points: Floats) -> Floats:
-    """Log-probabilities; below 1e-280, and where an output is never drawn, all alike."""
-    return np.asarray(np.log(np.maximum(design.mechanism.probabilities(points), 1e-280)))
-
-
-def exponent(design: PlacesDesign) -> float:
-    """P of the ℓ_p metric that the guarantee speaks of."""
-    return design.mechanism.p
 
 
 def _matched(design: PlacesDesign, shown: Floats) -> tuple[Indices, int]:
@@ -219,8 +189,21 @@ def _bayes_guesses(design: PlacesDesign) -> Floats:
     return np.asarray(places[(joint.T @ cdist(places, places)).argmin(axis=1)])
 
 
+@dataclass(frozen=True, eq=False)
+class _Attacker:
+    """What all batches of traces share; it travels once to a process or node."""
+
+    attack: MarkovAttack
+    places: Floats
+    apart: Floats
+
+
 def _trace_attack(
-    design: PlacesDesign, truth: Floats, outputs: Indices, traces: Sequence[Indices]
+    design: PlacesDesign,
+    truth: Floats,
+    outputs: Indices,
+    traces: Sequence[Indices],
+    engine: Engine | None,
 ) -> dict[str, Any]:
     """Forward–backward over a thinned set of places; errors in km on held-out traces."""
     from scipy.spatial import cKDTree
@@ -232,14 +215,24 @@ def _trace_attack(
     known, attacked = traces[: len(traces) // 2], traces[len(traces) // 2 :]
     chain = fit_markov([states[rows] for rows in known], size=len(places))
     attack = markov_attack(np.log(design.mechanism.probabilities(places) + 1e-300), chain)
-    apart = cdist(places, places)
-    errors = []
-    for some in _batches(sorted(attacked, key=len)):
-        beliefs = attack.log_posteriors([outputs[rows] for rows in some])
-        for rows, belief in zip(some, beliefs, strict=True):
-            guess = places[(np.exp(belief) @ apart).argmin(axis=1)]
-            errors.append(np.linalg.norm(guess - truth[rows], axis=1))
+    batches = (
+        [(outputs[rows], truth[rows]) for rows in some]
+        for some in _batches(sorted(attacked, key=len))
+    )
+    attacker = _Attacker(attack, places, cdist(places, places))
+    errors = spread(_errors, batches, common=attacker, engine=engine)
     return {"markov_error": float(np.concatenate(errors).mean()), "traces_attacked": len(attacked)}
+
+
+def _errors(attacker: _Attacker, traces: list[tuple[Indices, Floats]]) -> Floats:
+    """How far the best guess is from the true place, at every step of these traces."""
+    found = []
+    with _one_thread():
+        beliefs = attacker.attack.log_posteriors([outputs for outputs, _ in traces])
+        for (_, truth), belief in zip(traces, beliefs, strict=True):
+            best = (np.exp(belief) @ attacker.apart).argmin(axis=1)
+            found.append(np.linalg.norm(attacker.places[best] - truth, axis=1))
+    return np.concatenate(found)
 
 
 def _batches(traces: Sequence[Indices], *, steps: int = 20_000) -> Iterator[list[Indices]]:

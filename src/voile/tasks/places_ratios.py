@@ -1,15 +1,106 @@
-"""The privacy loss of a design, neighbourhood by neighbourhood."""
+"""The privacy loss of a design between pairs of places: random ones, close ones, all over a map."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from voile.core.arrays import Floats
 from voile.domains.places.design import PlacesDesign
-from voile.tasks.places_audit import doubt, exponent, log_law, snapped
+from voile.metrics.lp import lp
+from voile.optimise.smooth import SmoothMechanism
 
 STEP = 0.01
 """Ten metres: close enough for a gradient, far above the resolution that places snap to."""
+ROWS = 256
+"""Random places whose pairs make one block."""
+PAIRS = 4096
+"""Close pairs in a block."""
+
+
+def random_blocks(
+    places: int, *, seed: int
+) -> list[Callable[[PlacesDesign], tuple[float, int, int]]]:
+    """All pairs of random places, in blocks that can be computed apart: see `random_ratio`."""
+    starts = range(0, places - 1, ROWS)
+    return [partial(_random_block, places=places, seed=seed, start=start) for start in starts]
+
+
+def random_ratio(blocks: Sequence[tuple[float, int, int]]) -> tuple[float, float]:
+    """The largest ratio of all blocks, and the share of pairs whose ratio is above the claim."""
+    pairs = sum(count for _, _, count in blocks)
+    return max(worst for worst, _, _ in blocks), sum(above for _, above, _ in blocks) / max(
+        1, pairs
+    )
+
+
+def close_blocks(pairs: int, *, seed: int) -> list[Callable[[PlacesDesign], float]]:
+    """The largest ratio over pairs 1 to 50 m apart, in blocks that each draw their own."""
+    counts = [min(PAIRS, pairs - start) for start in range(0, pairs, PAIRS)]
+    return [
+        partial(_close_block, pairs=count, seed=seed, block=block)
+        for block, count in enumerate(counts)
+    ]
+
+
+def _random_block(
+    design: PlacesDesign, *, places: int, seed: int, start: int
+) -> tuple[float, int, int]:
+    """Largest ratio, pairs above the claim, and pairs, of each place here with all later ones."""
+    from scipy.spatial.distance import cdist
+
+    low, high = design.box
+    drawn = np.random.default_rng(seed).uniform(low, high, (places, len(low)))[start:]
+    points = snapped(design, drawn)
+    logs = log_law(design, points)
+    gaps = cdist(logs[:ROWS], logs, "chebyshev")
+    apart = lp(exponent(design)).pairwise(points[:ROWS], points)
+    later = np.triu(np.ones_like(apart, dtype=bool), k=1) & (apart > 0)
+    ratio = np.maximum(gaps[later] - doubt(design), 0.0) / apart[later]
+    above = int((ratio > design.guarantee.epsilon).sum())
+    return float(ratio.max(initial=0.0)), above, len(ratio)
+
+
+def _close_block(design: PlacesDesign, *, pairs: int, seed: int, block: int) -> float:
+    rng = np.random.default_rng([seed, 1, block])
+    low, high = design.box
+    first = rng.uniform(low, high, (pairs, len(low)))
+    turn = rng.normal(size=first.shape)
+    turn *= rng.uniform(0.001, 0.05, (pairs, 1)) / np.linalg.norm(turn, axis=1, keepdims=True)
+    first, second = snapped(design, first), snapped(design, first + turn)
+    apart = np.linalg.norm(first - second, exponent(design), axis=1)
+    keep = apart > 0
+    gap = np.abs(log_law(design, first[keep]) - log_law(design, second[keep])).max(axis=1)
+    sure = np.maximum(gap - doubt(design), 0.0)
+    return float((sure / apart[keep]).max(initial=0.0))
+
+
+def doubt(design: PlacesDesign) -> float:
+    """What of a difference of logarithms may be rounding: a proved law is evaluated in doubles.
+
+    Its probabilities are good to about 1e-11 of themselves; a certified law's are what is drawn.
+    """
+    return 0.0 if isinstance(design.mechanism, SmoothMechanism) else 1e-10
+
+
+def snapped(design: PlacesDesign, points: Floats) -> Floats:
+    """The points as a release sees them: on the map, and at its resolution where it has one."""
+    low, high = design.box
+    if isinstance(design.mechanism, SmoothMechanism):
+        return design.mechanism.snap(points)
+    return np.asarray(np.clip(points, low, high))
+
+
+def log_law(design: PlacesDesign, points: Floats) -> Floats:
+    """Log-probabilities; below 1e-280, and where an output is never drawn, all alike."""
+    return np.asarray(np.log(np.maximum(design.mechanism.probabilities(points), 1e-280)))
+
+
+def exponent(design: PlacesDesign) -> float:
+    """P of the ℓ_p metric that the guarantee speaks of."""
+    return design.mechanism.p
 
 
 def local_ratios(design: PlacesDesign, *, cells: int = 600) -> Floats:

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import Floats
-from voile.tasks.text_posterior import TextPosterior
+from voile.tasks.text_audit import AttackRun, TextPosterior
 
 
 def facts_of(found: TextPosterior, *, sensitive: str = "pii,poii") -> dict[str, Any]:
     """The audit as JSON and reports hold it: counts and shares, no word of any document."""
-    leakage = found.audit.leakage
-    return {
-        "attacker": found.attacker,
+    lead = found.lead
+    leakage = lead.audit.leakage
+    several = len(found.runs) > 1
+    facts = {
+        "attacker": ", ".join(dict.fromkeys(run.attacker for run in found.runs)),
         "sensitive": sensitive,
         "documents": found.documents,
         "unaligned": found.unaligned,
@@ -23,38 +25,60 @@ def facts_of(found: TextPosterior, *, sensitive: str = "pii,poii") -> dict[str, 
         "sensitive_words": found.sensitive_words,
         "triples": leakage.triples,
         "releases": leakage.releases,
-        "groups": found.audit.groups,
+        "groups": lead.audit.groups,
         "supremum": leakage.supremum,
         "findings": [
-            {
-                "epsilon": epsilon,
-                "delta": finding.claim,
-                "share": share,
-                "lower": finding.lower,
-                "upper": finding.upper,
-                "verdict": str(finding.verdict),
-                "control_share": floor,
-                "hoeffding_log10_failure": log10,
-                "groups_to_certify": needed,
-            }
-            for epsilon, finding, share, floor, log10, needed in zip(
-                leakage.epsilons,
-                found.audit.findings,
-                leakage.violation_shares,
-                found.control or [None] * len(leakage.epsilons),
-                found.audit.hoeffding_log10,
-                found.audit.groups_to_certify,
-                strict=True,
-            )
+            _finding(found.strongest(k), k, named=several) for k in range(len(leakage.epsilons))
         ],
         "exceedance": exceedance(leakage.sample),
         "reliability": {
-            "accuracy": found.reliability.accuracy,
-            "confidence": found.reliability.confidence,
-            "calibration_error": found.reliability.calibration_error,
-            "trustworthy": found.reliability.trustworthy,
+            "accuracy": lead.reliability.accuracy,
+            "confidence": lead.reliability.confidence,
+            "calibration_error": lead.reliability.calibration_error,
+            "trustworthy": lead.reliability.trustworthy,
         },
     }
+    return facts | {"runs": _runs(found)} if several else facts
+
+
+def _finding(run: AttackRun, k: int, *, named: bool) -> dict[str, Any]:
+    """The run that found most at an epsilon; named if there were others."""
+    audit = run.audit
+    finding = audit.findings[k]
+    facts = {
+        "epsilon": audit.leakage.epsilons[k],
+        "delta": finding.claim,
+        "share": run.shares[k],
+        "lower": finding.lower,
+        "upper": finding.upper,
+        "verdict": str(finding.verdict),
+        "control_share": None if run.control is None else run.control[k],
+        "hoeffding_log10_failure": audit.hoeffding_log10[k],
+        "groups_to_certify": audit.groups_to_certify[k],
+    }
+    return facts | {"attacker": run.attacker, "seed": run.seed} if named else facts
+
+
+def _runs(found: TextPosterior) -> list[dict[str, Any]]:
+    """A row for each attacker and epsilon, over all seeds."""
+    calibrated = {
+        name: sum(run.reliability.trustworthy for run in found.runs if run.attacker == name)
+        for name in {run.attacker for run in found.runs}
+    }
+    return [
+        {
+            "attacker": at.attacker,
+            "epsilon": at.epsilon,
+            "seeds": list(at.seeds),
+            "mean_share": at.mean,
+            "deviation": at.deviation,
+            "highest_share": at.highest,
+            "control_mean_share": at.control,
+            "violated": at.violated,
+            "calibrated": calibrated[at.attacker],
+        }
+        for at in found.attackers()
+    ]
 
 
 def exceedance(sample: Floats, *, points: int = 80) -> list[dict[str, float]]:

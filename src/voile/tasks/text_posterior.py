@@ -1,9 +1,8 @@
-"""What somebody who reads whole documents learns about single words of them."""
+"""Readers of whole documents: pairs of texts, attackers trained on them, what they learn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,7 @@ from voile.attackers.attack import Observed, SequenceAttack
 from voile.attackers.reliability import Reliability, reliability
 from voile.audit.posterior import PosteriorAudit, posterior
 from voile.core.randomness import seeded_rng
-from voile.domains.text import glove
-from voile.domains.text.sequences import Corpus, corpus, read_words
+from voile.domains.text.sequences import Corpus
 from voile.domains.text.tiers import DEFAULT_PIPELINE, Tiers, tiers
 from voile.domains.text.vocabulary import Vocabulary
 from voile.errors import InvalidInput, MissingExtra, require
@@ -24,24 +22,6 @@ ATTACKERS = ("rnn", "lstm", "transformer")
 MOST_TRIPLES = 4_000_000_000
 
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class TextPosterior:
-    """The audit's answer: findings, how far the attacker can be trusted, what was left out."""
-
-    audit: PosteriorAudit
-    reliability: Reliability
-    attacker: str
-    documents: int
-    unaligned: int
-    unpaired: int
-    candidates: int
-    sensitive_words: int
-    worst: tuple[tuple[float, str, str], ...]
-    """Pairs of words whose odds moved most, for the auditor's own screen only."""
-    control: tuple[float, ...] | None = None
-    """Shares that the same kind of attacker finds where releases carry nothing: its own error."""
 
 
 def read_texts(path: str | Path, column: str) -> list[str]:
@@ -156,6 +136,7 @@ def measured(
     *,
     epsilons: Sequence[float],
     delta: float,
+    failure_probability: float = 0.01,
     progress: Progress = lambda line: None,
 ) -> PosteriorAudit:
     """The posterior audit over test documents, as many as keep the triples within bounds."""
@@ -170,83 +151,7 @@ def measured(
         texts.distances(),
         epsilons=epsilons,
         delta=delta,
+        failure_probability=failure_probability,
         sensitive=[item.sensitive for item in used],
         progress=lambda done: progress(f"measuring: {done} of {len(used)} documents"),
-    )
-
-
-def audit_text(
-    original: str | Path,
-    released: str | Path,
-    *,
-    column: str = "text",
-    epsilons: Sequence[float],
-    delta: float = 0.05,
-    attacker: str = "lstm",
-    head: str = "candidates",
-    sensitive: str = "pii,poii",
-    pipeline: str | None = None,
-    top: int = 50_000,
-    longest: int = 40,
-    most_candidates: int = 2000,
-    most_documents: int = 5000,
-    epochs: int = 30,
-    control: bool = False,
-    seed: int = 0,
-    progress: Progress = lambda line: None,
-) -> TextPosterior:
-    """Train an attacker on pairs of originals and releases, and measure what it learns.
-
-    Works for any release that keeps words in their order, whoever made it. The attacker sees
-    60 % of the documents with their originals, is calibrated on 20 % and measured on 20 %. With
-    `control`, a second attacker is trained where the releases of sensitive words were shuffled
-    over all documents: the true leakage is then 0, and what is found is the attacker's own error.
-    """
-    words = glove(top=top)
-    before, after = read_texts(original, column), read_texts(released, column)
-    if len(before) != len(after):
-        raise InvalidInput(
-            f"original and release must have as many rows, got {len(before)} and {len(after)}"
-        )
-    before, after = before[:most_documents], after[:most_documents]
-    progress("reading words and finding names")
-    chosen = sensitive_tiers(words, sensitive=sensitive, pipeline=pipeline)
-    texts = corpus(
-        read_words(before, words, tiers=chosen),
-        read_words(after, words, beside=before),
-        words,
-        longest=longest,
-        most_candidates=most_candidates,
-    )
-    training, validation, test = split(texts.sequences, seed=seed)
-    attack = fit_attacker(
-        attacker, texts, training, validation, head=head, epochs=epochs, seed=seed,
-        progress=progress,
-    )  # fmt: skip
-    audit = measured(attack, test, texts, epsilons=epsilons, delta=delta, progress=progress)
-    floor = None
-    if control:
-        progress("the control: releases that carry nothing")
-        blind = replace(texts, sequences=shuffled(texts.sequences, seed=seed))
-        training, validation, others = split(blind.sequences, seed=seed)
-        guesser = fit_attacker(
-            attacker, blind, training, validation, head=head, epochs=epochs, seed=seed,
-            progress=lambda line: progress(f"control: {line}"),
-        )  # fmt: skip
-        floor = measured(guesser, others, blind, epsilons=epsilons, delta=delta)
-    written = words.written
-    return TextPosterior(
-        audit=audit,
-        reliability=trust(attack, test),
-        attacker=attacker,
-        documents=len(texts.sequences),
-        unaligned=texts.unaligned,
-        unpaired=texts.unpaired,
-        candidates=len(texts.candidates),
-        sensitive_words=sum(len(item.sensitive) for item in texts.sequences),
-        worst=tuple(
-            (value, written[texts.candidates[first]], written[texts.candidates[second]])
-            for value, first, second in audit.leakage.worst_pairs
-        ),
-        control=floor.leakage.violation_shares if floor else None,
     )

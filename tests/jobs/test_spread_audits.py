@@ -1,0 +1,265 @@
+"""Audits spread over processes: the same figures as in one, and every piece of work is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from label_files import write_rows
+from voile.jobs import Processes
+
+# ── labels ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """100 records: a number that speaks of the label, and a category that does not."""
+    rng = np.random.default_rng(2)
+    state = rng.integers(2, size=100)
+    rows: list[list[object]] = [
+        [f"{rng.normal(2.0 * y):.3f}", rng.choice(["north", "south"]), y] for y in state
+    ]
+    return write_rows(tmp_path / "people.csv", ["dose", "town", "state"], rows)
+
+
+def test_a_comparison_of_labels_is_the_same_in_two_processes(people: Path) -> None:
+    pytest.importorskip("sklearn")
+    from voile.core.randomness import seeded_rng
+    from voile.tasks.labels_compare import labels_compare
+
+    def compared(engine: Processes | None) -> dict[str, object]:
+        return labels_compare(
+            people, label="state", rng=seeded_rng(1), label_epsilons=[1.0, 3.0], record_epsilons=[],
+            repeats=2, engine=engine,
+        ).as_dict()  # fmt: skip
+
+    assert compared(Processes(2)) == compared(None)
+
+
+def test_repeats_of_a_comparison_are_splits_of_their_own(
+    people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Repeats with one seed would agree with each other, and state no error."""
+    pytest.importorskip("sklearn")
+    from voile.core.randomness import seeded_rng
+    from voile.tasks import labels_compare as comparing
+
+    real, seeds, found = comparing.one_repeat, [], []
+
+    def noted(asked, seed):  # type: ignore[no-untyped-def]
+        seeds.append(seed)
+        found.append(real(asked, seed))
+        return found[-1]
+
+    monkeypatch.setattr(comparing, "one_repeat", noted)
+    table = comparing.read_table(people, label="state")
+    got = comparing.compare_table(
+        table, rng=seeded_rng(1), label_epsilons=[1.0], record_epsilons=[], repeats=3
+    )
+    assert len(set(seeds)) == 3
+    point = got.points[0]
+    one = [repeat.scores["label DP", 1.0][1] for repeat in found]
+    assert point.auc == np.mean(one)
+    assert len(set(one)) == 3
+    assert point.auc_error == pytest.approx(np.std(one, ddof=1) / np.sqrt(3))
+
+
+def test_an_audit_of_labels_is_the_same_in_two_processes(people: Path) -> None:
+    pytest.importorskip("sklearn")
+    from voile.core.randomness import seeded_rng
+    from voile.tasks.labels_audit import labels_audit
+
+    def audited(engine: Processes | None) -> dict[str, object]:
+        found = labels_audit(
+            people, label="state", epsilons=[0.5, 2.0], rng=seeded_rng(1), engine=engine
+        )
+        return found.as_dict()
+
+    alone = audited(None)
+    assert audited(Processes(2)) == alone
+    assert len({share["left_out"] for share in alone["features"]}) > 1  # type: ignore[attr-defined]
+
+
+def test_each_feature_is_judged_by_its_own_columns() -> None:
+    """Answers of pieces go back to the feature that asked, whatever order they came in."""
+    pytest.importorskip("sklearn")
+    from voile.attackers.label_classifier import FitDraws, fit_classifier, fit_drawn, halves
+    from voile.audit.label_features import feature_shares
+    from voile.core.randomness import seeded_rng
+
+    rng = seeded_rng(5)
+    labels = rng.integers(2, size=200).astype(np.intp)
+    features = rng.normal(size=(200, 4)) + np.outer(labels, [0.0, 3.0, 1.0, 0.0])
+    groups = [np.array([0]), np.array([1, 3]), np.array([2])]
+    shares = feature_shares(
+        features, labels, groups=groups, names=["a", "b", "c"], classes=2, rng=seeded_rng(6),
+        refit=2,
+    )  # fmt: skip
+    again = seeded_rng(6)
+    fitting, counting = halves(labels, rng=again)
+    whole = fit_classifier(features[fitting], labels[fitting], classes=2, rng=again)
+    truth = labels[counting]
+
+    def score(model, table):  # type: ignore[no-untyped-def]
+        return float((model.posteriors(table).argmax(axis=1) == truth).mean())
+
+    base = score(whole, features[counting])
+    guess = float(np.bincount(truth).max() / len(truth))
+    drops = []
+    for columns in groups:
+        lost = 0.0
+        for _ in range(3):
+            mixed = features[counting].copy()
+            mixed[:, columns] = mixed[again.permutation(len(mixed))][:, columns]
+            lost += base - score(whole, mixed)
+        drops.append(lost / 3)
+    assert {s.name: s.shuffled for s in shares} == dict(zip("abc", drops, strict=True))
+    expected = {}
+    for feature in np.argsort(-np.array(drops), kind="stable")[:2]:
+        scores = []
+        for columns in (np.setdiff1d(np.arange(4), groups[feature]), groups[feature]):
+            draws = FitDraws.of(labels[fitting], rng=again)
+            part = features[:, columns]
+            model = fit_drawn(part[fitting], labels[fitting], draws, classes=2, only=whole.name)
+            scores.append(score(model, part[counting]))
+        expected["abc"[feature]] = (base - scores[0], scores[1] - guess)
+    found = {s.name: (s.left_out, s.alone) for s in shares if s.alone is not None}
+    assert found == expected
+
+
+# ── places ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def design():  # type: ignore[no-untyped-def]
+    pytest.importorskip("numba")
+    pytest.importorskip("pyproj")
+    from voile.tasks.places_design import design_places, public_map
+
+    public = public_map(rows=3, columns=4, tasks=6)
+    return design_places(public, epsilon=0.5, method="spline", bound=False, against_aipo=False)
+
+
+@pytest.fixture(scope="module")
+def trips(design, tmp_path_factory):  # type: ignore[no-untyped-def]
+    """Sixty traces of ten steps, and a release of them."""
+    from voile.storage import save
+    from voile.tasks.places_protect import protect_places
+
+    folder = tmp_path_factory.mktemp("trips")
+    low, high = design.box
+    lat, lon = design.projection.to_degrees(
+        np.random.default_rng(5).uniform(low, high, (600, len(low)))
+    )
+    rows = [
+        [i // 10, f"{a:.6f}", f"{b:.6f}"] for i, (a, b) in enumerate(zip(lat, lon, strict=True))
+    ]
+    before = write_rows(folder / "trips.csv", ["trip", "lat", "lon"], rows)
+    save(design, folder / "city.voile")
+    after = folder / "released.csv"
+    protect_places(before, mechanism=folder / "city.voile", out=after, seed=1)
+    return before, after
+
+
+def test_an_audit_of_places_is_the_same_in_two_processes(
+    design, trips, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
+    from voile.tasks import places_audit
+    from voile.tasks.places_audit import audit_design, audit_files
+
+    real = places_audit._batches  # of five traces each, or there would be one batch
+    monkeypatch.setattr(places_audit, "_batches", lambda traces: real(traces, steps=50))
+
+    def audited(engine: Processes | None) -> tuple[object, ...]:
+        found = audit_design(design, places=300, seed=4, engine=engine)
+        return found, audit_files(design, *trips, trace="trip", engine=engine)
+
+    alone = audited(None)
+    assert alone[1]["traces_attacked"] == 30  # type: ignore[index]
+    assert audited(Processes(2)) == alone
+
+
+def test_batches_of_traces_do_not_change_the_attack(
+    design, trips, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
+    from voile.tasks import places_audit
+
+    whole = places_audit.audit_files(design, *trips, trace="trip")
+    real = places_audit._batches
+    monkeypatch.setattr(places_audit, "_batches", lambda traces: real(traces, steps=70))
+    some = places_audit.audit_files(design, *trips, trace="trip")
+    assert some["markov_error"] == pytest.approx(whole["markov_error"], rel=1e-12)
+
+
+def test_every_block_of_close_pairs_is_drawn_once_and_counts(
+    design, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
+    from voile.tasks import places_ratios
+    from voile.tasks.places_audit import audit_design
+
+    for highest in range(3):  # whichever block holds the worst pair
+        seen: list[tuple[int, int, int]] = []
+
+        def block_of(design, *, pairs, seed, block, highest=highest, seen=seen):  # type: ignore[no-untyped-def]
+            seen.append((pairs, seed, block))
+            return 9.0 if block == highest else 0.1
+
+        monkeypatch.setattr(places_ratios, "_close_block", block_of)
+        found = audit_design(design, places=500, seed=7)
+        assert found["findings"][2].lower == 9.0
+        assert seen == [(4096, 7, 0), (4096, 7, 1), (10_000 - 2 * 4096, 7, 2)]
+
+
+def test_blocks_of_close_pairs_hold_different_pairs(design) -> None:  # type: ignore[no-untyped-def]
+    from voile.tasks.places_ratios import close_blocks
+
+    blocks = close_blocks(3 * 4096, seed=0)
+    assert len({block(design) for block in blocks}) == 3
+
+
+def test_blocks_of_random_places_hold_all_pairs(design, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    from voile.metrics.lp import lp
+    from voile.tasks import places_ratios as ratios
+
+    low, high = design.box
+    points = ratios.snapped(design, np.random.default_rng(3).uniform(low, high, (70, 2)))
+    logs = ratios.log_law(design, points)
+    gaps = np.abs(logs[:, None] - logs[None]).max(axis=2)
+    apart = lp(2.0).pairwise(points, points)
+    pairs = np.triu_indices(70, k=1)
+    ratio = gaps[pairs] / apart[pairs]
+    monkeypatch.setattr(ratios, "ROWS", 16)
+    blocks = [block(design) for block in ratios.random_blocks(70, seed=3)]
+    assert sum(count for _, _, count in blocks) == 70 * 69 // 2
+    largest, above = ratios.random_ratio(blocks)
+    assert largest == pytest.approx(ratio.max(), rel=1e-9)
+    assert above == 0
+    assert ratios.random_ratio([(1.0, 1, 10), (2.0, 2, 10)]) == (2.0, 0.15)
+
+
+def test_a_law_with_one_bad_neighbourhood_is_caught_by_close_pairs(design) -> None:  # type: ignore[no-untyped-def]
+    """A fault in a fiftieth of the map, whichever block comes upon it."""
+    from voile.domains.places.design import PlacesDesign
+    from voile.tasks.places_ratios import close_blocks
+
+    low, high = design.box
+    corner = low + (high - low) / 7
+
+    class Faulty:
+        guarantee, p = design.mechanism.guarantee, design.mechanism.p
+        outputs, grid = design.mechanism.outputs, design.mechanism.grid
+
+        def probabilities(self, places):  # type: ignore[no-untyped-def]
+            law = design.mechanism.probabilities(places)
+            bent = law ** np.where((places < corner).all(axis=1), 1.5, 1.0)[:, None]
+            return bent / bent.sum(axis=1, keepdims=True)
+
+    class Liar(PlacesDesign):
+        box = design.box
+
+    liar = Liar(
+        Faulty(), design.projection, design.places, design.prior, design.streets, design.facts
+    )
+    assert all(block(liar) > 0.5 for block in close_blocks(2 * 4096, seed=0))
