@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from ampl_report import METHODS, NAMES, Found, share
-from ampl_tables import ATTACKERS, DATASETS, EDGES, EPSILONS, GRID, SHARES
+from ampl_tables import DATASETS, EDGES, EPSILONS, GRID, LEARNED, SHARES
 
 COMPARED = (((1.0, 1.0), "EM", "tab:blue"), ((0.0, 0.0), "nothing released", "tab:orange"))
 
@@ -27,7 +27,7 @@ def figure_3(path: Path, found: Found) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), sharey=True, constrained_layout=True)
-    for axis, attacker in zip(axes, ATTACKERS, strict=True):
+    for axis, attacker in zip(axes, LEARNED, strict=True):
         for strengths, name, colour in COMPARED:
             cells = [found.cell("ag_news", attacker, 0.3, strengths, s) for s in found.seeds]
             counts = np.sum([line["histogram"] for line in cells if line], axis=0)

@@ -88,13 +88,14 @@ def latents() -> Iterator[Cell]:
 
 
 def neural() -> Iterator[Cell]:
-    for data in ("atis", "snips"):
-        for name in ("dp-st", "dp-mlm"):
-            for epsilon in GRID:
-                yield cell("rewriters", name, epsilon, data=data, pool=300)
-    for name in ("dp-prompt", "dp-paraphrase", "dp-paraphrase (as_released)"):
-        for epsilon in (10.0, 50.0, 100.0, 250.0, 750.0, 2500.0):
+    slow = (10.0, 100.0, 750.0)
+    for name in ("dp-paraphrase", "dp-paraphrase (as_released)", "dp-prompt"):
+        for epsilon in slow:
             yield cell("rewriters", name, epsilon, pool=60, trials=600)
+    for data, grid in (("atis", GRID), ("snips", (10.0, 100.0, 1000.0))):
+        for name in ("dp-mlm", "dp-st"):
+            for epsilon in grid:
+                yield cell("rewriters", name, epsilon, data=data, pool=300)
 
 
 def judged() -> Iterator[Cell]:
