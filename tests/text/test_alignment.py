@@ -170,3 +170,17 @@ def test_the_table_is_the_cheapest_of_all_pairings() -> None:
             )
 
         assert alignment._table(costs, [])[-1, -1] == best(int(size), int(limit))
+
+
+def test_a_space_between_words_that_touched_hardly_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One word fell out at the end and touching ones were set apart: the second is still itself."""
+    monkeypatch.setattr(alignment, "MOST_ODD", 1.0)
+    before = Laid(np.array([3, 2, 1]), ("", "", " ", " "))
+    after = Laid(np.array([1, 2]), (" ", " ", ""))
+    found = aligned(before, after, longest=9)
+    assert found is not None
+    assert found.tolist() == [1, 2, HIDDEN]
+    monkeypatch.setattr(alignment, "SPACE_ADDED", alignment.GAP)
+    planted = aligned(before, after, longest=9)
+    assert planted is not None
+    assert planted.tolist() != [1, 2, HIDDEN]
