@@ -10,6 +10,7 @@ from voile.attackers.bayes import joint_bayes
 from voile.attackers.markov import fit_markov, markov_attack
 from voile.audit.posterior import posterior, supremum, verdicts
 from voile.errors import InvalidInput
+from voile.tasks.text_posterior import thinned
 
 COIN = np.log([[0.72, 0.28], [0.28, 0.72]])
 CORRELATED = np.array([[0.01, 0.49], [0.49, 0.01]])
@@ -166,3 +167,36 @@ def test_failure_probability_is_shared_over_the_epsilons():
 def test_bad_input(call):
     with pytest.raises(InvalidInput):
         call()
+
+
+def test_measuring_some_positions_hides_all_of_them_and_is_right_on_average():
+    """What is counted may be thinned; what the attacker's prior does not see may not."""
+    rng = np.random.default_rng(3)
+    law = rng.dirichlet(np.ones(4), size=4) + 0.05
+    law /= law.sum(axis=1, keepdims=True)
+    chain = fit_markov([rng.integers(4, size=9) for _ in range(30)], size=4)
+    attack = markov_attack(np.log(law), chain)
+    seen = [rng.integers(4, size=5) for _ in range(12)]
+    secret = [np.array([0, 1, 3])] * 12
+    distances = np.abs(np.arange(4)[:, None] - np.arange(4.0))
+
+    def shares(counted=None):
+        found = posterior(attack, seen, distances, epsilons=[0.3], delta=0.5, sensitive=secret,
+                          counted=counted)  # fmt: skip
+        return found.leakage.shares[:, 0]
+
+    one_each = [shares([np.array([p])] * 12) for p in secret[0]]
+    np.testing.assert_allclose(np.mean(one_each, axis=0), shares(), atol=1e-12)
+    with pytest.raises(InvalidInput, match="counted must pick positions"):
+        shares([np.array([0])])
+
+
+def test_thinning_keeps_every_document_and_spends_what_it_may():
+    positions = [np.arange(n) for n in (1, 12, 7, 3)]
+    for most in (4, 5, 9, 14, 22, 23, 100):
+        kept = thinned(positions, most=most)
+        assert all(len(k) >= 1 and set(k) <= set(p) for k, p in zip(kept, positions, strict=True))
+        assert sum(map(len, kept)) <= max(most, 4)
+        assert all(list(k) == sorted(set(k)) for k in kept)
+    assert [len(k) for k in thinned(positions, most=14)] == [1, 5, 5, 3]
+    assert thinned(positions, most=23) == positions

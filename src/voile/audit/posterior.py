@@ -47,6 +47,7 @@ def posterior(
     delta: float,
     failure_probability: float = 0.01,
     sensitive: Sequence[Indices] | None = None,
+    counted: Sequence[Indices] | None = None,
     log_prior: Floats | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> PosteriorAudit:
@@ -54,8 +55,9 @@ def posterior(
 
     mPL paper, Definition 4 (PBmPL). Each sequence is one group and one independent draw; the
     interval on the share is Hoeffding's over groups, its failure probability divided over the
-    epsilons. `sensitive` picks the positions that count (default: all); the prior is what the
-    same attacker believes with those positions hidden, unless `log_prior` states one. The verdict
+    epsilons. `sensitive` picks the positions that hold secrets (default: all); the prior is what
+    the same attacker believes with those positions hidden, unless `log_prior` states one. With
+    `counted` only some of them are measured. The verdict
     is about *this attacker*: a stronger one may do more, so it is never "holds".
 
     >>> import numpy as np
@@ -72,8 +74,11 @@ def posterior(
     require(len(sequences) > 0, "sequences", "at least one", "none")
     if sensitive is not None and len(sensitive) != len(sequences):
         raise InvalidInput("sensitive must pick positions for each sequence")
+    if counted is not None and len(counted) != len(sequences):
+        raise InvalidInput("counted must pick positions for each sequence")
 
-    chosen = [np.arange(len(s)) for s in sequences] if sensitive is None else list(sensitive)
+    secret = [np.arange(len(s)) for s in sequences] if sensitive is None else list(sensitive)
+    chosen = secret if counted is None else list(counted)
 
     def shifts() -> Iterator[Floats]:
         used = [n for n in range(len(sequences)) if len(chosen[n])]
@@ -81,7 +86,7 @@ def posterior(
             batch = used[start : start + BATCH]
             after = attack.log_posteriors([sequences[n] for n in batch])
             if log_prior is None:
-                before = attack.log_posteriors([hidden(sequences[n], chosen[n]) for n in batch])
+                before = attack.log_posteriors([hidden(sequences[n], secret[n]) for n in batch])
                 priors = [table[chosen[n]] for n, table in zip(batch, before, strict=True)]
             else:
                 priors = [log_prior[None]] * len(batch)
