@@ -92,10 +92,9 @@ def neural() -> Iterator[Cell]:
     for name in ("dp-paraphrase", "dp-paraphrase (as_released)", "dp-prompt"):
         for epsilon in slow:
             yield cell("rewriters", name, epsilon, pool=60, trials=600)
-    for data, grid in (("atis", GRID), ("snips", (10.0, 100.0, 1000.0))):
-        for name in ("dp-mlm", "dp-st"):
-            for epsilon in grid:
-                yield cell("rewriters", name, epsilon, data=data, pool=300)
+    for epsilon in (*slow, 1.0, 50.0, 250.0, 2500.0):
+        for name, pool in (("dp-st", 300), ("dp-mlm", 60)):
+            yield cell("rewriters", name, epsilon, pool=pool)
 
 
 def judged() -> Iterator[Cell]:
