@@ -64,7 +64,7 @@ def figure_4(path: Path, found: Found) -> None:
         axis.set_xticks(range(len(METHODS)), METHODS)
         axis.set_title(f"{NAMES[dataset]}, ε = 0.3, 0.4, 0.5")
     axes[0].set_ylabel("expected utility loss")
-    axes[1].legend(frameon=False, loc="lower right")
+    axes[1].legend(frameon=False, loc="upper right")
     figure.savefig(path, dpi=110)
     plt.close(figure)
 

@@ -6,10 +6,10 @@
 
 Run from the root of a checkout that has shared/data beside it. `run` appends one line a cell to
 results/teda_figures.jsonl and skips what is there already; `tables` writes results/teda_figures.md
-and the charts. T = 10⁴ but where a rewriter is too slow for it; every row says its T. Intervals are
-at 1 % for each cell, as in the paper, so that the ceiling is its 7.54; `voile text compare` shares
-the 1 % over a whole table instead. "audit" seconds are all but the rewriting: drawing the trials,
-embedding, guessing.
+and the charts, with the plain words of results/teda_findings.md. T = 10⁴ but where a rewriter is
+too slow for it; every row says its T. Intervals are at 1 % for each cell, as in the paper, so that
+the ceiling is its 7.54; `voile text compare` shares the 1 % over a whole table instead. "audit"
+seconds are all but the rewriting: drawing the trials, embedding, guessing.
 """
 
 from __future__ import annotations
@@ -92,10 +92,9 @@ def neural() -> Iterator[Cell]:
     for name in ("dp-paraphrase", "dp-paraphrase (as_released)", "dp-prompt"):
         for epsilon in slow:
             yield cell("rewriters", name, epsilon, pool=60, trials=600)
-    for data, grid in (("atis", GRID), ("snips", (10.0, 100.0, 1000.0))):
-        for name in ("dp-mlm", "dp-st"):
-            for epsilon in grid:
-                yield cell("rewriters", name, epsilon, data=data, pool=300)
+    for epsilon in (*slow, 1.0, 50.0, 250.0, 2500.0):
+        for name, pool in (("dp-st", 300), ("dp-mlm", 60)):
+            yield cell("rewriters", name, epsilon, pool=pool)
 
 
 def judged() -> Iterator[Cell]:

@@ -24,6 +24,7 @@ def write_tables(rows: Sequence[Cell], folder: Path) -> None:
         "average on its two cores when the cell ended, so that slow cells can be told from busy "
         "ones.",
         "",
+        (folder / "teda_findings.md").read_text(encoding="utf-8"),
     ]
     for row in [row for row in rows if row["section"] == "auditor"][-1:]:
         values, seconds = row["values"], row["seconds"]
