@@ -199,7 +199,7 @@ def tables() -> None:
         "`python benchmarks/aipo_tables.py run …` and `tables`; see its docstring. The methods",
         "marked *(cells)* are private between cell centres only; AIPO-R not even there. The",
         "bound at ε = 0.6 on the synthetic city used parts of 200 places (`--bound-size 200`), the",
-        "others of 100. A dash: not run.",
+        "others of 100. A dash: not run. Five seeds where a spread is given, one elsewhere.",
         "",
     ]
     for city, p in sorted({(r["city"], r["p"]) for r in rows}, key=str):
