@@ -93,7 +93,9 @@ def charge_table(stores: dict[str, str]) -> list[str]:
     return lines
 
 
-def places_case(folder: Path, rows: int, *, together: bool) -> Callable[[bool], object]:
+def places_case(
+    folder: Path, rows: int, *, together: bool, part: int = 20_000
+) -> Callable[[bool], object]:
     from voile.storage import save
     from voile.tasks.ledger_charge import LedgerChoice
     from voile.tasks.places_design import design_places, public_map
@@ -113,7 +115,7 @@ def places_case(folder: Path, rows: int, *, together: bool) -> Callable[[bool], 
         writer.writerows(zip(range(rows), users, lat.round(6), lon.round(6), strict=True))
     return lambda ledger: protect_places(
         folder / "trips.csv", mechanism=folder / "city.voile", out=folder / "out.csv",
-        overwrite=True, ledger=_choice(LedgerChoice, folder) if ledger else None,
+        batch_rows=part, overwrite=True, ledger=_choice(LedgerChoice, folder) if ledger else None,
     )  # fmt: skip
 
 
@@ -192,6 +194,9 @@ def main() -> None:
             overhead_row("places protect, a person's rows anywhere", folder,
                          places_case(folder, given.rows, together=False), given.rows,
                          given.repeats),
+            overhead_row("the same, parts of 100,000 rows", folder,
+                         places_case(folder, given.rows, together=False, part=100_000),
+                         given.rows, given.repeats),
             overhead_row("text protect", folder, text_case(folder, given.rows // 60),
                          given.rows // 60, given.repeats),
             "",
