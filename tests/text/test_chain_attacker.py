@@ -12,7 +12,7 @@ from voile.attackers.attack import Observed
 from voile.domains.text import glove
 from voile.domains.text.sequences import corpus, read_words
 from voile.errors import InvalidInput
-from voile.tasks import text_tune
+from voile.tasks import text_posterior, text_tune
 from voile.tasks.text_chain import chain_attacker, sensitive_only, word_chain
 
 CIRCLE = ["paris", "london", "rome", "berlin"]
@@ -98,3 +98,24 @@ def test_bad_names_are_told(texts):
         text_tune.evaluator(texts, epsilon=0.5, attacker="oracle")
     with pytest.raises(InvalidInput, match="counted must be triples or documents"):
         text_tune.evaluator(texts, epsilon=0.5, attacker="markov", counted="words")
+
+
+def test_documents_are_judged_by_all_of_their_words_however_few_may_be_measured(texts, monkeypatch):
+    """Where all would be too much, there are fewer documents, not fewer words of each."""
+    seen = []
+
+    def spy(*arguments, **settings):
+        seen.append((settings["sensitive"], settings["counted"]))
+        return posterior(*arguments, **settings)
+
+    posterior = text_posterior.posterior
+    monkeypatch.setattr(text_posterior, "posterior", spy)
+    pairs = len(texts.candidates) * (len(texts.candidates) - 1) // 2
+    monkeypatch.setattr(text_posterior, "MOST_TRIPLES", 20 * pairs)  # 5 documents of 4 words
+    for counted in ("documents", "triples"):
+        text_tune.evaluator(texts, epsilon=0.5, attacker="markov", counted=counted)((1.0, 1.0))
+    (few, every), (many, some) = seen
+    assert every is None
+    assert len(few) == 5
+    assert len(many) == 12
+    assert {len(words) for words in some} == {1}

@@ -32,7 +32,9 @@ class _ByValue(dict[Any, int]):
 
     def __missing__(self, value: Any) -> int:
         found = self._ask(value)
-        if value not in (0, 1):  # False and True are equal to them, and name nobody
+        # Nobody is not remembered: no NaN equals another, so they would pile up. Nor are 0 and 1,
+        # to which False and True are equal, who are nobody.
+        if found != NOBODY and value not in (0, 1):
             self[value] = found
         return found
 

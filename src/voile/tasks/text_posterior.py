@@ -139,17 +139,23 @@ def measured(
     epsilons: Sequence[float],
     delta: float,
     failure_probability: float = 0.01,
+    every_word: bool = False,
     progress: Progress = lambda line: None,
 ) -> PosteriorAudit:
     """The posterior audit over test documents.
 
     Where that would be more than `MOST_TRIPLES`, fewer words of each document are measured, drawn
     at random: the share over them is a number in [0, 1] whose mean is the document's share, which
-    is all that the bound over documents needs. Fewer documents would widen it.
+    is all that the bound over documents needs. Fewer documents would widen it. With `every_word`
+    there are fewer documents instead: whether a document holds any violation is told by all of
+    its words alone.
     """
     used = [item for item in items if len(item.sensitive)]
     pairs = len(texts.candidates) * (len(texts.candidates) - 1) // 2
     most = max(1, MOST_TRIPLES // pairs)
+    if every_word:
+        words = np.cumsum([len(item.sensitive) for item in used])
+        used = used[: max(1, int(np.searchsorted(words, most, side="right")))]
     used = used[:most]
     return posterior(
         attack,
@@ -159,7 +165,7 @@ def measured(
         delta=delta,
         failure_probability=failure_probability,
         sensitive=[item.sensitive for item in used],
-        counted=thinned([item.sensitive for item in used], most=most),
+        counted=None if every_word else thinned([item.sensitive for item in used], most=most),
         progress=lambda done: progress(f"measuring: {done} of {len(used)} documents"),
     )
 

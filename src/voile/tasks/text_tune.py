@@ -171,7 +171,10 @@ def evaluator(
                 attacker, texts, training, validation, head=head, epochs=epochs, batch=batch,
                 seed=seed, progress=lambda line: progress(f"strengths {shown}: {line}"),
             )  # fmt: skip
-        shares = measured(attack, test, texts, epsilons=[epsilon], delta=0.5).leakage.shares[:, 0]
+        audit = measured(
+            attack, test, texts, epsilons=[epsilon], delta=0.5, every_word=counted == "documents"
+        )
+        shares = audit.leakage.shares[:, 0]
         violation = float((shares > 0).mean() if counted == "documents" else shares.mean())
         return violation, expected_loss(law, loss, prior, remapped=remapped)
 
