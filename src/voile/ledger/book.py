@@ -58,8 +58,7 @@ class Ledger:
         self.where = where
         self.key = key
         self.store: Store = open_store(where)
-        self._register = Register(self.key)
-        self._known = Replica(self._register)
+        self._forget()
         self._changed = False
         front = self.store.front()
         self.identity = front.identity
@@ -217,6 +216,7 @@ class Ledger:
         self._known.follow(now)
 
     def _forget(self) -> None:
+        """Know nobody, and no total."""
         self._register = Register(self.key)
         self._known = Replica(self._register)
 

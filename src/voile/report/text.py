@@ -129,7 +129,7 @@ def _attackers(runs: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def tune_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
-    """How strengths were chosen against a learned attacker (`voile text tune`)."""
+    """How strengths were chosen against an attacker (`voile text tune`)."""
     rounds, chosen, target = list(facts["rounds"]), facts["chosen"], facts["target_delta"]
     number = next(k for k, r in enumerate(rounds, 1) if r["strengths"] == chosen["strengths"])
     pii, poii = chosen["strengths"]

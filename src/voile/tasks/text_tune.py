@@ -1,4 +1,4 @@
-"""Choosing the strengths of tiers against a learned attacker (AmPL)."""
+"""Choosing the strengths of tiers against an attacker, learned or exact (AmPL)."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def tune_text(
     progress: Progress = lambda line: None,
     on_round: Callable[[State], None] = lambda state: None,
 ) -> TunedText:
-    """Find strengths for names and words close to names that keep a learned attacker down.
+    """Find strengths for names and words close to names that keep an attacker down.
 
     `data` says what the text is: "public", "held-out" or "private"; adapting on private text
     spends privacy, and the answer says so. `levels` "pii" lets the strength of names alone move
