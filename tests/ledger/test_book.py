@@ -154,6 +154,12 @@ def test_an_entry_says_nothing_about_the_order_of_the_rows(ledger):
     ledger.charge("a", 0, names, Bill.listed([simple_cost(0.1)] * 200))
     (entry,) = (e for e in ledger.store.entries() if e.job == "a")
     assert entry.hashes() == sorted(ledger.key.person(name) for name in names)
+    more = [f"another {i}" for i in range(30)] + names[::-1]
+    ledger.charge("job", 1, more, Bill.listed([simple_cost(0.1)] * len(more)))
+    *_, entry = ledger.store.entries()
+    known, new = entry.hashes()[: len(names)], entry.hashes()[len(names) :]
+    assert known == sorted(ledger.key.person(name) for name in names)
+    assert new == sorted(ledger.key.person(name) for name in more[:30])
 
 
 def test_keyed_hashes_are_keyed_blake2b():

@@ -16,7 +16,7 @@ from voile.ledger.decide import by_person, decide
 from voile.ledger.entries import NOWHERE, Event, Head, after, packed
 from voile.ledger.filters import Budget
 from voile.ledger.kinds import Kind
-from voile.ledger.people import Key
+from voile.ledger.people import HASH_BYTES, Key
 from voile.ledger.register import LARGEST, NOBODY, Hashes, Register
 from voile.ledger.replica import Replica, added
 from voile.ledger.store import Front, Store, Transaction, open_store
@@ -135,9 +135,10 @@ class Ledger:
             raise InvalidInput("the ledger has no kind and budget yet; agree on them first")
         prices = np.array([terms.budget.price(cost) for cost in bill.prices], dtype=np.int64)
         prices = prices.reshape(-1, 3)
-        which = bill.which[asked]
         request = _digest(self._register.hashes(numbers), prices, bill)
-        people, owners = self._register.grouped(numbers[asked])
+        some = slice(None) if asked.all() else asked  # all rows, as a rule: nothing to pick
+        which = bill.which[some]
+        people, owners = self._register.grouped(numbers[some])
         with self.store.transaction() as now:
             if now.refunded(job):
                 raise CannotWrite("this job was given up and its charges taken back; start anew")
@@ -154,11 +155,10 @@ class Ledger:
             inside = decide(prices, which, owners, self._known.totals(people)[:, :3], terms.budget)
             table = by_person(prices, which, owners, inside, len(people))
             within = named.copy()
-            within[asked] = inside
+            within[some] = inside
             charged = table[:, 3] > 0
-            people, table = people[charged], table[charged]
-            order = self._register.order(people)
-            people, table = people[order], table[order]
+            if not charged.all():
+                people, table = people[charged], table[charged]
             entry = after(
                 now.front.head,
                 Event.CHARGED,
@@ -274,7 +274,8 @@ class Ledger:
 
 def _digest(persons: Hashes, prices: Whole, bill: Bill) -> bytes:
     """What was asked for: resuming with other rows under the same part would be seen."""
-    content = hashlib.sha256(persons.tobytes())
+    half = persons.view("<u8")[:: HASH_BYTES // 8]  # enough to tell rows apart
+    content = hashlib.sha256(half.tobytes())
     content.update(prices.astype("<i8").tobytes())
     content.update(bill.which.astype("<i4").tobytes())
     return content.digest()

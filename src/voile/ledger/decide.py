@@ -47,7 +47,7 @@ def decide(prices: Whole, which: Places, owners: Places, spent: Whole, budget: B
 
 def by_person(prices: Whole, which: Places, owners: Places, within: Bools, people: int) -> Whole:
     """What each person is charged: sums over the rows that are within, and their number."""
-    table = np.zeros((people, 4), dtype=np.int64)
+    table = np.zeros((4, people), dtype=np.int64).T  # a column lies in one piece
     if not within.all():
         which, owners = which[within], owners[within]
     table[:, 3] = np.bincount(owners, minlength=people)

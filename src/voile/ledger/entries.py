@@ -28,6 +28,7 @@ COLUMNS = 4
 """Of an entry's amounts: epsilon, moment and delta in their units, and rows."""
 
 _WIDTHS = (0, 1, 2, 4, 8)
+_PRICED = 9  # in place of a width: epsilons are a price, which follows, times the rows
 NO_PART = -1
 START = bytes(DIGEST_BYTES)
 
@@ -73,7 +74,8 @@ NOWHERE = Head(0, START)
 class Entry:
     """One entry; blobs as they are stored.
 
-    `persons` holds keyed hashes one after the other, sorted; `amounts` four integers for each, as
+    `persons` holds keyed hashes one after the other, in an order that
+    says nothing of the rows'; `amounts` four integers for each, as
     `packed` writes them. `within` has a bit for each row of a charged part: whether the budget
     covered it.
     """
@@ -144,21 +146,30 @@ class Entry:
 def packed(table: Whole) -> bytes:
     """Amounts column by column, each in the fewest bytes that hold it.
 
-    A column of noughts takes none: most releases have no delta, and few rows a person.
+    A column of noughts takes none: most releases have no delta, and few rows a person. Epsilons
+    that are one price times the rows, as most are, take eight bytes in all.
 
     >>> packed(np.array([[800_000_000, 0, 0, 1], [1_600_000_000, 0, 0, 2]])).hex()
-    '040000010008af2f00105e5f0102'
+    '090000010008af2f000000000102'
+    >>> packed(np.array([[800_000_000, 0, 0, 1], [1_500_000_000, 0, 0, 2]])).hex()
+    '040000010008af2f002f68590102'
     """
-    widths = [
-        next(width for width in _WIDTHS if column.max(initial=0) < 2 ** (8 * width - (width == 8)))
-        for column in table.T
-    ]
     if len(table) and int(table.min()) < 0:
         raise ValueError("amounts must be >= 0")
-    columns = [
+    largest = table.max(axis=0, initial=0).tolist()
+    widths = [
+        next(width for width in _WIDTHS if most < 2 ** (8 * width - (width == 8)))
+        for most in largest
+    ]
+    epsilons, rows = table[:, 0], table[:, COLUMNS - 1]
+    columns = []
+    if largest[0] and rows[0] and (epsilons == (price := epsilons[0] // rows[0]) * rows).all():
+        widths[0] = _PRICED
+        columns.append(price.astype("<u8").tobytes())
+    columns += [
         column.astype(f"<u{width}").tobytes()
         for column, width in zip(table.T, widths, strict=True)
-        if width
+        if width in _WIDTHS[1:]
     ]
     return bytes(widths) + b"".join(columns)
 
@@ -167,7 +178,12 @@ def unpacked(amounts: bytes, count: int) -> Whole:
     """What was packed, a row for each of `count` persons; ValueError if it is something else."""
     table = np.zeros((count, COLUMNS), dtype=np.int64)
     widths, at = amounts[:COLUMNS], COLUMNS
-    if (len(widths) != COLUMNS and count) or not set(widths) <= set(_WIDTHS):
+    price = 0
+    if widths[:1] == bytes([_PRICED]):
+        price, at = int.from_bytes(amounts[at : at + 8], "little"), at + 8
+        widths = bytes(1) + widths[1:]
+    known = set(widths) <= set(_WIDTHS) and price < 2**63
+    if (len(widths) != COLUMNS and count) or not known:
         raise ValueError("amounts are damaged")
     for column, width in enumerate(widths):
         if width:
@@ -176,6 +192,8 @@ def unpacked(amounts: bytes, count: int) -> Whole:
             at += width * count
     if at != len(amounts) and count:
         raise ValueError("amounts are damaged")
+    if price:
+        table[:, 0] = price * table[:, COLUMNS - 1]
     return table
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
@@ -17,48 +17,35 @@ LARGEST = 2**20
 """Persons that are remembered; then all are forgotten and asked for anew."""
 
 _HASH = np.dtype((np.void, HASH_BYTES))
-_NEW_LINE, _NOUGHT, _MOST_DIGITS = 10, 48, 7
+_NOUGHT, _MOST_DIGITS = 48, 7
+_NEW_LINE = 256 + 10 - _NOUGHT  # less a nought, as a byte
 
 Numbers = NDArray[np.intp]
 Hashes = NDArray[np.void]
 
 
-class _ByValue(dict[Any, int]):
-    """A number for each value of a person column; what was not seen before is asked for."""
-
-    def __init__(self, ask: Callable[[Any], int]) -> None:
-        super().__init__()
-        self._ask = ask
-
-    def __missing__(self, value: Any) -> int:
-        found = self._ask(value)
-        # Nobody is not remembered: no NaN equals another, so they would pile up. Nor are 0 and 1,
-        # to which False and True are equal, who are nobody.
-        if found != NOBODY and value not in (0, 1):
-            self[value] = found
-        return found
-
-
 class Register:
-    """Numbers for the persons that a process has met, in the order in which it met them.
+    """Numbers for the persons that a process has met.
 
     They mean nothing outside the process: what is written and hashed are the keyed hashes.
 
     >>> register = Register(Key(bytes(32)))
-    >>> register.numbers(["ann", " bob", "ann", "", 7, 7.0]).tolist()
-    [1, 2, 1, 0, 3, 3]
-    >>> register.numbers(["8", "7", "8"]).tolist()
-    [4, 3, 4]
+    >>> ann, bob, again, nobody, seven, too = register.numbers(["ann", " bob", "ann", "", 7, 7.0])
+    >>> bool(ann == again != bob), bool(seven == too), int(nobody)
+    (True, True, 0)
+    >>> register.numbers(["8", "7", "8"]).tolist() == [4, seven, 4]
+    True
     """
 
     def __init__(self, key: Key | None) -> None:
         self._key = key
-        self._by_value = _ByValue(self._of_value)
+        self._by_value: dict[Any, int] = {}
         self._ids = np.empty(0, dtype=np.int32)  # at a plain number, who is called by it
         self._by_hash: dict[bytes, int] = {bytes(HASH_BYTES): NOBODY}
         self._hashes: Hashes = np.zeros(1024, dtype=_HASH)
         self._unwritten: list[bytes] = []  # the last ones, which the array does not hold yet
         self._scratch: Numbers = np.empty(1024, dtype=np.intp)
+        self._seen: NDArray[np.bool_] = np.zeros(1024, dtype=np.bool_)
 
     def __len__(self) -> int:
         return len(self._by_hash)
@@ -69,10 +56,29 @@ class Register:
         if ids is not None:
             return self._by_id(ids)
         try:
-            looked_up = map(self._by_value.__getitem__, values)
-            return np.fromiter(looked_up, dtype=np.intp, count=len(values))
+            looked_up = map(self._by_value.get, values, repeat(_UNKNOWN))
+            found = np.fromiter(looked_up, dtype=np.intp, count=len(values))
         except TypeError:  # a list or the like, which names nobody
             return self.numbers([person_name(value) for value in values])
+        missing = np.flatnonzero(found == _UNKNOWN)
+        if len(missing):
+            found[missing] = self._met([values[place] for place in missing.tolist()])
+        return found
+
+    def _met(self, values: Sequence[Any]) -> list[int]:
+        """Values that were not seen before."""
+        names = [person_name(value) for value in values]
+        persons = list(dict.fromkeys(name for name in names if name is not None))
+        numbers: dict[str | None, int] = {None: NOBODY}
+        if persons:
+            found = self.of_hashes(self._keyed.persons(persons)).tolist()
+            numbers.update(zip(persons, found, strict=True))
+        for value, name in zip(values, names, strict=True):
+            # Nobody is not remembered: no NaN equals another, so they would pile up. Nor are 0
+            # and 1, to which False and True are equal, who are nobody.
+            if name is not None and value not in (0, 1):
+                self._by_value[value] = numbers[name]
+        return [numbers[name] for name in names]
 
     def _by_id(self, ids: NDArray[np.int64]) -> Numbers:
         top = int(ids.max(initial=0)) + 1
@@ -88,23 +94,21 @@ class Register:
             found = self._ids[ids]
         return found.astype(np.intp)
 
-    def _of_value(self, value: Any) -> int:
-        name = person_name(value)
-        if name is None:
-            return NOBODY
-        return int(self.of_hashes(self._keyed.persons([name]))[0])
-
     def of_hashes(self, persons: Sequence[bytes]) -> Numbers:
-        """The numbers of keyed hashes; a new one gets the next number."""
+        """The numbers of keyed hashes; new ones get the next numbers, in the order of hashes.
+
+        So numbers tell who was met in an earlier part, which entries tell anyway, and nothing of
+        the order of rows.
+        """
         known = self._by_hash
         looked_up = map(known.get, persons, repeat(_UNKNOWN))
         found = np.fromiter(looked_up, dtype=np.intp, count=len(persons))
-        for place in np.flatnonzero(found == _UNKNOWN).tolist():
-            person = persons[place]
-            number = known.setdefault(person, len(known))
-            if number == len(known) - 1:
-                self._unwritten.append(person)
-            found[place] = number
+        missing = np.flatnonzero(found == _UNKNOWN)
+        if len(missing):
+            new = sorted({persons[place] for place in missing.tolist()})
+            known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
+            self._unwritten += new
+            found = np.fromiter(map(known.__getitem__, persons), dtype=np.intp, count=len(persons))
         return found
 
     @property
@@ -127,17 +131,18 @@ class Register:
         return self._hashes[numbers]
 
     def grouped(self, numbers: Numbers) -> tuple[Numbers, Numbers]:
-        """The distinct persons, and for each row which of them: np.unique without sorting."""
+        """The distinct persons by number, and for each row which of them."""
         if len(self) > len(self._scratch):
             self._scratch = np.empty(2 * len(self), dtype=np.intp)
-        at = np.arange(len(numbers))
-        self._scratch[numbers] = at
-        people = numbers[self._scratch[numbers] == at]
+            self._seen = np.zeros(2 * len(self), dtype=np.bool_)
+        self._seen[numbers] = True
+        people = np.flatnonzero(self._seen[: len(self)])
+        self._seen[people] = False
         self._scratch[people] = np.arange(len(people))
         return people, self._scratch[numbers]
 
     def order(self, people: Numbers) -> Numbers:
-        """An order of persons that says nothing about that of the rows: by keyed hash."""
+        """The order of persons by keyed hash."""
         first = self.hashes(people).view(">u8")[:: HASH_BYTES // 8]
         return np.argsort(first.astype(np.uint64))
 
@@ -152,22 +157,27 @@ def plain_numbers(values: Sequence[Any]) -> NDArray[np.int64] | None:
     (array([12,  0,  7]), None, None)
     """
     try:
-        text = "\n".join([*values, ""])
+        text = "\n".join(values)
     except TypeError:
         return None
     if not text[:1].isdecimal() or not text.isascii():
         return None
-    raw = np.frombuffer(text.encode("ascii"), dtype=np.uint8)
-    ends = np.flatnonzero(raw == _NEW_LINE)
-    starts = np.concatenate(([0], ends[:-1] + 1))
+    digits = np.frombuffer(text.encode("ascii"), dtype=np.uint8) - np.uint8(_NOUGHT)
+    others = np.flatnonzero(digits > 9)  # anything below a nought wraps to above nine
+    if len(others) != len(values) - 1 or not (digits[others] == _NEW_LINE).all():
+        return None
+    ends = np.append(others, len(digits))
+    starts = np.append(0, others + 1)
     lengths = ends - starts
-    digits = raw - np.uint8(_NOUGHT)  # anything below a nought wraps to above nine
-    if len(ends) != len(values) or lengths.min() < 1 or lengths.max() > _MOST_DIGITS:
+    shortest, longest = int(lengths.min()), int(lengths.max())
+    if shortest < 1 or longest > _MOST_DIGITS:
         return None
-    if np.count_nonzero(digits > 9) != len(ends) or (digits[starts] == 0)[lengths > 1].any():
+    if (digits[starts] == 0)[lengths > 1].any():
         return None
-    found = np.zeros(len(values), dtype=np.int64)
-    for place in range(int(lengths.max())):
-        here = lengths > place
-        found = np.where(here, 10 * found + digits[np.where(here, starts + place, 0)], found)
+    found = digits[ends - 1].astype(np.int64)
+    for place in range(1, longest):  # from the right
+        digit = digits[ends - 1 - place].astype(np.int64)
+        if place >= shortest:
+            digit *= lengths > place
+        found += 10**place * digit
     return found

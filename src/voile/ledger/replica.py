@@ -34,6 +34,7 @@ class Replica:
         self.digest = b""
         self.tail = 0
         self._totals: Whole = np.zeros((COLUMNS, 1024), dtype=np.int64)
+        self._used: NDArray[np.bool_] = np.zeros(COLUMNS, dtype=np.bool_)
         # Whose total holds the account as well, and not just what entries have added to it since.
         self._met: NDArray[np.bool_] = np.zeros(1024, dtype=np.bool_)
         self._touched: NDArray[np.bool_] = np.zeros(1024, dtype=np.bool_)
@@ -61,21 +62,28 @@ class Replica:
         self._reserve()
         new = people[~self._met[people] & (people != NOBODY)]
         if len(new) and self.through:  # before the accounts were first written there are none
-            self._totals[:, new] += now.balances(self.register.hashes(new).tolist()).T
+            self._add(new, now.balances(self.register.hashes(new).tolist()))
         self._met[new] = True
 
     def totals(self, people: Numbers) -> Whole:
         """The totals of persons that were met."""
-        return self._totals[:, people].T
+        found = np.zeros((COLUMNS, len(people)), dtype=np.int64)
+        for column in np.flatnonzero(self._used):
+            found[column] = self._totals[column][people]
+        return found.T
 
     def add(self, entry: Entry, people: Numbers, amounts: Whole) -> None:
         """Take in an entry whose persons, each named once, are these."""
-        for total, amount in zip(self._totals, amounts.T, strict=True):
-            if amount.any():
-                total[people] += amount
+        self._add(people, amounts)
         self.number, self.digest = entry.number, entry.digest
         self.tail += len(people)
         self._touched[people] = True
+
+    def _add(self, people: Numbers, amounts: Whole) -> None:
+        for column, amount in enumerate(amounts.T):
+            if amount.any():  # most releases have no delta
+                self._totals[column][people] += amount
+                self._used[column] = True
 
     def long(self) -> bool:
         """Whether so much has gathered that writing the accounts pays.

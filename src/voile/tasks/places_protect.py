@@ -97,8 +97,9 @@ class PlacesTransform:
         if batch.charge is not None:
             one = self.design.guarantee
             paid = batch.charge(Bill.alike(((one.epsilon, one.delta, 1),), good))
-            problems |= dict.fromkeys(np.flatnonzero(~paid).tolist(), BeyondBudget())
-            chosen, points = good & paid, points[paid[good]]
+            if not paid.all():
+                problems |= dict.fromkeys(np.flatnonzero(~paid).tolist(), BeyondBudget())
+                chosen, points = good & paid, points[paid[good]]
         drawn = np.zeros(len(degrees), dtype=np.intp)
         drawn[chosen] = self.design.mechanism.draw(points, self._rng(batch))
         return Replaced(
