@@ -31,7 +31,7 @@ from voile.metrics.lp import lp
 from voile.optimise.anchored import aipo, aipo_relaxed
 from voile.optimise.best import best
 from voile.optimise.constopt import constopt
-from voile.optimise.continuous import bilinear_axis, bilinear_cone, quadratic_spline
+from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
 from voile.optimise.laplace_remap import exponential_law, laplace_remap
 from voile.optimise.least_loss import least_loss_spanner
 from voile.optimise.lower_bounds import paper_bound, partition_bound
@@ -142,7 +142,7 @@ def methods(
         "AIPO": lambda: anchored(aipo),
         "(d)": lambda: smooth(bilinear_axis),
         "(e)": lambda: smooth(bilinear_cone),
-        "(f)": lambda: smooth(quadratic_spline),
+        "(f)": lambda: smooth(smooth_spline),
         "best": chosen,
         "bound, paper": lambda: (
             None,

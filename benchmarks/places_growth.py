@@ -25,7 +25,7 @@ def one(cells: str, method: str) -> None:
     from voile.domains.places.city import synthetic_city
     from voile.domains.places.problems import road_problem, sampled_tasks
     from voile.optimise.best import best
-    from voile.optimise.continuous import bilinear_cone, quadratic_spline
+    from voile.optimise.continuous import bilinear_cone, smooth_spline
 
     rows, columns = map(int, cells.split("x"))
     network, prior = synthetic_city(seed=0)
@@ -34,7 +34,7 @@ def one(cells: str, method: str) -> None:
     problem = road_problem(network, cells=(columns, rows), tasks=tasks, prior=prior)
     work = {
         "(e)": lambda p, c: bilinear_cone(p, epsilon=EPSILON, cells=c, tolerance=1e-4),
-        "(f)": lambda p, c: quadratic_spline(p, epsilon=EPSILON, cells=c, tolerance=1e-4),
+        "(f)": lambda p, c: smooth_spline(p, epsilon=EPSILON, cells=c, tolerance=1e-4),
         "best": lambda p, c: best(p, epsilon=EPSILON, cells=c),
     }[method]
     work(warm, (4, 3))  # compile

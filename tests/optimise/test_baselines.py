@@ -226,9 +226,9 @@ def test_any_multipliers_give_a_bound(seed):
 
 
 def test_a_design_is_never_below_the_bound(town):
-    from voile.optimise.continuous import quadratic_spline
+    from voile.optimise.continuous import smooth_spline
 
-    loss = quadratic_spline(town, epsilon=0.5, cells=(8, 6)).loss
+    loss = smooth_spline(town, epsilon=0.5, cells=(8, 6)).loss
     bound = partition_bound(town, epsilon=0.5, size=110)
     assert bound.value < loss
     assert bound.gap(loss) < 0.25
@@ -238,5 +238,5 @@ def test_best_hands_over_the_lower_loss(town):
     notes: list[str] = []
     chosen = best(town, epsilon=0.5, cells=(4, 3), note=notes.append)
     assert chosen.loss == min(chosen.losses.values())
-    assert set(chosen.losses) == {"Laplace + remap", "(f) quadratic spline"}
+    assert set(chosen.losses) == {"Laplace + remap", "(f) smooth spline"}
     assert any("outputs worth having" in text for text in notes)

@@ -18,17 +18,18 @@ from voile.optimise.anchored import LogInterpolation, aipo, aipo_relaxed
 from voile.optimise.block_solver import solve_blocks
 from voile.optimise.certificate import certify_splines
 from voile.optimise.cones import Cones, dual_exponent, gradient_cones
-from voile.optimise.continuous import bilinear_axis, bilinear_cone, quadratic_spline
+from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
+from voile.optimise.problem import Problem
 from voile.optimise.repair import mend
 from voile.optimise.smooth import FLOOR, SmoothMechanism, smooth_from_record
 
-METHODS = [bilinear_axis, bilinear_cone, quadratic_spline]
+METHODS = [bilinear_axis, bilinear_cone, smooth_spline]
 EPSILON = 0.7
 
 
 @pytest.fixture(scope="module")
 def spline(town):
-    return quadratic_spline(town, epsilon=EPSILON, cells=(7, 5))
+    return smooth_spline(town, epsilon=EPSILON, cells=(7, 5))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -57,6 +58,29 @@ def test_families_are_ordered_by_loss(town):
     assert losses[2] < losses[1]
     even = town.expected(np.full(town.loss.shape, 1 / len(town.outputs)))
     assert losses[0] < even
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_tension_serves_better_than_quadratics(town, p):
+    plain = smooth_spline(town, epsilon=EPSILON, cells=(6, 5), p=p, tension=0.0)
+    taut = smooth_spline(town, epsilon=EPSILON, cells=(6, 5), p=p)
+    assert taut.mechanism.grid.tension > 0
+    assert taut.loss < plain.loss
+
+
+def test_on_a_line_tension_reaches_what_privacy_allows():
+    """Two places, 4 km apart, both outputs private everywhere between: the optimum is known.
+
+    p and 1 − p may each grow by e^(ε·x), so p climbs like that to ½ half-way and 1 − p falls from
+    there: an error of e^(−2ε)/2 at either end. That curve is a spline under tension ε, and smooth.
+    """
+    places = np.array([[0.0], [4.0]])
+    two = Problem(places, np.ones(2), places, 1 - np.eye(2), (0.0,), (4.0,))
+    least = np.exp(-2 * 0.5) / 2
+    taut = smooth_spline(two, epsilon=0.5, cells=(4,), tolerance=1e-8)
+    plain = smooth_spline(two, epsilon=0.5, cells=(4,), tolerance=1e-8, tension=0.0)
+    assert least * (1 - 1e-9) <= taut.loss <= least * (1 + 1e-4)
+    assert plain.loss > least * 1.02
 
 
 def test_loss_falls_as_epsilon_grows(town):

@@ -15,6 +15,9 @@ GRIDS = [
     SplineGrid((-1.0, 0.0), (3.0, 1.5), (3, 4), 1),
     SplineGrid((-1.0, 0.0), (3.0, 1.5), (5, 3), 2),
     SplineGrid((0.0, 0.0, 0.0), (1.0, 2.0, 3.0), (2, 3, 2), 2),
+    SplineGrid((0.0,), (2.0,), (5,), 2, tension=3.0),
+    SplineGrid((-1.0, 0.0), (3.0, 1.5), (5, 3), 2, tension=0.7),
+    SplineGrid((0.0, 0.0, 0.0), (1.0, 2.0, 3.0), (2, 3, 2), 2, tension=9.0),
 ]
 
 
@@ -62,6 +65,59 @@ def test_bernstein_rows_bracket_values_and_gradients(grid, pieces):
         column = found[:, 1 + axis]
         assert column.min() - 1e-5 <= slope.min()
         assert slope.max() <= column.max() + 1e-5
+
+
+def test_bernstein_functions_of_a_piece_rebuild_the_spline():
+    """Under tension: values and slopes are convex combinations of the coefficients of a piece."""
+    grid, pieces = SplineGrid((0.0,), (2.0,), (4,), 2, tension=5.0), 3
+    coefficients = np.random.default_rng(4).normal(size=grid.size)
+    index, rows = grid.rows(pieces=pieces)
+    found = np.einsum("mdl,ml->md", rows, coefficients[index])
+    width = 2.0 / 4 / pieces
+    x = np.linspace(0, width, 50)
+    top = np.cosh(5.0 * width) - 1
+    first, last = (np.cosh(5.0 * (width - x)) - 1) / top, (np.cosh(5.0 * x) - 1) / top
+    for piece in range(4 * pieces):
+        value, slope = (
+            first * b[0] + (1 - first - last) * b[1] + last * b[2]
+            for b in found[2 * piece : 2 * piece + 3].T
+        )
+        at = (piece * width + x)[:, None]
+        assert value == pytest.approx(evaluate(grid, coefficients, at), abs=1e-12)
+        inner = at[1:-1]
+        moved = [evaluate(grid, coefficients, inner + h) for h in (1e-6, -1e-6)]
+        assert slope[1:-1] == pytest.approx((moved[0] - moved[1]) / 2e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("tension", [0.05, 0.8, 6.0])
+def test_the_exponential_is_a_spline_of_its_own_tension(tension):
+    """e^(τx) needs no approximation and meets its Bernstein bounds with equality."""
+    grid = SplineGrid((0.0,), (3.0,), (6,), 2, tension=tension)
+    x = np.linspace(0, 3, 400)[:, None]
+    index, weight = grid.basis(x)
+    dense = np.zeros((len(x), grid.size))
+    np.put_along_axis(dense, index, weight, axis=1)
+    wanted = np.exp(-tension * x[:, 0])
+    coefficients = np.linalg.lstsq(dense, wanted, rcond=None)[0]
+    assert np.abs(dense @ coefficients - wanted).max() < 1e-12
+    index, rows = grid.rows(pieces=2)
+    value, slope = np.einsum("mdl,ml->dm", rows, coefficients[index])
+    assert slope / value == pytest.approx(-tension, rel=1e-6)
+
+
+def test_without_tension_the_limit_is_the_quadratic():
+    for tension in (0.0, 1e-5, 2e-3):
+        grid = SplineGrid((0.0,), (4.0,), (4,), 2, tension=tension)
+        plain = SplineGrid((0.0,), (4.0,), (4,), 2).rows(pieces=2)[1]
+        assert grid.rows(pieces=2)[1] == pytest.approx(plain, abs=1e-6)
+
+
+@pytest.mark.parametrize("tension", [-1.0, np.nan, 1e3])
+def test_a_tension_out_of_range_is_refused(tension):
+    with pytest.raises(InvalidInput, match="tension"):
+        SplineGrid((0.0,), (4.0,), (4,), 2, tension=tension)
+    with pytest.raises(InvalidInput, match="tension"):
+        SplineGrid((0.0,), (4.0,), (4,), 1, tension=0.5)
 
 
 def test_points_outside_are_projected():

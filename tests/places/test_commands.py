@@ -303,7 +303,7 @@ def test_comparison_lists_all_methods():
     public = public_map(rows=3, columns=4, tasks=6)
     rows = {row["method"]: row for row in compare_places(public, epsilon=0.6)}
     assert rows["best"]["loss"] <= rows["Laplace + remap"]["loss"]
-    assert rows["(f) quadratic spline"]["loss"] < rows["AIPO"]["loss"]
+    assert rows["(f) smooth spline"]["loss"] < rows["AIPO"]["loss"]
     assert rows["lower bound"]["loss"] <= rows["best"]["loss"]
     private = [name for name in rows if "not private" not in name and "bound" not in name]
     assert all(rows[name]["supremum"] <= 0.6 for name in private)

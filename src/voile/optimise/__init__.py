@@ -4,7 +4,7 @@ from voile.optimise.anchored import aipo, aipo_relaxed
 from voile.optimise.best import best
 from voile.optimise.block_solver import solve_blocks
 from voile.optimise.constopt import constopt
-from voile.optimise.continuous import bilinear_axis, bilinear_cone, quadratic_spline
+from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
 from voile.optimise.laplace_remap import laplace_remap
 from voile.optimise.least_loss import least_loss, least_loss_spanner
 from voile.optimise.lower_bounds import paper_bound, partition_bound
@@ -25,6 +25,6 @@ __all__ = [
     "least_loss_spanner",
     "paper_bound",
     "partition_bound",
-    "quadratic_spline",
+    "smooth_spline",
     "solve_blocks",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from voile.errors import require_epsilon
-from voile.optimise.continuous import bilinear_cone, quadratic_spline, used_outputs
+from voile.optimise.continuous import bilinear_cone, smooth_spline, used_outputs
 from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap
 from voile.optimise.problem import Problem, laps
 from voile.optimise.smooth import DEFAULT_RESOLUTION, SmoothMechanism
@@ -70,7 +70,7 @@ def best(
     )
     fine = fine_cells(problem, epsilon=epsilon, cells=cells, outputs=len(used))
     shown = "×".join(map(str, fine))
-    smooth = quadratic_spline(
+    smooth = smooth_spline(
         problem.with_outputs(used),
         epsilon=epsilon,
         cells=fine,
@@ -82,12 +82,12 @@ def best(
             f"spline on {shown} cells, step {i}: loss {loss:.4f} {unit}, gap {gap:.1e}"
         ),
     )
-    losses["(f) quadratic spline"] = smooth.loss
+    losses["(f) smooth spline"] = smooth.loss
     seconds = time.monotonic() - begun
     if noisy is not None and losses["Laplace + remap"] < smooth.loss:
         name = "Laplace + remap"
         return Choice(name, noisy, losses[name], losses, len(problem.outputs), seconds)
-    return Choice("(f) quadratic spline", smooth.mechanism, smooth.loss, losses, len(used), seconds)
+    return Choice("(f) smooth spline", smooth.mechanism, smooth.loss, losses, len(used), seconds)
 
 
 def fine_cells(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -135,31 +135,39 @@ def bilinear_cone(
     )
 
 
-def quadratic_spline(
+def smooth_spline(
     problem: Problem,
     *,
     epsilon: float,
     cells: Sequence[int],
     p: float = 2.0,
     pieces: int | None = None,
+    tension: float | None = None,
     resolution: float = DEFAULT_RESOLUTION,
     unit: str = "km",
     tolerance: float = 1e-5,
     progress: Progress | None = None,
 ) -> Design:
-    """(f): smooth quadratic splines, with ‖g_k‖_q ≤ ε·b_k for each Bernstein coefficient.
+    """(f): smooth splines under tension, with ‖g_k‖_q ≤ ε·b_k for each Bernstein coefficient.
 
-    p may grow by about asinh(εΔ) a cell where multilinear functions manage 1 + εΔ: second order
-    in the cell's size. `pieces` cuts cells for the condition (default 2 where εΔ > 0.8). Spline
-    coefficients may be negative while p > 0: only values of the spline are ever sampled.
+    Where multilinear functions grow by 1 + εΔ a cell and quadratics (`tension=0`) by about
+    e^asinh(εΔ), these grow along an axis by e^(tension·Δ) exactly. By default the tension is the
+    rate along each axis of what falls as fast as it may along the diagonal, ε·N^(−1/q), up to 3 a
+    cell. `pieces` cuts cells for the condition (default 2 where εΔ > 0.8). Spline coefficients may
+    be negative while p > 0: only values of the spline are ever sampled.
 
     >>> places = np.array([[0.5], [1.5], [2.5], [3.5]])
     >>> line = Problem(places, np.ones(4), places, np.abs(places - places.T), (0.0,), (4.0,))
-    >>> design = quadratic_spline(line, epsilon=1.0, cells=[8])
+    >>> design = smooth_spline(line, epsilon=1.0, cells=[8])
     >>> design.mechanism.certificate().epsilon <= 1.0
     True
     """
     grid = problem.grid(cells, degree=2)
+    if tension is None:
+        require_epsilon(epsilon)
+        diagonal = len(cells) ** (-1 / dual_exponent(p))
+        tension = min(epsilon * diagonal, 3 / max(grid.steps))
+    grid = replace(grid, tension=tension)
     if pieces is None:
         pieces = 2 if epsilon * max(grid.steps) > 0.8 else 1
     cuts = pieces
@@ -169,7 +177,7 @@ def quadratic_spline(
         return gradient_cones(index, rows, grid.size, epsilon=strength, p=p)
 
     return _solved(
-        "(f) quadratic spline",
+        "(f) smooth spline",
         problem,
         cones,
         grid,

@@ -151,7 +151,7 @@ def laplace_remap(
     """
     require_epsilon(epsilon)
     if len(problem.low) != 2 or p not in (1.0, 2.0):
-        raise InvalidInput("Laplace noise must be in the plane with ℓ₁ or ℓ₂; use quadratic_spline")
+        raise InvalidInput("Laplace noise must be in the plane with ℓ₁ or ℓ₂; use smooth_spline")
     xs = np.linspace(problem.low[0], problem.high[0], int(cells[0]) + 1)
     ys = np.linspace(problem.low[1], problem.high[1], int(cells[1]) + 1)
     guarantee = Guarantee(epsilon, lp(p, unit=unit), "one location", Basis.PROVED)

@@ -180,6 +180,7 @@ class SmoothMechanism:
             "high": list(self.grid.high),
             "cells": list(self.grid.cells),
             "degree": self.grid.degree,
+            "tension": self.grid.tension,
             "resolution": self.resolution,
             "epsilon": self.guarantee.epsilon,
             "p": "inf" if np.isinf(self.p) else self.p,
@@ -198,7 +199,11 @@ def smooth_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Items]) -> 
     """The mechanism of a saved record; certified anew, so a tampered file is refused."""
     try:
         grid = SplineGrid(
-            tuple(meta["low"]), tuple(meta["high"]), tuple(meta["cells"]), int(meta["degree"])
+            tuple(meta["low"]),
+            tuple(meta["high"]),
+            tuple(meta["cells"]),
+            int(meta["degree"]),
+            float(meta.get("tension", 0.0)),
         )
         guarantee = Guarantee(
             float(meta["epsilon"]),

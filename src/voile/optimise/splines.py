@@ -2,10 +2,21 @@
 
 Both are partitions of unity with non-negative basis functions: coefficients that sum to one over
 the outputs give probabilities that sum to one at *every* point of the box.
+
+Under *tension* τ the quadratics 1, x, x² of a cell give way to 1, sinh τx, cosh τx (hyperbolic
+splines; Schumaker, Spline Functions, ch. 11; τ → 0 gives the quadratics back). All that is said of
+Bernstein coefficients holds of theirs: on a piece of width h the functions
+
+    B₀ = (cosh τ(h − x) − 1)/(cosh τh − 1),  B₂ = (cosh τx − 1)/(cosh τh − 1),  B₁ = 1 − B₀ − B₂
+
+are non-negative (cosh is convex) and sum to one, a function of the space is a convex combination
+of its coefficients, and its derivative lies in the same space. What they are for: e^(±τx) itself
+is a spline, and a mechanism wants to fall off like e^(−εx).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import reduce
 
@@ -31,6 +42,8 @@ class SplineGrid:
     high: tuple[float, ...]
     cells: tuple[int, ...]
     degree: int
+    tension: float = 0.0
+    """Of degree 2, per unit of length."""
 
     def __post_init__(self) -> None:
         count = len(self.low)
@@ -52,6 +65,8 @@ class SplineGrid:
             self.cells,
         )
         require(self.degree in (1, 2), "degree", "1 or 2", self.degree)
+        ok = 0 <= self.tension * max(self.steps) <= 20 and (self.degree == 2 or not self.tension)
+        require(ok, "tension", "0, or for degree 2 up to 20 a cell", self.tension)
 
     @property
     def dimensions(self) -> int:
@@ -104,7 +119,7 @@ class SplineGrid:
         weight = np.ones((len(points), 1))
         for axis, stride in enumerate(self.strides):
             here = (cell[:, axis, None] + np.arange(self.degree + 1)) * stride
-            value = _basis(offset[:, axis], self.degree)
+            value = _basis(offset[:, axis], self.degree, self.tension * self.steps[axis])
             index = (index[:, :, None] + here[:, None, :]).reshape(len(points), -1)
             weight = (weight[:, :, None] * value[:, None, :]).reshape(len(points), -1)
         return index, weight
@@ -162,30 +177,62 @@ def axis_tables(grid: SplineGrid, axis: int, *, pieces: int) -> AxisTables:
             last = cell == cells - 1 and piece == pieces - 1
             for u, v in ((a, a), (a, b), (b, b))[: 3 if last else 2]:
                 starts.append(cell)
-                values.append(_blossom(u, v))
-                slopes.append(
-                    [(x + y) / 2 / step for x, y in zip(_slope(u), _slope(v), strict=True)]
-                )
+                values.append(_value(u, v, grid.tension * step))
+                slopes.append([slope / step for slope in _slope(u, v, grid.tension * step)])
                 attained.append(u == v)
     return AxisTables(
         np.array(starts, dtype=np.intp), np.array(values), np.array(slopes), np.array(attained)
     )
 
 
-def _basis(offset: Floats, degree: int) -> Floats:
+def _basis(offset: Floats, degree: int, tension: float) -> Floats:
     if degree == 1:
         return np.stack([1 - offset, offset], axis=1)
     rest = 1 - offset
-    return np.stack([rest * rest / 2, 0.5 + offset * rest, offset * offset / 2], axis=1)
+    if tension < _SLACK:
+        return np.stack([rest * rest / 2, 0.5 + offset * rest, offset * offset / 2], axis=1)
+    scale = math.sqrt(2) * math.sinh(tension / 2)
+    first, last = (np.sinh(tension / 2 * t) / scale for t in (rest, offset))
+    first, last = first * first, last * last
+    return np.stack([first, 1 - first - last, last], axis=1)
 
 
-def _blossom(u: float, v: float) -> list[float]:
-    """The symmetric two-argument form of the quadratic basis: its Bernstein coefficients."""
-    return [(1 - u) * (1 - v) / 2, 0.5 + (u + v) / 2 - u * v, u * v / 2]
+_SLACK = 1e-4
+"""Tension a cell below which the quadratics are used: the two differ by parts in 10⁹."""
 
 
-def _slope(t: float) -> list[float]:
-    return [t - 1, 1 - 2 * t, t]
+def _value(u: float, v: float, tension: float) -> list[float]:
+    """On the piece from u to v of a cell, a Bernstein coefficient of the three basis functions.
+
+    The middle one, or with u = v the value there.
+    """
+    if tension < _SLACK:
+        return [(1 - u) * (1 - v) / 2, 0.5 + (u + v) / 2 - u * v, u * v / 2]
+    first, last = _risen(1 - v, 1 - u, tension), _risen(u, v, tension)
+    return [first, 1 - first - last, last]
+
+
+def _risen(u: float, v: float, tension: float) -> float:
+    """The coefficient of the function that rises from 0 to ½ over the cell, without cancellation.
+
+    For f = cosh τx − 1 the middle coefficient is f(u) + f'(u)·tanh(τ(v − u)/2)/τ.
+    """
+    risen = 2 * math.sinh(tension * u / 2) ** 2
+    risen += math.sinh(tension * u) * math.tanh(tension * (v - u) / 2)
+    return risen / (4 * math.sinh(tension / 2) ** 2)
+
+
+def _slope(u: float, v: float, tension: float) -> list[float]:
+    """The same of their derivatives, per cell."""
+    middle = (u + v) / 2
+    if tension < _SLACK:
+        return [middle - 1, 1 - 2 * middle, middle]
+    scale = tension / (4 * math.sinh(tension / 2) ** 2) / math.cosh(tension * (v - u) / 2)
+    return [
+        -scale * math.sinh(tension * (1 - middle)),
+        2 * scale * math.cosh(tension / 2) * math.sinh(tension * (0.5 - middle)),
+        scale * math.sinh(tension * middle),
+    ]
 
 
 def _outer_sum(left: Indices, right: Indices) -> Indices:

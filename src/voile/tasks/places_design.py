@@ -26,7 +26,7 @@ from voile.domains.places.readers import read_roads
 from voile.errors import BadFile, InvalidInput, require, require_epsilon
 from voile.optimise.anchored import aipo, aipo_relaxed
 from voile.optimise.best import best
-from voile.optimise.continuous import bilinear_axis, bilinear_cone, quadratic_spline
+from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
 from voile.optimise.laplace_remap import LaplaceRemap, exponential_law, laplace_remap
 from voile.optimise.lower_bounds import paper_bound, partition_bound
 from voile.optimise.problem import Problem
@@ -208,7 +208,7 @@ def compare_places(
     add("AIPO-R (not private)", lambda: anchored(aipo_relaxed))
     add("(d) bilinear, axis budgets", lambda: smooth(bilinear_axis))
     add("(e) bilinear, exact cone", lambda: smooth(bilinear_cone))
-    add("(f) quadratic spline", lambda: smooth(quadratic_spline))
+    add("(f) smooth spline", lambda: smooth(smooth_spline))
     add("best", chosen)
     add(
         "bound of the AIPO paper",
@@ -267,7 +267,7 @@ def _solved(
         losses[name] = loss
         return name, noisy, loss
     builders: dict[str, Callable[..., Any]] = {
-        "spline": quadratic_spline,
+        "spline": smooth_spline,
         "bilinear": bilinear_cone,
         "axis": bilinear_axis,
     }
