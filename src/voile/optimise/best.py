@@ -8,13 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from voile.errors import require_epsilon
-from voile.optimise.continuous import bilinear_cone, smooth_spline, used_outputs
+from voile.optimise.continuous import smooth_spline, used_outputs
 from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap
 from voile.optimise.problem import Problem, laps
 from voile.optimise.smooth import DEFAULT_RESOLUTION, SmoothMechanism
 
 LARGEST_GRID = 1100
 """Coefficients a spline may have in `best`: one dense system of this size an iteration."""
+SHARE = 3e-4
+"""Of all releases: outputs that a coarse design releases more rarely are left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ def best(
 ) -> Choice:
     """Laplace + remap, and (f) from coarse to fine; the one of lower loss.
 
-    A coarse (e) tells which outputs are worth having (few, at small ε); (f) is then solved for
+    A coarse (f) tells which outputs are worth having (few, at small ε); it is then solved for
     those alone, on a grid fine enough for ε where that is affordable. Screening can only cost
     loss, never privacy: the answer is repaired and certified like any other.
     """
@@ -54,7 +56,7 @@ def best(
         losses["Laplace + remap"] = noisy.expected_loss(problem.places, problem.loss, problem.prior)
         note(f"Laplace + remap: loss {losses['Laplace + remap']:.4f} {unit}")
     factor = min(1.0, (110 / math.prod(cells)) ** (1 / len(cells)))
-    coarse = bilinear_cone(
+    coarse = smooth_spline(
         problem,
         epsilon=epsilon,
         cells=laps(cells, factor),
@@ -63,7 +65,7 @@ def best(
         unit=unit,
         tolerance=1e-3,
     )
-    used = used_outputs(problem, coarse, share=1e-4)
+    used = used_outputs(problem, coarse, share=SHARE)
     note(
         f"coarse pass: loss {coarse.loss:.4f} {unit}, {len(used)} of {len(problem.outputs)} "
         f"outputs worth having"
@@ -93,14 +95,14 @@ def best(
 def fine_cells(
     problem: Problem, *, epsilon: float, cells: Sequence[int], outputs: int
 ) -> tuple[int, ...]:
-    """Cells about 0.4/ε wide, 1.2 to 3 times as many along an axis as asked for, if time allows.
+    """Cells about 0.4/ε wide, 1.5 to 3 times as many along an axis as asked for, if time allows.
 
     An iteration costs outputs·n²·b multiplications; the grid is capped so that this stays near
     5·10⁹ (half a second or so).
     """
     widths = [high - low for low, high in zip(problem.low, problem.high, strict=True)]
     wanted = [
-        min(3 * c, max(1.2 * c, w * epsilon / 0.4)) for c, w in zip(cells, widths, strict=True)
+        min(3 * c, max(1.5 * c, w * epsilon / 0.4)) for c, w in zip(cells, widths, strict=True)
     ]
     scale = 1.0
     while scale > 0.1:
