@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from voile.errors import InvalidInput
 from voile.optimise.cones import _inscribed_polygon, dual_exponent, ratio_cones
 from voile.optimise.repair import mend
-from voile.optimise.splines import SplineGrid
+from voile.optimise.splines import SplineGrid, _basis, _slope, _value
 
 GRIDS = [
     SplineGrid((0.0,), (2.0,), (5,), 2),
@@ -103,6 +103,40 @@ def test_the_exponential_is_a_spline_of_its_own_tension(tension):
     index, rows = grid.rows(pieces=2)
     value, slope = np.einsum("mdl,ml->dm", rows, coefficients[index])
     assert slope / value == pytest.approx(-tension, rel=1e-6)
+
+
+@pytest.mark.parametrize("tension", [2e-4, 0.03, 0.5, 2.0, 7.0, 20.0])
+def test_tables_and_basis_are_right_to_a_dozen_units_in_the_last_place(tension):
+    """What the certificate's rounding term counts on, against forty digits."""
+    from decimal import Decimal, localcontext
+
+    with localcontext() as context:
+        context.prec = 40
+        t = Decimal(tension)
+
+        def rise(x, order):  # (cosh tx − 1) and its derivatives, over 2(cosh t − 1)
+            up, down = (t * x).exp(), (-t * x).exp()
+            value = [(up + down) / 2 - 1, t * (up - down) / 2, t * t * (up + down) / 2][order]
+            return value / (t.exp() + (-t).exp() - 2)
+
+        def middle(u, v, order):  # f(u) + f'(u)·tanh(t(v − u)/2)/t
+            half = t * (v - u) / 2
+            tanh = (half.exp() - (-half).exp()) / (half.exp() + (-half).exp())
+            return rise(u, order) + rise(u, order + 1) * tanh / t
+
+        for u, v in ((0.0, 0.0), (0.25, 0.25), (0.5, 0.5), (0.0, 0.5), (0.25, 0.5), (0.5, 1.0)):
+            last, first = (middle(Decimal(x), Decimal(y), 0) for x, y in ((u, v), (1 - v, 1 - u)))
+            up, down = (middle(Decimal(x), Decimal(y), 1) for x, y in ((u, v), (1 - v, 1 - u)))
+            for exact, found in zip(
+                (first, 1 - first - last, last, -down, down - up, up),
+                (*_value(u, v, tension), *_slope(u, v, tension)),
+                strict=True,
+            ):
+                assert abs(Decimal(found) - exact) <= abs(exact) * Decimal(12 * 2.0**-52)
+            if u == v:
+                row = _basis(np.array([u]), 2, tension)[0]
+                for exact, found in zip((first, 1 - first - last, last), row, strict=True):
+                    assert abs(Decimal(float(found)) - exact) <= abs(exact) * Decimal(12 * 2.0**-52)
 
 
 def test_without_tension_the_limit_is_the_quadratic():
