@@ -108,7 +108,7 @@ class PartCharge:
 
     def _wait(self, ledger: Ledger) -> None:
         began, pause = time.monotonic(), 0.001
-        while self._after is not None and not ledger.store.charged(self._job, self._after):
+        while self._after is not None and not ledger.charged(self._job, self._after):
             if time.monotonic() - began > PATIENCE or (pause > 0.04 and self._stopped()):
                 raise NotYet
             time.sleep(pause)

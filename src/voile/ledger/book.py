@@ -60,6 +60,7 @@ class Ledger:
         self.store: Store = open_store(where)
         self._forget()
         self._changed = False
+        self._last: tuple[str, int] | None = None  # the part that was charged last, by this process
         front = self.store.front()
         self.identity = front.identity
         if key is not None and key.check != front.check:
@@ -129,17 +130,16 @@ class Ledger:
         numbers = self._register.numbers(persons)
         named = numbers != NOBODY
         asked = named & (bill.which >= 0)
-        text = self.store.front().terms
-        terms = Terms.read(text) if text else None
-        if terms is None or terms.kind is None:
-            raise InvalidInput("the ledger has no kind and budget yet; agree on them first")
-        prices = np.array([terms.budget.price(cost) for cost in bill.prices], dtype=np.int64)
-        prices = prices.reshape(-1, 3)
-        request = _digest(self._register.hashes(numbers), prices, bill)
         some = slice(None) if asked.all() else asked  # all rows, as a rule: nothing to pick
         which = bill.which[some]
         people, owners = self._register.grouped(numbers[some])
         with self.store.transaction() as now:
+            terms = Terms.read(now.front.terms) if now.front.terms else None
+            if terms is None or terms.kind is None:
+                raise InvalidInput("the ledger has no kind and budget yet; agree on them first")
+            prices = np.array([terms.budget.price(cost) for cost in bill.prices], dtype=np.int64)
+            prices = prices.reshape(-1, 3)
+            request = _digest(self._register.hashes(numbers), prices, bill)
             if now.refunded(job):
                 raise CannotWrite("this job was given up and its charges taken back; start anew")
             found = now.entry(job, part)
@@ -171,12 +171,17 @@ class Ledger:
                 amounts=packed(table),
             ).sealed(self._key)
             self._changed = True
-            now.write(entry, text)
+            now.write(entry, now.front.terms)
             self._known.add(entry, people, table)
             if self._known.long():
                 self._known.fold(now)
         self._changed = False  # it is on disk
+        self._last = (job, part)
         return Receipt(within, named, replayed=False)
+
+    def charged(self, job: str, part: int) -> bool:
+        """Whether a part was charged, by whatever process."""
+        return (job, part) == self._last or self.store.charged(job, part)
 
     def refund(self, job: str) -> int:
         """Take back what a job was charged; the number of parts.
