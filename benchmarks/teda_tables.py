@@ -40,6 +40,8 @@ def write_tables(rows: Sequence[Cell], folder: Path) -> None:
         ]
     for section, title in TITLES.items():
         here = [row for row in rows if row["section"] == section]
+        if section in ("internal", "rewriters"):
+            here.sort(key=lambda r: (r["data"], r["mechanism"], r["attack"], r["epsilon"]))
         if here:
             lines += [f"## {title}", "", *_plain(here), ""]
             if section.startswith(("figure3", "internal", "rewriters")):
