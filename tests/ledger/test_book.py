@@ -324,3 +324,13 @@ def test_decisions_of_many_rows_survive_being_packed(ledger):
     first = ledger.charge("a", 0, names, bill).within
     assert np.array_equal(first, ledger.charge("a", 0, names, bill).within)
     assert 0 < first.sum() < 1003 or first.all()
+
+
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_a_part_with_one_other_person_is_not_taken_for_the_same(ledger, row):
+    names = ["ann", "bob", "eve"]
+    bill = Bill.listed([simple_cost(0.1)] * 3)
+    ledger.charge("a", 0, names, bill)
+    names[row] = "zoe"
+    with pytest.raises(BadFile, match="other rows"):
+        ledger.charge("a", 0, names, bill)

@@ -74,10 +74,9 @@ NOWHERE = Head(0, START)
 class Entry:
     """One entry; blobs as they are stored.
 
-    `persons` holds keyed hashes one after the other, in an order that
-    says nothing of the rows'; `amounts` four integers for each, as
-    `packed` writes them. `within` has a bit for each row of a charged part: whether the budget
-    covered it.
+    `persons` holds keyed hashes one after the other, in an order that says nothing of the rows';
+    `amounts` four integers for each, as `packed` writes them. `within` has a bit for each row of a
+    charged part: whether the budget covered it.
     """
 
     number: int

@@ -97,8 +97,8 @@ class Register:
     def of_hashes(self, persons: Sequence[bytes]) -> Numbers:
         """The numbers of keyed hashes; new ones get the next numbers, in the order of hashes.
 
-        So numbers tell who was met in an earlier part, which entries tell anyway, and nothing of
-        the order of rows.
+        So an entry, whose persons go by number, shows nothing of the order of its part's rows; at
+        most who of them was met in an earlier part, which earlier entries tell of all they charged.
         """
         known = self._by_hash
         looked_up = map(known.get, persons, repeat(_UNKNOWN))
