@@ -28,7 +28,7 @@ from voile.ledger import (
     stated,
     verify,
 )
-from voile.ledger.register import NOBODY, Register
+from voile.ledger.register import NOBODY, Register, plain_numbers
 from voile.metrics import discrete, euclidean
 
 PLACE = Kind.of(Guarantee(0.8, euclidean(unit="km"), "one location"))
@@ -334,3 +334,19 @@ def test_a_part_with_one_other_person_is_not_taken_for_the_same(ledger, row):
     names[row] = "zoe"
     with pytest.raises(BadFile, match="other rows"):
         ledger.charge("a", 0, names, bill)
+
+
+@given(st.lists(st.one_of(
+    st.integers(0, 10**8).map(str),
+    st.sampled_from(["", "0", "00", "07", "+7", "-7", " 7", "7 ", "7\n8", "\n", "7.0", "1e3",
+                     "\u0663", "\u00b2", "9999999", "10000000", "9" * 30, "x", 7, None]),
+)))  # fmt: skip
+def test_numbers_are_plain_only_as_python_writes_them(values):
+    plain = all(
+        isinstance(v, str) and v.isascii() and v.isdigit() and str(int(v)) == v and int(v) < 10**7
+        for v in values
+    )
+    found = plain_numbers(values)
+    assert (found is not None) == plain
+    if plain:
+        assert found.tolist() == [int(v) for v in values]

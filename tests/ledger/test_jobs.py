@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import sqlite3
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -25,7 +27,9 @@ from voile.jobs import (
 )
 from voile.jobs import charging as charging_module
 from voile.jobs.draw import draw_part
+from voile.jobs.workspace import Workspace
 from voile.ledger import Bill, Budget, Key, Kind, Ledger, simple_cost, verify
+from voile.ledger.commit import Commit
 
 KIND = Kind("one location", "euclidean", "km")
 
@@ -186,6 +190,68 @@ def test_a_crash_between_charge_and_release_charges_once(tmp_path, charging):
     assert [row[0] for row in read(tmp_path / "out.csv")] == [f"noisy {i}" for i in (0, 1, 2, 3)]
     assert (report.rows, report.over_budget, report.resumed) == (4, 2, 1)
     assert [charging.ledger.account(p)[3] for p in "ab"] == [3, 3]
+
+
+class FullDisk:
+    """A connection whose commits fail."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def execute(self, statement: str, *values: object) -> object:
+        if statement == "COMMIT":
+            raise sqlite3.OperationalError("database or disk is full")
+        return self._database.execute(statement, *values)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._database, name)
+
+
+def test_what_is_drawn_is_not_written_before_its_charge_is(tmp_path, charging, monkeypatch):
+    """The disk fills up while the part is drawn: it is drawn, and nothing of it is kept."""
+    begin = Commit.start
+    monkeypatch.setattr(
+        Commit, "start", lambda self: (setattr(self, "_database", FullDisk(self._database)),
+                                       begin(self))[1]
+    )  # fmt: skip
+    kept: list[int] = []
+    commit = Workspace.commit
+    monkeypatch.setattr(
+        Workspace, "commit", lambda self, part, *a: (kept.append(part), commit(self, part, *a))[1]
+    )
+    write(tmp_path, "ab")
+    with pytest.raises(CannotWrite, match="disk is full"):
+        run(tmp_path, charging)
+    assert (drawn(tmp_path), kept) == (["0", "1"], [])
+    monkeypatch.undo()
+    assert charging.ledger.spent("a") == 0
+    assert run(tmp_path, charging, out="again.csv").rows == 2
+    assert [charging.ledger.account(p)[3] for p in "ab"] == [1, 1]
+
+
+def test_the_disk_writes_while_a_part_is_drawn(tmp_path, charging, monkeypatch):
+    """A commit takes as long as the draw, and the draw does not wait for it."""
+    seen: list[str] = []
+    drew = Event()
+    real = Commit.run
+
+    def slow(self: Commit) -> None:
+        drew.wait(20)
+        seen.append("on disk")
+        real(self)
+
+    @dataclass(frozen=True)
+    class Noting(Draw):
+        def __call__(self, batch: Batch) -> Replaced:
+            answer = super().__call__(batch)
+            seen.append("drawn")
+            drew.set()
+            return answer
+
+    monkeypatch.setattr(Commit, "run", slow)
+    write(tmp_path, "a")
+    assert run(tmp_path, charging, draw=Noting(tmp_path / "drawn")).rows == 1
+    assert seen == ["drawn", "on disk"]
 
 
 def test_the_same_file_again_is_a_second_release(tmp_path, charging):

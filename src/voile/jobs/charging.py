@@ -103,8 +103,16 @@ class PartCharge:
             raise VoileError("a part is charged once, and was charged twice")
         ledger = self._charging.ledger
         self._wait(ledger)
-        self._receipt = ledger.charge(self._job, self._part, self._persons, bill)
+        self._receipt = ledger.charge(self._job, self._part, self._persons, bill, wait=False)
         return self._receipt.within
+
+    def settle(self) -> None:
+        """Return once the charge is on disk: until then what was drawn must not leave the memory.
+
+        Drawing and the disk's writing go on side by side.
+        """
+        if self._receipt is not None:
+            self._receipt.settle()
 
     def _wait(self, ledger: Ledger) -> None:
         began, pause = time.monotonic(), 0.001

@@ -94,6 +94,8 @@ def _made(transform: Transform, task: PartTask, space: Workspace) -> Note:
     released = _drawn(transform, batch)
     rows, counts = _kept(block, released, task, paid)
     content = part_bytes(rows, columns=task.columns, target=task.target.name, schema=task.schema)
+    if paid is not None:
+        paid.settle()
     with writing(task.target):
         return space.commit(task.part, content, {**counts, "totals": dict(released.totals)})
 

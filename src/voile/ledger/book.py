@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from voile.errors import BadFile, CannotWrite, InvalidInput, require
+from voile.errors import BadFile, CannotWrite, InvalidInput, VoileError, require
 from voile.ledger.amounts import Bill, Bools, Whole
 from voile.ledger.decide import by_person, decide
 from voile.ledger.entries import NOWHERE, Event, Head, after, packed
@@ -32,14 +33,16 @@ class Receipt:
     """Rows that name a person; no other is ever within."""
 
     replayed: bool
+    settle: Callable[[], None]
+    """Returns once the charge is on disk, and raises if it could not be written."""
 
 
 class Ledger:
     r"""Who has spent how much, by keyed hash.
 
-    `charge` returns only after the charge is on disk, so what is released afterwards was paid for,
-    whatever crashes in between. A part of a job is charged once: asked again, the ledger repeats
-    its first answer. All processes that use a ledger wait for each other.
+    `charge` returns once the charge is on disk (or leaves a receipt to wait by), so what is then
+    released was paid for, whatever crashes in between. A part of a job is charged once: asked
+    again, the ledger repeats its first answer. All processes wait for each other.
 
     >>> import tempfile
     >>> from voile.ledger import Bill, Budget, Key, Kind, Ledger, simple_cost
@@ -59,8 +62,8 @@ class Ledger:
         self.key = key
         self.store: Store = open_store(where)
         self._forget()
-        self._changed = False
-        self._last: tuple[str, int] | None = None  # the part that was charged last, by this process
+        self._changed = False  # by a transaction that is not known to have ended well
+        self._settle: Callable[[], None] | None = None  # waits for it, once it is ending
         front = self.store.front()
         self.identity = front.identity
         if key is not None and key.check != front.check:
@@ -116,10 +119,13 @@ class Ledger:
 
     # ── charging ───────────────────────────────────────────────────────────────────────────
 
-    def charge(self, job: str, part: int, persons: Sequence[Any], bill: Bill) -> Receipt:
+    def charge(
+        self, job: str, part: int, persons: Sequence[Any], bill: Bill, *, wait: bool = True
+    ) -> Receipt:
         """Charge each row's person, in order, as far as budgets reach; a nobody's row is refused.
 
-        A row that the bill says is not released is let through uncharged.
+        A row that the bill says is not released is let through uncharged. Without `wait` the disk
+        may still be writing, and nothing may be released before the receipt's `settle` returns.
         Cost: one transaction and one entry a part; an account is written when many entries have
         gathered, or by `fold`.
         """
@@ -137,8 +143,7 @@ class Ledger:
             terms = Terms.read(now.front.terms) if now.front.terms else None
             if terms is None or terms.kind is None:
                 raise InvalidInput("the ledger has no kind and budget yet; agree on them first")
-            prices = np.array([terms.budget.price(cost) for cost in bill.prices], dtype=np.int64)
-            prices = prices.reshape(-1, 3)
+            prices = np.array([terms.budget.price(c) for c in bill.prices], np.int64).reshape(-1, 3)
             request = _digest(self._register.hashes(numbers), prices, bill)
             if now.refunded(job):
                 raise CannotWrite("this job was given up and its charges taken back; start anew")
@@ -149,7 +154,7 @@ class Ledger:
                         f"part {part} was charged for other rows than it holds now; "
                         "delete the job's folder and start anew"
                     )
-                return Receipt(found.decisions(), named, replayed=True)
+                return Receipt(found.decisions(), named, replayed=True, settle=_on_disk)
             self._follow(now)
             self._known.meet(now, people)
             inside = decide(prices, which, owners, self._known.totals(people)[:, :3], terms.budget)
@@ -175,13 +180,13 @@ class Ledger:
             self._known.add(entry, people, table)
             if self._known.long():
                 self._known.fold(now)
-        self._changed = False  # it is on disk
-        self._last = (job, part)
-        return Receipt(within, named, replayed=False)
+            settle = _on_disk if wait else now.end_beside()
+        self._settle = settle
+        return Receipt(within, named, replayed=False, settle=settle)
 
     def charged(self, job: str, part: int) -> bool:
         """Whether a part was charged, by whatever process."""
-        return (job, part) == self._last or self.store.charged(job, part)
+        return self.store.charged(job, part)
 
     def refund(self, job: str) -> int:
         """Take back what a job was charged; the number of parts.
@@ -212,10 +217,15 @@ class Ledger:
             self._follow(now)
             self._changed = True
             self._known.fold(now)
-        self._changed = False
+        self._settle = _on_disk
 
     def _follow(self, now: Transaction) -> None:
         """Bring what is known up to date; begin anew after a transaction that did not end well."""
+        if self._settle is not None:
+            with suppress(VoileError):  # told to the receipt's owner
+                self._settle()
+                self._changed = False
+            self._settle = None
         if self._changed:
             self._known, self._changed = Replica(self._register), False
         self._known.follow(now)
@@ -275,6 +285,10 @@ class Ledger:
         if self.key is None:
             raise InvalidInput("the ledger's key is needed for this: give --ledger-key FILE")
         return self.key
+
+
+def _on_disk() -> None:
+    """What has ended already needs no waiting."""
 
 
 def _digest(persons: Hashes, prices: Whole, bill: Bill) -> bytes:

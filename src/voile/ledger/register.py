@@ -17,8 +17,7 @@ LARGEST = 2**20
 """Persons that are remembered; then all are forgotten and asked for anew."""
 
 _HASH = np.dtype((np.void, HASH_BYTES))
-_NOUGHT, _MOST_DIGITS = 48, 7
-_NEW_LINE = 256 + 10 - _NOUGHT  # less a nought, as a byte
+_MOST_DIGITS = 7
 
 Numbers = NDArray[np.intp]
 Hashes = NDArray[np.void]
@@ -160,24 +159,12 @@ def plain_numbers(values: Sequence[Any]) -> NDArray[np.int64] | None:
         text = "\n".join(values)
     except TypeError:
         return None
-    if not text[:1].isdecimal() or not text.isascii():
+    between = b"\n" * (len(values) - 1)
+    if not text.isascii() or text.encode("ascii").translate(None, b"0123456789") != between:
         return None
-    digits = np.frombuffer(text.encode("ascii"), dtype=np.uint8) - np.uint8(_NOUGHT)
-    others = np.flatnonzero(digits > 9)  # anything below a nought wraps to above nine
-    if len(others) != len(values) - 1 or not (digits[others] == _NEW_LINE).all():
+    found = np.fromstring(text, dtype=np.int64, sep="\n")
+    if len(found) != len(values) or int(found.max(initial=0)) >= 10**_MOST_DIGITS:
         return None
-    ends = np.append(others, len(digits))
-    starts = np.append(0, others + 1)
-    lengths = ends - starts
-    shortest, longest = int(lengths.min()), int(lengths.max())
-    if shortest < 1 or longest > _MOST_DIGITS:
-        return None
-    if (digits[starts] == 0)[lengths > 1].any():
-        return None
-    found = digits[ends - 1].astype(np.int64)
-    for place in range(1, longest):  # from the right
-        digit = digits[ends - 1 - place].astype(np.int64)
-        if place >= shortest:
-            digit *= lengths > place
-        found += 10**place * digit
-    return found
+    # With a nought in front of any there are more digits than these numbers need.
+    needed = len(found) + sum(np.count_nonzero(found >= 10**n) for n in range(1, _MOST_DIGITS))
+    return found if needed == len(text) - len(between) else None

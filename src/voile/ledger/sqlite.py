@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from voile.errors import BadFile, CannotWrite
 from voile.ledger.amounts import Whole
+from voile.ledger.commit import Commit, clear_errors
 from voile.ledger.entries import Entry, Head
 from voile.ledger.store import FORMAT, Front
 
@@ -54,6 +55,7 @@ class SqliteStore:
         self.path = Path(where)
         self._connection: sqlite3.Connection | None = None
         self._process = 0
+        self._commit: Commit | None = None
 
     def create(self, front: Front, first: Entry) -> None:
         """Make the file, readable by its owner alone; refused if it exists."""
@@ -88,11 +90,17 @@ class SqliteStore:
         with self._clear_errors():
             database = self._open()
             database.execute("BEGIN IMMEDIATE")
+            beside = False
             try:
-                yield SqliteTransaction(database)
-                database.execute("COMMIT")
+                now = SqliteTransaction(database, self.path.name)
+                yield now
+                if now.commit is None:
+                    database.execute("COMMIT")
+                else:
+                    now.commit.start()
+                    self._commit, beside = now.commit, True
             finally:
-                if database.in_transaction:
+                if not beside and database.in_transaction:
                     database.execute("ROLLBACK")
 
     @contextmanager
@@ -130,11 +138,13 @@ class SqliteStore:
     def close(self) -> None:
         """Close the file."""
         if self._connection is not None and self._process == os.getpid():
+            self._committed()
             self._connection.close()
         self._connection = None
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is not None and self._process == os.getpid():
+            self._committed()
             return self._connection
         if not self.path.is_file():
             raise BadFile(
@@ -159,7 +169,10 @@ class SqliteStore:
 
     def _connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(
-            self.path, timeout=WAIT_MILLISECONDS / 1000, isolation_level=None
+            self.path,
+            timeout=WAIT_MILLISECONDS / 1000,
+            isolation_level=None,
+            check_same_thread=False,  # a commit may go on beside, and is waited for
         )
         # A file that somebody changed by hand may hold anything: to be told, not to trip over.
         database.text_factory = lambda text: text.decode("utf-8", "replace")
@@ -172,25 +185,28 @@ class SqliteStore:
             pass  # a file that cannot be written can still be shown; a foreign one is told later
         return database
 
-    @contextmanager
-    def _clear_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.OperationalError as problem:
-            raise CannotWrite(
-                f"the ledger {self.path.name} cannot be used: {problem}; nothing more is released, "
-                "what was charged stays charged; mend it and repeat the command to continue"
-            ) from problem
-        except sqlite3.DatabaseError as problem:
-            raise BadFile(f"the ledger {self.path.name} is damaged: {problem}") from problem
+    def _committed(self) -> None:
+        """Wait for a commit that goes on beside; how it ended is told to whoever began it."""
+        if self._commit is not None:
+            self._commit.join()
+            self._commit = None
+
+    def _clear_errors(self) -> AbstractContextManager[None]:
+        return clear_errors(self.path.name)
 
 
 class SqliteTransaction:
     """What a writer sees and does."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
+    def __init__(self, database: sqlite3.Connection, ledger: str) -> None:
+        self._database, self._ledger = database, ledger
         self.front = _front(database)
+        self.commit: Commit | None = None
+
+    def end_beside(self) -> Callable[[], None]:
+        """Let the commit go on beside what the caller does next."""
+        self.commit = Commit(self._database, self._ledger)
+        return self.commit.settle
 
     def entry(self, job: str, part: int) -> Entry | None:
         """The entry of a part."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -63,6 +63,13 @@ class Transaction(Protocol):
 
     def fold(self, persons: Sequence[bytes], totals: Whole, through: int) -> None:
         """Set these accounts to their totals as of an entry."""
+        ...
+
+    def end_beside(self) -> Callable[[], None]:
+        """Ask that the commit may go on after the transaction's block is left.
+
+        What is returned waits until all is on the disk, and raises if it is not.
+        """
         ...
 
 
