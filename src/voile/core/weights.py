@@ -19,6 +19,8 @@ from voile.errors import InvalidInput, require
 TOTAL_BITS = 62
 TOTAL = 1 << TOTAL_BITS
 _SCALE = float(TOTAL)
+_AT_ONCE = 2**16
+"""Weights that are worked on together: half a megabyte."""
 
 
 def floor_bits(*, outputs: int, smallest_step: float) -> int:
@@ -42,20 +44,33 @@ def quantise(log_weights: Floats, *, floor: int) -> Weights:
     logarithms, where a zero beside a non-zero would break it. `floor` = -1 keeps zeros.
     """
     require(log_weights.ndim == 2 and log_weights.size > 0, "log_weights", "a table", "none")
-    highest = log_weights.max(axis=1, keepdims=True)
-    if not np.isfinite(highest).all() or np.isnan(log_weights).any():
+    weights = np.empty(log_weights.shape, dtype=np.uint64)
+    rows, columns = log_weights.shape
+    step = min(rows, max(1, _AT_ONCE // columns))
+    scratch = np.empty((2, step, columns))
+    for start in range(0, rows, step):
+        here = slice(start, start + step)
+        _fill(weights[here], log_weights[here], floor, scratch)
+    return weights
+
+
+def _fill(weights: Weights, log_weights: Floats, floor: int, scratch: Floats) -> None:
+    """Some rows, all of whose steps find their numbers in the processor's cache."""
+    shares, scaled = scratch[:, : len(weights)]
+    highest = log_weights.max(axis=1, keepdims=True)  # NaN if there is one
+    if not np.isfinite(highest).all():
         raise InvalidInput("log_weights must hold a finite largest value in each row and no NaN")
-    shares = np.exp(log_weights - highest)
+    np.subtract(log_weights, highest, out=shares)
+    np.exp(shares, out=shares)
     shares /= shares.sum(axis=1, keepdims=True)
     if floor >= 0:
         np.maximum(shares, 2.0 ** (floor - TOTAL_BITS), out=shares)
         shares /= shares.sum(axis=1, keepdims=True)
-    scaled = shares * _SCALE
-    weights = scaled.astype(np.uint64)
+    np.multiply(shares, _SCALE, out=scaled)
+    weights[:] = scaled
     scaled -= weights  # the fractions, from here on
-    for row, (row_weights, share, fraction) in enumerate(zip(weights, shares, scaled, strict=True)):
-        weights[row] = _completed(row_weights, share, fraction)
-    return weights
+    for row, share, fraction in zip(weights, shares, scaled, strict=True):
+        row[:] = _completed(row, share, fraction)
 
 
 def _completed(weights: Weights, shares: Floats, fractions: Floats) -> Weights:
