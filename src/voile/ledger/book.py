@@ -17,7 +17,7 @@ from voile.ledger.decide import by_person, decide
 from voile.ledger.entries import NOWHERE, Event, Head, after, packed
 from voile.ledger.filters import Budget
 from voile.ledger.kinds import Kind
-from voile.ledger.people import HASH_BYTES, Key
+from voile.ledger.people import Key
 from voile.ledger.register import LARGEST, NOBODY, Hashes, Register
 from voile.ledger.replica import Replica, added
 from voile.ledger.store import Front, Store, Transaction, open_store
@@ -293,8 +293,7 @@ def _on_disk() -> None:
 
 def _digest(persons: Hashes, prices: Whole, bill: Bill) -> bytes:
     """What was asked for: resuming with other rows under the same part would be seen."""
-    half = persons.view("<u8")[:: HASH_BYTES // 8]  # enough to tell rows apart
-    content = hashlib.sha256(half.tobytes())
+    content = hashlib.sha256(persons.tobytes())
     content.update(prices.astype("<i8").tobytes())
     content.update(bill.which.astype("<i4").tobytes())
     return content.digest()

@@ -142,8 +142,7 @@ class Register:
 
     def order(self, people: Numbers) -> Numbers:
         """The order of persons by keyed hash."""
-        first = self.hashes(people).view(">u8")[:: HASH_BYTES // 8]
-        return np.argsort(first.astype(np.uint64))
+        return np.argsort(self.hashes(people).view(">u8"))
 
 
 def plain_numbers(values: Sequence[Any]) -> NDArray[np.int64] | None:

@@ -10,7 +10,7 @@ from typing import Protocol
 from voile.ledger.amounts import Whole
 from voile.ledger.entries import Entry, Head
 
-FORMAT = 2
+FORMAT = 3
 URLS = ("postgresql://", "postgres://")
 
 
