@@ -100,15 +100,11 @@ class Register:
         most who of them was met in an earlier part, which earlier entries tell of all they charged.
         """
         known = self._by_hash
-        looked_up = map(known.get, persons, repeat(_UNKNOWN))
-        found = np.fromiter(looked_up, dtype=np.intp, count=len(persons))
-        missing = np.flatnonzero(found == _UNKNOWN)
-        if len(missing):
-            new = sorted({persons[place] for place in missing.tolist()})
+        new = sorted({person for person in persons if person not in known})
+        if new:
             known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
             self._unwritten += new
-            found = np.fromiter(map(known.__getitem__, persons), dtype=np.intp, count=len(persons))
-        return found
+        return np.fromiter(map(known.__getitem__, persons), dtype=np.intp, count=len(persons))
 
     @property
     def _keyed(self) -> Key:
