@@ -6,11 +6,11 @@ Charges: rows and transactions a second, in parts of several sizes, with ten row
 a person a row, by one process and by four at once (each its own job, the same persons).
 
 Overhead: `places protect` and `text protect` on made-up files, plain and with a ledger in turn, in
-several processes that each begin anew: the same release takes a tenth more or less from one process
-to the next, whatever the machine does besides, and a figure from one of them says little. Given are
-the mean over processes of seconds with a ledger over seconds without, and its 95 % interval.
-Seconds of CPU hardly depend on what else the machine does; seconds on the clock do, and hold the
-waiting for the disk as well.
+several processes that each begin anew. The same release takes a tenth more or less from one run to
+the next, on a machine whose cores are shared with strangers, so each run with a ledger is compared
+with the plain run beside it, which of the two comes first changing from pair to pair. Given are the
+median over all pairs of seconds with a ledger over seconds without, and its 95 % interval
+(bootstrap over processes). Seconds on the clock hold the waiting for the disk as well.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _choice(make: Callable[..., object], folder: Path) -> object:
 
 
 def measured(make: Callable[[Path], Callable[[bool], object]], repeats: int) -> list[float]:
-    """CPU and clock seconds without a ledger, then with one, summed over repeats in this process.
+    """CPU and clock seconds without a ledger, then with one, pair by pair, in this process.
 
     A ledger is new for each run: everybody in it is met for the first time.
     """
@@ -168,8 +168,12 @@ def measured(make: Callable[[Path], Callable[[bool], object]], repeats: int) -> 
             return np.array([time.process_time(), time.monotonic()]) - begun
 
         once(False), once(True)
-        runs = [[once(False), once(True)] for _ in range(repeats)]
-        return np.sum(runs, axis=0).ravel().tolist()
+        pairs = []
+        for number in range(repeats):
+            first = once(number % 2 == 1)
+            second = once(number % 2 == 0)
+            pairs.append([second, first] if number % 2 else [first, second])
+        return np.array(pairs).ravel().tolist()
 
 
 def overhead_row(
@@ -180,13 +184,17 @@ def overhead_row(
     for _ in range(given.processes):
         with context.Pool(1) as fresh:
             found.append(fresh.apply(measured, (make, given.repeats)))
-    seconds = np.array(found).reshape(-1, 2, 2)  # process, plain or ledger, CPU or clock
-    speed = rows * given.repeats / np.median(seconds[:, 0, 0])
+    seconds = np.array(found).reshape(
+        given.processes, -1, 2, 2
+    )  # pair, ledger or not, CPU or clock
+    speed = rows / np.median(seconds[:, :, 0, 0])
     shown = [f"| {name} | {rows:,} | {speed:,.0f}"]
+    rng = np.random.default_rng(0)
     for kind in range(2):
-        more = 100 * (seconds[:, 1, kind] / seconds[:, 0, kind] - 1)
-        half = 1.96 * more.std(ddof=1) / np.sqrt(len(more))
-        shown.append(f"{more.mean():+.1f} % ({more.mean() - half:.1f} … {more.mean() + half:.1f})")
+        more = 100 * (seconds[:, :, 1, kind] / seconds[:, :, 0, kind] - 1)
+        again = rng.integers(len(more), size=(2000, len(more)))
+        low, high = np.quantile([np.median(more[some]) for some in again], [0.025, 0.975])
+        shown.append(f"{np.median(more):+.1f} % ({low:.1f} … {high:.1f})")
     return " | ".join(shown) + " |"
 
 
@@ -208,8 +216,9 @@ def main() -> None:
     options.add_argument(
         "--rows", type=int, default=600_000, help="Places; a three-hundredth are texts."
     )
-    options.add_argument("--repeats", type=int, default=3, help="In a process.")
-    options.add_argument("--processes", type=int, default=12, help="Begun anew, for the overhead.")
+    options.add_argument("--repeats", type=int, default=7, help="Pairs in a process.")
+    options.add_argument("--processes", type=int, default=8, help="Begun anew, for the overhead.")
+    options.add_argument("--only", default="", help="Overhead of commands that begin so, alone.")
     options.add_argument("--out", type=Path, default=None)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -217,12 +226,16 @@ def main() -> None:
         stores = {"SQLite": str(folder / "charges.db")}
         if given.postgres:
             stores["PostgreSQL"] = given.postgres
-        lines = charge_table(stores)
+        lines = [] if given.only else charge_table(stores)
         lines += [
             "",
             "| command | rows | rows a CPU second, plain | CPU, ledger | clock, ledger |",
             "| --- | ---: | ---: | ---: | ---: |",
-            *(overhead_row(name, make, rows, given) for name, make, rows in cases(given.rows)),
+            *(
+                overhead_row(name, make, rows, given)
+                for name, make, rows in cases(given.rows)
+                if name.startswith(given.only)
+            ),
             "",
             f"Load average while it ran: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.",
         ]  # fmt: skip
