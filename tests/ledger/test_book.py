@@ -169,6 +169,11 @@ def test_keyed_hashes_are_keyed_blake2b():
     key = Key(b"k" * 32)
     part = hmac.new(key.secret, b"voile ledger person", hashlib.sha256).digest()
     assert key.person("ann") == hashlib.blake2b(b"ann", key=part, digest_size=8).digest()
+    part = hmac.new(key.secret, b"voile ledger numbered persons", hashlib.sha256).digest()
+    of_eight = hashlib.blake2b(b"5", key=part, digest_size=64).digest()
+    assert key.persons(["42", "47", "042"])[:2] == [of_eight[16:24], of_eight[56:64]]
+    many = [*map(str, range(3000)), "007", "9" * 18, "9" * 19, "9" * 5000, "ann"]
+    assert len(set(key.persons(many))) == len(many)
 
 
 def test_a_ledger_of_another_metric_or_budget_is_refused(where, key):

@@ -19,6 +19,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from voile.errors import BadFile, CannotWrite, InvalidInput
 
 KEY_VARIABLE = "VOILE_LEDGER_KEY"
@@ -47,15 +50,34 @@ class Key:
 
     def persons(self, names: Iterable[str]) -> list[bytes]:
         """The keyed hashes of many: BLAKE2b with a key, which is a MAC (RFC 7693)."""
-        hashes, begun = [], self._begun.copy
-        for name in names:
-            plain = name.strip()
-            if not plain.isascii():
-                plain = unicodedata.normalize("NFC", plain)
-            state = begun()
-            state.update(plain.encode("utf-8"))
-            hashes.append(state.digest())
-        return hashes
+        plain = [name.strip() for name in names]
+        numbers = [name for name in plain if is_number(name)]
+        of_numbers = self.numbered(np.array(list(map(int, numbers)), dtype=np.int64))
+        found = dict(zip(numbers, of_numbers, strict=True))
+        return [found.get(name) or self._named(name) for name in plain]
+
+    def _named(self, name: str) -> bytes:
+        state = self._begun.copy()
+        same = name if name.isascii() else unicodedata.normalize("NFC", name)
+        state.update(same.encode("utf-8"))
+        return state.digest()
+
+    def numbered(self, numbers: NDArray[np.int64]) -> list[bytes]:
+        """The keyed hashes of persons that go by a number: one MAC of 64 bytes for each eight.
+
+        Numbers come in ranges as a rule, so most of the eight are somebody's.
+
+        >>> Key(bytes(32)).numbered(np.array([42, 7])) == Key(bytes(32)).persons(["42", "7"])
+        True
+        """
+        eights, which = np.unique(numbers >> 3, return_inverse=True)
+        macs = []
+        for eight in eights.tolist():
+            state = self._begun_numbers.copy()
+            state.update(b"%d" % eight)
+            macs.append(state.digest())
+        table = np.frombuffer(b"".join(macs), dtype=f"V{HASH_BYTES}").reshape(-1, 8)
+        return list(table[which, numbers & 7].tolist())
 
     def seal(self, digest: bytes) -> bytes:
         """What only the key's holder can write under an entry."""
@@ -75,8 +97,21 @@ class Key:
         """The state after the key, which is the same for all."""
         return hashlib.blake2b(key=self._part(b"person"), digest_size=HASH_BYTES)
 
+    @cached_property
+    def _begun_numbers(self) -> hashlib.blake2b:
+        return hashlib.blake2b(key=self._part(b"numbered persons"), digest_size=8 * HASH_BYTES)
+
     def __reduce__(self) -> tuple[type[Key], tuple[bytes]]:
         return Key, (self.secret,)
+
+
+def is_number(name: str) -> bool:
+    """Whether a name is a number below 10¹⁸, written as `str` writes it.
+
+    >>> [is_number(name) for name in ("42", "0", "042", "", "4.2", "-4", "9" * 19)]
+    [True, True, False, False, False, False, False]
+    """
+    return name.isdecimal() and name.isascii() and len(name) < 19 and str(int(name)) == name
 
 
 def person_name(value: Any) -> str | None:

@@ -89,7 +89,7 @@ class Register:
         if found.min(initial=0) == _UNKNOWN:
             new = np.sort(ids[found == _UNKNOWN])
             new = new[np.diff(new, prepend=-1) > 0]
-            self._ids[new] = self.of_hashes(self._keyed.persons(map(str, new.tolist())))
+            self._ids[new] = self.of_hashes(self._keyed.numbered(new))
             found = self._ids[ids]
         return found.astype(np.intp)
 
@@ -100,8 +100,9 @@ class Register:
         most who of them was met in an earlier part, which earlier entries tell of all they charged.
         """
         known = self._by_hash
-        new = sorted({person for person in persons if person not in known})
-        if new:
+        missing = [person for person in persons if person not in known]
+        if missing:
+            new = np.unique(np.frombuffer(b"".join(missing), dtype=">u8")).view(_HASH).tolist()
             known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
             self._unwritten += new
         return np.fromiter(map(known.__getitem__, persons), dtype=np.intp, count=len(persons))
