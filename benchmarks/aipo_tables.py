@@ -263,6 +263,7 @@ def _gains(rows: list[dict[str, Any]]) -> list[str]:
                 ]
                 values = [100 * (1 - a / b) if other != "bound, ours" else 100 * (a / b - 1)
                           for a, b in pairs]  # fmt: skip
+                values = [round(value, 6) + 0.0 for value in values]  # no "-0.0" where they agree
                 shown = f"{np.mean(values):.1f} %" if values else "–"
                 if len(values) > 1:
                     shown += f" ({min(values):.1f} … {max(values):.1f})"
