@@ -29,6 +29,7 @@ from voile.ledger import (
     verify,
 )
 from voile.ledger.register import NOBODY, Register, plain_numbers
+from voile.ledger.store import FORMAT
 from voile.metrics import discrete, euclidean
 
 PLACE = Kind.of(Guarantee(0.8, euclidean(unit="km"), "one location"))
@@ -364,3 +365,23 @@ def test_two_persons_with_one_hash_share_a_budget(ledger, monkeypatch):
     assert got.tolist() == [True, True, False, True]
     assert ledger.spent("ann") == ledger.spent("bob") == 1_000_000_000
     assert not verify(ledger).problems
+
+
+@pytest.mark.parametrize(("change", "age"), [(-1, "an older"), (1, "a newer")])
+def test_a_ledger_of_another_format_is_refused(where, key, change, age):
+    """Its persons have other hashes, and would get a second budget."""
+    ledger = Ledger.create(where, key)
+    ledger.close()
+    if where.startswith("postgresql://"):
+        import psycopg
+
+        with psycopg.connect(where, autocommit=True) as database:
+            database.execute("ALTER TABLE voile_front DROP CONSTRAINT voile_front_format_check")
+            database.execute("UPDATE voile_front SET format = %s", (FORMAT + change,))
+    else:
+        with sqlite3.connect(where) as database:
+            database.execute(f"PRAGMA user_version = {FORMAT + change}")
+    with pytest.raises(BadFile, match=f"was written by {age} voile"):
+        Ledger(where, key)
+    with pytest.raises(BadFile, match=f"was written by {age} voile"):
+        ledger.agree(PLACE, Budget(1.0))

@@ -20,7 +20,7 @@ import numpy as np
 from voile.errors import BadFile, CannotWrite, MissingExtra
 from voile.ledger.amounts import Whole
 from voile.ledger.entries import Entry, Head
-from voile.ledger.store import FORMAT, Front
+from voile.ledger.store import FORMAT, Front, other_format
 
 _CURSORS = count()  # one may be read while another is
 _FIELDS = ", ".join(f.name for f in fields(Entry))
@@ -237,9 +237,12 @@ class PostgresTransaction:
 
 def _front(database: Any, lock: str) -> Front:
     statement = (
-        "SELECT identity, key_check, head_number, head_digest, terms, through FROM voile_front "
+        "SELECT identity, key_check, head_number, head_digest, terms, through, format "
+        "FROM voile_front "
     )
     row = database.execute(statement + lock).fetchone()
     if row is None:
         raise BadFile("the ledger's first page is missing")
+    if row[6] != FORMAT:
+        raise BadFile(f"the ledger on PostgreSQL {other_format(row[6])}")
     return Front(row[0], row[1], Head(row[2], bytes(row[3])), row[4], row[5])

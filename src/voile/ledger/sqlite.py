@@ -21,7 +21,7 @@ from voile.errors import BadFile, CannotWrite
 from voile.ledger.amounts import Whole
 from voile.ledger.commit import Commit, clear_errors
 from voile.ledger.entries import Entry, Head
-from voile.ledger.store import FORMAT, Front
+from voile.ledger.store import FORMAT, Front, other_format
 
 WAIT_MILLISECONDS = 120_000
 _MARK = 0x766F696C  # "voil", in the file's header: another program's database is told at once
@@ -163,7 +163,7 @@ class SqliteStore:
             self.close()
             reason = "is not a ledger of voile"
             if mark == _MARK:
-                reason = f"was written by {'a newer' if version > FORMAT else 'an older'} voile"
+                reason = other_format(version)
             raise BadFile(f"{str(self.path)!r} {reason}")
         return database
 

@@ -11,6 +11,7 @@ from voile.ledger.amounts import Whole
 from voile.ledger.entries import Entry, Head
 
 FORMAT = 3
+"""Other formats are refused: their persons have other hashes, and would get a second account."""
 URLS = ("postgresql://", "postgres://")
 
 
@@ -111,6 +112,11 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of the database."""
         ...
+
+
+def other_format(version: int) -> str:
+    """What is wrong with a ledger of another format."""
+    return f"was written by {'a newer' if version > FORMAT else 'an older'} voile"
 
 
 def open_store(where: str) -> Store:
