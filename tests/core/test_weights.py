@@ -23,6 +23,14 @@ def test_rows_sum_to_the_total_exactly(log_weights, floor):
         assert int(weights.min()) >= 2**floor * (1 - 2**-7) - 1
 
 
+@pytest.mark.parametrize("at_once", [1, 7, 23, 24, 10_000])
+def test_how_many_rows_are_worked_on_together_changes_nothing(monkeypatch, at_once):
+    table = np.random.default_rng(0).normal(size=(9, 8), scale=5)
+    alone = np.vstack([integer.quantise(row[None], floor=20) for row in table])
+    monkeypatch.setattr(integer, "_AT_ONCE", at_once)
+    assert np.array_equal(integer.quantise(table, floor=20), alone)
+
+
 @given(nps.arrays(float, st.integers(2, 60), elements=st.floats(-30, 0)))
 def test_weights_are_within_a_unit_of_the_real_law(log_weights):
     from fractions import Fraction
