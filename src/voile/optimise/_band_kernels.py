@@ -20,13 +20,14 @@ def assemble(
 ) -> None:
     """bands[y][i, b − (i − j)] = H_y[i, j] for j ≤ i.
 
-    W⁻² = (2 v vᵀ − J)/eta² with v = (w₀, −w₁, …), so H gains 2 u uᵀ − Mᵀ J M with u = Mᵀ v; the
-    second part, `signed`, is the same for all outputs.
+    W⁻² = (2 v vᵀ − J)/eta² with v = (w₀, −w₁, …), so H gains (2 u uᵀ − Mᵀ J M)/eta² with u = Mᵀ v;
+    Mᵀ J M, `signed`, is the same for all outputs, and u uᵀ for a half line. Constraints of one cell
+    touch the same coefficients and follow each other: they are summed before they are spread.
     """
     outputs = w.shape[0]
     m, depth, width = matrix.shape
     band = bands.shape[2] - 1
-    turned = np.empty(width)
+    turned, cell = np.empty(width), np.zeros((width, width))
     for y in range(outputs):
         bands[y, :, :] = 0.0
         for k in range(m):
@@ -37,14 +38,26 @@ def assemble(
                     total -= w[y, k, a] * matrix[k, a, i]
                 turned[i] = total
             for i in range(width):
-                at = index[k, i]
-                twice = 2 * turned[i]
-                for j in range(width):
-                    other = index[k, j]
-                    if other <= at:
-                        bands[y, at, band - at + other] += weight * (
-                            twice * turned[j] - signed[k, i, j]
-                        )
+                if depth == 1:
+                    once = weight * turned[i]
+                    for j in range(width):
+                        cell[i, j] += once * turned[j]
+                else:
+                    twice = 2 * turned[i]
+                    for j in range(width):
+                        cell[i, j] += weight * (twice * turned[j] - signed[k, i, j])
+            last = k + 1 == m
+            if not last:
+                for i in range(width):
+                    last = last or index[k, i] != index[k + 1, i]
+            if last:
+                for i in range(width):
+                    at = index[k, i]
+                    for j in range(width):
+                        other = index[k, j]
+                        if other <= at:
+                            bands[y, at, band - at + other] += cell[i, j]
+                        cell[i, j] = 0.0
 
 
 @compiled_loosely
@@ -74,10 +87,10 @@ def factorise(bands: Floats, regularise: float) -> int:
 
 
 @compiled_loosely
-def subtract_rows(
+def add_rows(
     goal: Floats, work: Floats, factors: Floats, first: int, count: int, width: int
 ) -> None:
-    """goal[:width] −= Σ_j factors[j]·work[first + j, :width], eight rows in a pass.
+    """goal[:width] += Σ_j factors[j]·work[first + j, :width], eight rows in a pass.
 
     One row at a time would be bound by reading and writing `goal`, not by multiplying.
     """
@@ -89,7 +102,7 @@ def subtract_rows(
         r0, r1, r2, r3 = work[at], work[at + 1], work[at + 2], work[at + 3]
         r4, r5, r6, r7 = work[at + 4], work[at + 5], work[at + 6], work[at + 7]
         for c in range(width):
-            goal[c] -= (
+            goal[c] += (
                 f0 * r0[c]
                 + f1 * r1[c]
                 + f2 * r2[c]
@@ -104,43 +117,66 @@ def subtract_rows(
         factor = factors[j]
         row = work[first + j]
         for c in range(width):
-            goal[c] -= factor * row[c]
+            goal[c] += factor * row[c]
         j += 1
 
 
 @compiled_loosely
-def add_inverses(bands: Floats, work: Floats, total: Floats) -> None:
-    """Total += Σ_y H_y⁻¹ (lower triangle), by forward and backward sweeps over rows.
+def add_inverses(bands: Floats, total: Floats) -> None:
+    """Total += Σ_y H_y⁻¹, its lower triangle, by columns of blocks from the last to the first.
 
-    `work` must come in as zeros: above its diagonal it stays zero in the forward sweep.
+    In blocks at least as wide as the band, H = L Lᵀ has L block bidiagonal: D_i on the diagonal,
+    S_i below it. With U = S_i D_i⁻¹ and G = H⁻¹, for k > i
+
+        G_ki = −G_k,i+1 U,    G_ii = D_i⁻ᵀ D_i⁻¹ − Uᵀ G_i+1,i,
+
+    so that a column of blocks follows from the next one by a single product.
     """
     outputs, n, width = bands.shape
     band = width - 1
-    factors = np.empty(band)
-    here = np.empty(n)
+    size = min(n, max(band, 16))
+    panel = np.empty((n, size))  # the column of blocks at hand, from its diagonal block down
+    inverse, link = np.empty((size, size)), np.empty((size, size))
+    turned = np.empty((size, size))
+    row, other = np.empty(size), np.empty(size)
     for y in range(outputs):
         rows = bands[y]
-        for i in range(n):
-            first = max(0, i - band)
-            here[: i + 1] = 0.0
-            here[i] = 1.0
-            subtract_rows(here, work, rows[i, band - i + first : band], first, i - first, i)
-            inverse = 1.0 / rows[i, band]
-            goal = work[i]
-            for c in range(i + 1):
-                goal[c] = here[c] * inverse
-        for i in range(n - 1, -1, -1):
-            count = min(n, i + band + 1) - i - 1
-            for j in range(count):
-                factors[j] = rows[i + 1 + j, band - 1 - j]
-            here[: i + 1] = work[i, : i + 1]
-            subtract_rows(here, work, factors, i + 1, count, i + 1)
-            inverse = 1.0 / rows[i, band]
-            goal, sums = work[i], total[i]
-            for c in range(i + 1):
-                value = here[c] * inverse
-                goal[c] = value
-                sums[c] += value
+        for start in range((n - 1) // size * size, -1, -size):
+            end = min(n, start + size)
+            here, below = end - start, min(n, end + size) - end
+            for i in range(here):
+                first = max(0, i - band)
+                at = rows[start + i]
+                row[:here] = 0.0
+                add_rows(row, inverse, at[band - i + first : band], first, i - first, i)
+                for c in range(here):
+                    inverse[i, c] = -row[c] / at[band]
+                inverse[i, i] = 1.0 / at[band]
+                for c in range(here):
+                    turned[c, i] = inverse[i, c]
+            for i in range(below):
+                first = max(start, end + i - band)
+                row[:here] = 0.0
+                if first < end:
+                    factors = rows[end + i, band - end - i + first : band - i]
+                    add_rows(row, inverse, factors, first - start, end - first, here)
+                link[i, :here] = row[:here]
+            for r in range(end, n):
+                row[:here] = 0.0
+                add_rows(row, link, panel[r], 0, below, here)
+                for c in range(here):
+                    panel[r, c] = -row[c]
+            for i in range(here):
+                row[:here] = 0.0
+                add_rows(row, inverse, turned[i, i:here], i, here - i, here)
+                if below:
+                    for j in range(below):
+                        other[j] = -link[j, i]
+                    add_rows(row, panel, other, end, below, here)
+                panel[start + i, :here] = row[:here]
+            for r in range(start, n):
+                for c in range(here):
+                    total[r, start + c] += panel[r, c]
 
 
 @compiled_loosely

@@ -97,8 +97,8 @@ def fine_cells(
 ) -> tuple[int, ...]:
     """Cells about 0.4/ε wide, 1.5 to 3 times as many along an axis as asked for, if time allows.
 
-    An iteration costs outputs·n²·b multiplications; the grid is capped so that this stays near
-    5·10⁹ (half a second or so).
+    An iteration costs outputs·n²·b/2 multiplications and as much again for the constraints; the
+    grid is capped so that outputs·n²·b stays near 5·10⁹ (about two seconds of one core).
     """
     widths = [high - low for low, high in zip(problem.low, problem.high, strict=True)]
     wanted = [

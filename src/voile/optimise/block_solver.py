@@ -6,7 +6,7 @@ It solves
 
 with one sparse M for all outputs and K a product of half lines and second-order cones. The
 Hessian of an output is banded; eliminating the outputs leaves one dense system of n equations
-for the price vector. An iteration costs Y·n²·b multiplications for Y outputs, n coefficients and
+for the price vector. An iteration costs Y·n²·b/2 multiplications for Y outputs, n coefficients and
 bandwidth b, where a general solver would factor a system of Y·n unknowns.
 
 The answer is a proposal: residuals and gap are reported, and what is deployed is repaired and
@@ -225,7 +225,7 @@ class _Run:
             )
             bands.factorise(self.bands[part], 1e-13)
             sums[worker] = np.zeros((self.n, self.n))
-            bands.add_inverses(self.bands[part], np.zeros((self.n, self.n)), sums[worker])
+            bands.add_inverses(self.bands[part], sums[worker])
 
         in_slices(work, self.outputs)
         total = sum(sums.values(), np.zeros((self.n, self.n)))
