@@ -26,7 +26,7 @@ def test_inverses_of_banded_matrices_add_up(n, band):
     dense = rng.normal(size=(3, n, n))
     near = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= band
     dense = (dense + dense.transpose(0, 2, 1)) * near + 4 * (band + 1) * np.eye(n)
-    bands = np.stack([in_bands(matrix, band) for matrix in dense])
+    bands = np.stack([in_bands(matrix, band) for matrix in dense], axis=2)
     assert kernels.factorise(bands, 0.0) == 0
     total = np.ones((n, n))
     kernels.add_inverses(bands, total)
@@ -41,15 +41,15 @@ def test_hessians_are_sums_over_constraints(depth):
     matrix = rng.normal(size=(6, depth, 3))
     sign = np.where(np.arange(depth) == 0, 1.0, -1.0)
     signed = np.einsum("mdi,d,mdj->mij", matrix, sign, matrix)
-    w = rng.normal(size=(2, 6, depth))
-    w[:, :, 0] = np.sqrt(1 + (w[:, :, 1:] ** 2).sum(axis=2))  # hyperbolic: w₀² − |w₁|² = 1
-    eta = rng.uniform(0.5, 2.0, size=(2, 6))
-    bands = np.full((2, 5, 4), np.nan)
+    w = rng.normal(size=(6, depth, 2))
+    w[:, 0] = np.sqrt(1 + (w[:, 1:] ** 2).sum(axis=1))  # hyperbolic: w₀² − |w₁|² = 1
+    eta = rng.uniform(0.5, 2.0, size=(6, 2))
+    bands = np.full((5, 4, 2), np.nan)
     kernels.assemble(index, matrix, signed, w, eta, bands)
     for y in range(2):
         wanted = np.zeros((5, 5))
         for k, at in enumerate(index):
-            turned = (sign * w[y, k]) @ matrix[k]
-            part = (2 * np.outer(turned, turned) - signed[k]) / eta[y, k] ** 2
+            turned = (sign * w[k, :, y]) @ matrix[k]
+            part = (2 * np.outer(turned, turned) - signed[k]) / eta[k, y] ** 2
             wanted[np.ix_(at, at)] += part
-        np.testing.assert_allclose(bands[y], in_bands(wanted, 3), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(bands[:, :, y], in_bands(wanted, 3), rtol=1e-12, atol=1e-12)

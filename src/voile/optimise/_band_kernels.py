@@ -1,7 +1,8 @@
 """The loops of the block solver over matrices: one banded Hessian an output, and their inverses.
 
 H_y = Mᵀ W_y⁻² M is banded because a constraint touches neighbours only. The sum of the inverses
-is what couples the outputs, and it is all that has to be dense.
+is what couples the outputs, and it is all that has to be dense. Bands are (n, b + 1, V): the
+outputs of a chunk last, as in the loops over cones.
 """
 
 from __future__ import annotations
@@ -18,71 +19,84 @@ from voile.optimise._compile import compiled_loosely
 def assemble(
     index: Indices, matrix: Floats, signed: Floats, w: Floats, eta: Floats, bands: Floats
 ) -> None:
-    """bands[y][i, b − (i − j)] = H_y[i, j] for j ≤ i.
+    """bands[i, b − (i − j), y] = H_y[i, j] for j ≤ i.
 
     W⁻² = (2 v vᵀ − J)/eta² with v = (w₀, −w₁, …), so H gains (2 u uᵀ − Mᵀ J M)/eta² with u = Mᵀ v;
     Mᵀ J M, `signed`, is the same for all outputs, and u uᵀ for a half line. Constraints of one cell
     touch the same coefficients and follow each other: they are summed before they are spread.
     """
-    outputs = w.shape[0]
     m, depth, width = matrix.shape
-    band = bands.shape[2] - 1
-    turned, cell = np.empty(width), np.zeros((width, width))
-    for y in range(outputs):
-        bands[y, :, :] = 0.0
-        for k in range(m):
-            weight = 1.0 / (eta[y, k] * eta[y, k])
+    band, count = bands.shape[1] - 1, bands.shape[2]
+    turned, weight = np.empty((width, count)), np.empty(count)
+    cell = np.zeros((width, width, count))
+    bands[:, :, :] = 0.0
+    for k in range(m):
+        for y in range(count):
+            weight[y] = 1.0 / (eta[k, y] * eta[k, y])
+        if depth > 1:
             for i in range(width):
-                total = w[y, k, 0] * matrix[k, 0, i]
+                row = turned[i]
+                for y in range(count):
+                    row[y] = w[k, 0, y] * matrix[k, 0, i]
                 for a in range(1, depth):
-                    total -= w[y, k, a] * matrix[k, a, i]
-                turned[i] = total
-            for i in range(width):
+                    for y in range(count):
+                        row[y] -= w[k, a, y] * matrix[k, a, i]
+        for i in range(width):
+            for j in range(i + 1):
+                goal, once = cell[i, j], signed[k, i, j]
                 if depth == 1:
-                    once = weight * turned[i]
-                    for j in range(width):
-                        cell[i, j] += once * turned[j]
+                    if once != 0:
+                        for y in range(count):
+                            goal[y] += once * weight[y]
                 else:
-                    twice = 2 * turned[i]
-                    for j in range(width):
-                        cell[i, j] += weight * (twice * turned[j] - signed[k, i, j])
-            last = k + 1 == m
-            if not last:
-                for i in range(width):
-                    last = last or index[k, i] != index[k + 1, i]
-            if last:
-                for i in range(width):
-                    at = index[k, i]
-                    for j in range(width):
-                        other = index[k, j]
-                        if other <= at:
-                            bands[y, at, band - at + other] += cell[i, j]
-                        cell[i, j] = 0.0
+                    here, other = turned[i], turned[j]
+                    for y in range(count):
+                        goal[y] += weight[y] * (2 * here[y] * other[y] - once)
+        last = k + 1 == m
+        if not last:
+            for i in range(width):
+                last = last or index[k, i] != index[k + 1, i]
+        if last:
+            for i in range(width):
+                for j in range(i + 1):
+                    high, low = max(index[k, i], index[k, j]), min(index[k, i], index[k, j])
+                    for y in range(count):
+                        bands[high, band - high + low, y] += cell[i, j, y]
+                        cell[i, j, y] = 0.0
 
 
 @compiled_loosely
 def factorise(bands: Floats, regularise: float) -> int:
     """Banded Cholesky factors in place; how many pivots had to be replaced."""
-    outputs, n, width = bands.shape
+    n, width, count = bands.shape
     band = width - 1
     replaced = 0
-    for y in range(outputs):
-        rows = bands[y]
-        for i in range(n):
-            first = max(0, i - band)
-            diagonal = rows[i, band] * (1.0 + regularise)
-            for j in range(first, i):
-                total = rows[i, band - i + j]
-                for k in range(max(first, j - band), j):
-                    total -= rows[i, band - i + k] * rows[j, band - j + k]
-                rows[i, band - i + j] = total / rows[j, band]
-            pivot = diagonal
-            for k in range(first, i):
-                pivot -= rows[i, band - i + k] ** 2
+    total = np.empty(count)
+    for i in range(n):
+        first = max(0, i - band)
+        here = bands[i]
+        for j in range(first, i):
+            there = bands[j]
+            for y in range(count):
+                total[y] = here[band - i + j, y]
+            for k in range(max(first, j - band), j):
+                left, right = here[band - i + k], there[band - j + k]
+                for y in range(count):
+                    total[y] -= left[y] * right[y]
+            for y in range(count):
+                here[band - i + j, y] = total[y] / there[band, y]
+        for y in range(count):
+            total[y] = here[band, y] * (1.0 + regularise)
+        for k in range(band - i + first, band):
+            for y in range(count):
+                total[y] -= here[k, y] ** 2
+        for y in range(count):
+            diagonal = here[band, y] * (1.0 + regularise)
+            pivot = total[y]
             if not pivot > 1e-15 * diagonal:
                 pivot = max(diagonal, 1.0) * 1e100
                 replaced += 1
-            rows[i, band] = math.sqrt(pivot)
+            here[band, y] = math.sqrt(pivot)
     return replaced
 
 
@@ -132,7 +146,7 @@ def add_inverses(bands: Floats, total: Floats) -> None:
 
     so that a column of blocks follows from the next one by a single product.
     """
-    outputs, n, width = bands.shape
+    n, width, outputs = bands.shape
     band = width - 1
     size = min(n, max(band, 16))
     panel = np.empty((n, size))  # the column of blocks at hand, from its diagonal block down
@@ -140,7 +154,7 @@ def add_inverses(bands: Floats, total: Floats) -> None:
     turned = np.empty((size, size))
     row, other = np.empty(size), np.empty(size)
     for y in range(outputs):
-        rows = bands[y]
+        rows = bands[:, :, y].copy()
         for start in range((n - 1) // size * size, -1, -size):
             end = min(n, start + size)
             here, below = end - start, min(n, end + size) - end
@@ -181,18 +195,22 @@ def add_inverses(bands: Floats, total: Floats) -> None:
 
 @compiled_loosely
 def solve_each(bands: Floats, v: Floats) -> None:
-    """v_y ← H_y⁻¹ v_y in place."""
-    outputs, n, width = bands.shape
+    """v_y ← H_y⁻¹ v_y in place, v (n, V)."""
+    n, width, count = bands.shape
     band = width - 1
-    for y in range(outputs):
-        rows = bands[y]
-        for i in range(n):
-            total = v[y, i]
-            for k in range(max(0, i - band), i):
-                total -= rows[i, band - i + k] * v[y, k]
-            v[y, i] = total / rows[i, band]
-        for i in range(n - 1, -1, -1):
-            value = v[y, i] / rows[i, band]
-            v[y, i] = value
-            for k in range(max(0, i - band), i):
-                v[y, k] -= rows[i, band - i + k] * value
+    for i in range(n):
+        here, goal = bands[i], v[i]
+        for k in range(max(0, i - band), i):
+            factor, other = here[band - i + k], v[k]
+            for y in range(count):
+                goal[y] -= factor[y] * other[y]
+        for y in range(count):
+            goal[y] /= here[band, y]
+    for i in range(n - 1, -1, -1):
+        here, value = bands[i], v[i]
+        for y in range(count):
+            value[y] /= here[band, y]
+        for k in range(max(0, i - band), i):
+            factor, goal = here[band - i + k], v[k]
+            for y in range(count):
+                goal[y] -= factor[y] * value[y]

@@ -1,16 +1,50 @@
 """The loops of the block solver over cones: scaling, residuals, directions, step lengths.
 
-Arrays carry outputs first: p (Y, n), s and z (Y, m, D). A cone of dimension 1 is a half line, and
-every formula below reduces to the linear program's. Nesterov–Todd scaling as in Vandenberghe,
-"The CVXOPT linear and quadratic cone program solvers" (2010), section 4.
+A chunk holds some outputs side by side, and its arrays carry them last: p (n, V), s and z
+(m, D, V). All outputs share M, so the innermost loop runs over them, without a gather, and is
+vectorised. A cone of dimension 1 is a half line, and every formula below reduces to the linear
+program's. Nesterov–Todd scaling as in Vandenberghe, "The CVXOPT linear and quadratic cone program
+solvers" (2010), section 4.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from voile.core.arrays import Floats, Indices
 from voile.optimise._compile import compiled_loosely
+
+
+@compiled_loosely
+def scaled(w: Floats, eta: Floats, along: Floats, x: Floats) -> None:
+    """X ← W x for one cone (D, V), where W = eta·(hyperbolic Householder w)."""
+    depth, count = x.shape
+    along[:] = 0.0
+    for a in range(1, depth):
+        for y in range(count):
+            along[y] += w[a, y] * x[a, y]
+    for a in range(1, depth):
+        for y in range(count):
+            x[a, y] = eta[y] * (x[a, y] + (x[0, y] + along[y] / (1 + w[0, y])) * w[a, y])
+    for y in range(count):
+        x[0, y] = eta[y] * (w[0, y] * x[0, y] + along[y])
+
+
+@compiled_loosely
+def unscaled(w: Floats, eta: Floats, along: Floats, x: Floats) -> None:
+    """X ← W⁻¹ x for one cone (D, V)."""
+    depth, count = x.shape
+    along[:] = 0.0
+    for a in range(1, depth):
+        for y in range(count):
+            along[y] += w[a, y] * x[a, y]
+    for a in range(1, depth):
+        for y in range(count):
+            x[a, y] = (x[a, y] + (along[y] / (1 + w[0, y]) - x[0, y]) * w[a, y]) / eta[y]
+    for y in range(count):
+        x[0, y] = (w[0, y] * x[0, y] - along[y]) / eta[y]
 
 
 @compiled_loosely
@@ -26,56 +60,61 @@ def residuals(
     dual: Floats,
 ) -> None:
     """Primal = M p − s, dual = c − price − Mᵀ z."""
-    outputs, n = p.shape
+    n, count = p.shape
     m, depth, width = matrix.shape
-    for y in range(outputs):
-        for i in range(n):
-            dual[y, i] = costs[y, i] - price[i]
-        for k in range(m):
-            for a in range(depth):
-                total = -s[y, k, a]
-                weight = z[y, k, a]
-                for j in range(width):
-                    total += matrix[k, a, j] * p[y, index[k, j]]
-                    dual[y, index[k, j]] -= matrix[k, a, j] * weight
-                primal[y, k, a] = total
+    for i in range(n):
+        for y in range(count):
+            dual[i, y] = costs[i, y] - price[i]
+    for k in range(m):
+        for a in range(depth):
+            row, weight = primal[k, a], z[k, a]
+            for y in range(count):
+                row[y] = -s[k, a, y]
+            for j in range(width):
+                factor = matrix[k, a, j]
+                if factor != 0:
+                    here, there = p[index[k, j]], dual[index[k, j]]
+                    for y in range(count):
+                        row[y] += factor * here[y]
+                        there[y] -= factor * weight[y]
 
 
 @compiled_loosely
 def scale(s: Floats, z: Floats, w: Floats, eta: Floats, point: Floats) -> None:
-    """The scaling W of each cone: W z = W⁻¹ s = point, with W = eta·(hyperbolic Householder w)."""
-    outputs, m, depth = s.shape
-    for y in range(outputs):
-        for k in range(m):
-            s0, z0 = s[y, k, 0], z[y, k, 0]
-            ns = 0.0
-            nz = 0.0
-            for a in range(1, depth):
-                ns += s[y, k, a] ** 2
-                nz += z[y, k, a] ** 2
-            ns, nz = math.sqrt(ns), math.sqrt(nz)
-            js = max((s0 - ns) * (s0 + ns), 1e-40 * s0 * s0 + 1e-300)
+    """The scaling W of each cone: W z = W⁻¹ s = point."""
+    m, depth, count = s.shape
+    js, rs, rz = np.empty(count), np.empty(count), np.empty(count)
+    inner, along = np.empty(count), np.empty(count)
+    for k in range(m):
+        rs[:] = 0.0
+        rz[:] = 0.0
+        for a in range(1, depth):
+            for y in range(count):
+                rs[y] += s[k, a, y] ** 2
+                rz[y] += z[k, a, y] ** 2
+        for y in range(count):
+            s0, z0 = s[k, 0, y], z[k, 0, y]
+            ns, nz = math.sqrt(rs[y]), math.sqrt(rz[y])
+            js[y] = max((s0 - ns) * (s0 + ns), 1e-40 * s0 * s0 + 1e-300)
             jz = max((z0 - nz) * (z0 + nz), 1e-40 * z0 * z0 + 1e-300)
-            rs, rz = 1 / math.sqrt(js), 1 / math.sqrt(jz)
-            inner = 1.0 + s0 * rs * z0 * rz
-            for a in range(1, depth):
-                inner += s[y, k, a] * rs * z[y, k, a] * rz
-            half = 0.5 / math.sqrt(inner / 2)
-            total = 1.0
-            for a in range(1, depth):
-                value = (s[y, k, a] * rs - z[y, k, a] * rz) * half
-                w[y, k, a] = value
-                total += value * value
-            w[y, k, 0] = math.sqrt(total)
-            e = math.sqrt(math.sqrt(js) * rz)
-            eta[y, k] = e
-            along = 0.0
-            for a in range(1, depth):
-                along += w[y, k, a] * z[y, k, a]
-            turn = z0 + along / (1 + w[y, k, 0])
-            point[y, k, 0] = e * (w[y, k, 0] * z0 + along)
-            for a in range(1, depth):
-                point[y, k, a] = e * (z[y, k, a] + turn * w[y, k, a])
+            rs[y], rz[y] = 1 / math.sqrt(js[y]), 1 / math.sqrt(jz)
+            inner[y] = 1.0 + s0 * rs[y] * z0 * rz[y]
+        for a in range(1, depth):
+            for y in range(count):
+                inner[y] += s[k, a, y] * rs[y] * z[k, a, y] * rz[y]
+        along[:] = 1.0
+        for a in range(1, depth):
+            for y in range(count):
+                value = (s[k, a, y] * rs[y] - z[k, a, y] * rz[y]) * 0.5 / math.sqrt(inner[y] / 2)
+                w[k, a, y] = value
+                along[y] += value * value
+        for y in range(count):
+            w[k, 0, y] = math.sqrt(along[y])
+            eta[k, y] = math.sqrt(math.sqrt(js[y]) * rz[y])
+        for a in range(depth):
+            for y in range(count):
+                point[k, a, y] = z[k, a, y]
+        scaled(w[k], eta[k], along, point[k])
 
 
 @compiled_loosely
@@ -90,43 +129,43 @@ def targets(
     target: Floats,
 ) -> None:
     """Target = point ∖ (centre·e − point∘point − (W⁻¹ ds)∘(W dz)), the last if `correct`."""
-    outputs, m, depth = point.shape
-    for y in range(outputs):
-        for k in range(m):
-            head = centre
+    m, depth, count = point.shape
+    left, right = np.empty((depth, count)), np.empty((depth, count))
+    along, norm = np.empty(count), np.empty(count)
+    for k in range(m):
+        here, goal = point[k], target[k]
+        goal[0, :] = centre
+        for a in range(depth):
+            for y in range(count):
+                goal[0, y] -= here[a, y] ** 2
+        for a in range(1, depth):
+            for y in range(count):
+                goal[a, y] = -2 * here[0, y] * here[a, y]
+        if correct:
             for a in range(depth):
-                head -= point[y, k, a] ** 2
+                for y in range(count):
+                    left[a, y], right[a, y] = ds[k, a, y], dz[k, a, y]
+            unscaled(w[k], eta[k], along, left)
+            scaled(w[k], eta[k], along, right)
+            for a in range(depth):
+                for y in range(count):
+                    goal[0, y] -= left[a, y] * right[a, y]
             for a in range(1, depth):
-                target[y, k, a] = -2 * point[y, k, 0] * point[y, k, a]
-            if correct:
-                e, w0 = eta[y, k], w[y, k, 0]
-                along_s = 0.0
-                along_z = 0.0
-                for a in range(1, depth):
-                    along_s += w[y, k, a] * ds[y, k, a]
-                    along_z += w[y, k, a] * dz[y, k, a]
-                left0 = (w0 * ds[y, k, 0] - along_s) / e
-                right0 = e * (w0 * dz[y, k, 0] + along_z)
-                turn_s = -ds[y, k, 0] + along_s / (1 + w0)
-                turn_z = dz[y, k, 0] + along_z / (1 + w0)
-                head -= left0 * right0
-                for a in range(1, depth):
-                    left = (ds[y, k, a] + turn_s * w[y, k, a]) / e
-                    right = e * (dz[y, k, a] + turn_z * w[y, k, a])
-                    head -= left * right
-                    target[y, k, a] -= left0 * right + right0 * left
-            p0 = point[y, k, 0]
-            norm = 0.0
-            along = 0.0
-            for a in range(1, depth):
-                norm += point[y, k, a] ** 2
-                along += point[y, k, a] * target[y, k, a]
-            norm = math.sqrt(norm)
-            det = max((p0 - norm) * (p0 + norm), 1e-40 * p0 * p0 + 1e-300)
-            first = (p0 * head - along) / det
-            for a in range(1, depth):
-                target[y, k, a] = (target[y, k, a] - first * point[y, k, a]) / p0
-            target[y, k, 0] = first
+                for y in range(count):
+                    goal[a, y] -= left[0, y] * right[a, y] + right[0, y] * left[a, y]
+        norm[:] = 0.0
+        along[:] = 0.0
+        for a in range(1, depth):
+            for y in range(count):
+                norm[y] += here[a, y] ** 2
+                along[y] += here[a, y] * goal[a, y]
+        for y in range(count):
+            p0, length = here[0, y], math.sqrt(norm[y])
+            det = max((p0 - length) * (p0 + length), 1e-40 * p0 * p0 + 1e-300)
+            goal[0, y] = (p0 * goal[0, y] - along[y]) / det
+        for a in range(1, depth):
+            for y in range(count):
+                goal[a, y] = (goal[a, y] - goal[0, y] * here[a, y]) / here[0, y]
 
 
 @compiled_loosely
@@ -141,31 +180,28 @@ def right_hand_side(
     v: Floats,
 ) -> None:
     """V = −dual + Mᵀ W⁻¹ (target − W⁻¹ primal)."""
-    outputs, n = dual.shape
+    n, count = dual.shape
     m, depth, width = matrix.shape
-    for y in range(outputs):
-        for i in range(n):
-            v[y, i] = -dual[y, i]
-        for k in range(m):
-            e, w0 = eta[y, k], w[y, k, 0]
-            along = 0.0
-            for a in range(1, depth):
-                along += w[y, k, a] * primal[y, k, a]
-            turn = -primal[y, k, 0] + along / (1 + w0)
-            head = target[y, k, 0] - (w0 * primal[y, k, 0] - along) / e
-            again = 0.0
-            for a in range(1, depth):
-                rest = target[y, k, a] - (primal[y, k, a] + turn * w[y, k, a]) / e
-                again += w[y, k, a] * rest
-            back = -head + again / (1 + w0)
-            for a in range(depth):
-                if a == 0:
-                    value = (w0 * head - again) / e
-                else:
-                    rest = target[y, k, a] - (primal[y, k, a] + turn * w[y, k, a]) / e
-                    value = (rest + back * w[y, k, a]) / e
-                for j in range(width):
-                    v[y, index[k, j]] += matrix[k, a, j] * value
+    x, along = np.empty((depth, count)), np.empty(count)
+    for i in range(n):
+        for y in range(count):
+            v[i, y] = -dual[i, y]
+    for k in range(m):
+        for a in range(depth):
+            for y in range(count):
+                x[a, y] = primal[k, a, y]
+        unscaled(w[k], eta[k], along, x)
+        for a in range(depth):
+            for y in range(count):
+                x[a, y] = target[k, a, y] - x[a, y]
+        unscaled(w[k], eta[k], along, x)
+        for a in range(depth):
+            for j in range(width):
+                factor = matrix[k, a, j]
+                if factor != 0:
+                    there = v[index[k, j]]
+                    for y in range(count):
+                        there[y] += factor * x[a, y]
 
 
 @compiled_loosely
@@ -181,49 +217,48 @@ def cone_direction(
     dz: Floats,
 ) -> None:
     """Ds = M dp + primal, dz = W⁻¹ (target − W⁻¹ ds)."""
-    outputs = dp.shape[0]
+    count = dp.shape[1]
     m, depth, width = matrix.shape
-    for y in range(outputs):
-        for k in range(m):
-            e, w0 = eta[y, k], w[y, k, 0]
-            along = 0.0
-            for a in range(depth):
-                total = primal[y, k, a]
-                for j in range(width):
-                    total += matrix[k, a, j] * dp[y, index[k, j]]
-                ds[y, k, a] = total
-                if a > 0:
-                    along += w[y, k, a] * total
-            turn = -ds[y, k, 0] + along / (1 + w0)
-            head = target[y, k, 0] - (w0 * ds[y, k, 0] - along) / e
-            again = 0.0
-            for a in range(1, depth):
-                rest = target[y, k, a] - (ds[y, k, a] + turn * w[y, k, a]) / e
-                dz[y, k, a] = rest
-                again += w[y, k, a] * rest
-            back = -head + again / (1 + w0)
-            dz[y, k, 0] = (w0 * head - again) / e
-            for a in range(1, depth):
-                dz[y, k, a] = (dz[y, k, a] + back * w[y, k, a]) / e
+    along = np.empty(count)
+    for k in range(m):
+        for a in range(depth):
+            row = ds[k, a]
+            for y in range(count):
+                row[y] = primal[k, a, y]
+            for j in range(width):
+                factor = matrix[k, a, j]
+                if factor != 0:
+                    here = dp[index[k, j]]
+                    for y in range(count):
+                        row[y] += factor * here[y]
+        x = dz[k]
+        for a in range(depth):
+            for y in range(count):
+                x[a, y] = ds[k, a, y]
+        unscaled(w[k], eta[k], along, x)
+        for a in range(depth):
+            for y in range(count):
+                x[a, y] = target[k, a, y] - x[a, y]
+        unscaled(w[k], eta[k], along, x)
 
 
 @compiled_loosely
 def longest_step(s: Floats, ds: Floats) -> float:
     """The largest step that keeps every s + step·ds in its cone."""
-    outputs, m, depth = s.shape
+    m, depth, count = s.shape
     best = 1e30
-    for y in range(outputs):
-        for k in range(m):
-            s0, d0 = s[y, k, 0], ds[y, k, 0]
+    for k in range(m):
+        for y in range(count):
+            s0, d0 = s[k, 0, y], ds[k, 0, y]
             if d0 < 0:
                 best = min(best, -s0 / d0)
             if depth == 1:
                 continue
             quadratic, linear, norm = d0 * d0, s0 * d0, 0.0
             for a in range(1, depth):
-                quadratic -= ds[y, k, a] ** 2
-                linear -= s[y, k, a] * ds[y, k, a]
-                norm += s[y, k, a] ** 2
+                quadratic -= ds[k, a, y] ** 2
+                linear -= s[k, a, y] * ds[k, a, y]
+                norm += s[k, a, y] ** 2
             norm = math.sqrt(norm)
             constant = (s0 - norm) * (s0 + norm)
             spread = linear * linear - quadratic * constant

@@ -15,9 +15,11 @@ certified afterwards. Its prices and multipliers give rigorous lower bounds (see
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,6 +27,10 @@ from voile.core.arrays import Floats
 from voile.errors import InvalidInput, require
 from voile.optimise._compile import in_slices
 from voile.optimise.cones import Cones
+
+T = TypeVar("T")
+AT_ONCE = 24
+"""Outputs side by side at most: enough to fill vectors, few enough to divide among cores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,28 +90,23 @@ def solve_blocks(
 
 
 class _Run:
-    """The arrays of one solve. Functions are scaled by Y, costs by their largest entry."""
+    """One solve. Functions are scaled by Y, costs by their largest entry."""
 
     def __init__(self, costs: Floats, cones: Cones, tolerance: float) -> None:
         self.outputs, self.n = costs.shape
         self.unit = float(np.abs(costs).max()) or 1.0
-        self.costs = costs / self.unit
-        self.cones, self.tolerance = cones, tolerance
-        m, depth, _ = cones.matrix.shape
-        y, n = self.outputs, self.n
-        sign = np.where(np.arange(depth) == 0, 1.0, -1.0)
-        self.signed = np.einsum("mdi,d,mdj->mij", cones.matrix, sign, cones.matrix)
-        self.p = np.ones((y, n))
-        self.price = np.zeros(n)
-        self.s = np.broadcast_to(cones.slacks(np.ones(n)), (y, m, depth)).copy()
-        self.z = np.zeros((y, m, depth))
-        # Rows whose slack starts large start with a small multiplier: all products are equal.
-        self.z[:, :, 0] = 0.1 * float(np.abs(self.costs).mean()) / self.s[:, :, 0]
-        self.w, self.point, self.target = (np.zeros((y, m, depth)) for _ in range(3))
-        self.ds, self.dz, self.primal = (np.zeros((y, m, depth)) for _ in range(3))
-        self.eta = np.zeros((y, m))
-        self.dual, self.v, self.dp = (np.zeros((y, n)) for _ in range(3))
-        self.bands = np.zeros((y, n, cones.bandwidth + 1))
+        self.tolerance = tolerance
+        sign = np.where(np.arange(cones.matrix.shape[1]) == 0, 1.0, -1.0)
+        signed = np.einsum("mdi,d,mdj->mij", cones.matrix, sign, cones.matrix)
+        level = 0.1 * float(np.abs(costs).mean()) / self.unit
+        cores = os.cpu_count() or 1
+        pieces = min(self.outputs, cores * -(-self.outputs // (cores * AT_ONCE)))
+        self.chunks = [
+            _Chunk(part.T / self.unit, cones, signed, level)
+            for part in np.array_split(costs, pieces)
+        ]
+        self.price = np.zeros(self.n)
+        self.short = np.zeros(self.n)
 
     def solve(
         self, iterations: int, seconds: float, progress: Callable[[int, float, float], None] | None
@@ -113,8 +114,10 @@ class _Run:
         """Iterate until the gap and the residuals are small, or until it must stop."""
         begun, converged, step = time.monotonic(), False, 1.0
         for iteration in range(iterations + 1):
-            self._residuals()
-            loss, dual = float((self.costs * self.p).sum()), float(self.price.sum()) * self.outputs
+            self._each(lambda chunk: chunk.residuals(self.price))
+            self.short = self.outputs - sum(chunk.p.sum(axis=1) for chunk in self.chunks)
+            loss = sum(float((chunk.costs * chunk.p).sum()) for chunk in self.chunks)
+            dual = float(self.price.sum()) * self.outputs
             gap = abs(loss - dual) / max(abs(loss), 1e-9)
             if progress is not None:
                 progress(iteration, loss * self.unit / self.outputs, gap)
@@ -128,9 +131,9 @@ class _Run:
             step = self._step(iteration)
         shrink = 1 / self.outputs
         return BlockSolution(
-            coefficients=self.p * shrink,
+            coefficients=np.concatenate([chunk.p.T for chunk in self.chunks]) * shrink,
             prices=self.price * self.unit,
-            multipliers=self.z * self.unit,
+            multipliers=np.concatenate([c.z.transpose(2, 0, 1) for c in self.chunks]) * self.unit,
             loss=loss * self.unit * shrink,
             dual=dual * self.unit * shrink,
             primal_residual=self._primal_error(),
@@ -140,31 +143,23 @@ class _Run:
             converged=converged,
         )
 
-    def _residuals(self) -> None:
-        from voile.optimise import _cone_kernels as kernels
+    def _each(self, work: Callable[[_Chunk], T]) -> list[T]:
+        """What `work` says of every chunk, on all cores."""
+        answers: dict[int, T] = {}
 
-        index, matrix = self.cones.index, self.cones.matrix
-        in_slices(
-            lambda _, part: kernels.residuals(
-                index,
-                matrix,
-                self.p[part],
-                self.s[part],
-                self.z[part],
-                self.price,
-                self.costs[part],
-                self.primal[part],
-                self.dual[part],
-            ),
-            self.outputs,
-        )
-        self.short = self.outputs - self.p.sum(axis=0)
+        def some(_: int, part: slice) -> None:
+            for i in range(part.start, part.stop):
+                answers[i] = work(self.chunks[i])
+
+        in_slices(some, len(self.chunks))
+        return [answers[i] for i in range(len(self.chunks))]
 
     def _primal_error(self) -> float:
-        return max(float(np.abs(self.primal).max()), float(np.abs(self.short).max()) / self.outputs)
+        most = max(float(np.abs(chunk.primal).max()) for chunk in self.chunks)
+        return float(max(most, np.abs(self.short).max() / self.outputs))
 
     def _dual_error(self) -> float:
-        return float(np.abs(self.dual).max())
+        return max(float(np.abs(chunk.dual).max()) for chunk in self.chunks)
 
     def _step(self, iteration: int) -> float:
         """One predictor and corrector; the longer of the two step lengths taken."""
@@ -189,105 +184,117 @@ class _Run:
                 change + cho_solve(factor, rest * spread, check_finite=False) * spread
             )
 
-        count = self.s.shape[0] * self.s.shape[1]
-        level = float((self.s * self.z).sum()) / count
+        level = self._level(0.0, 0.0)
         _, primal, dual = self._direction(0.0, False, price_change)
-        primal, dual = min(1.0, primal), min(1.0, dual)
-        ahead = float(((self.s + primal * self.ds) * (self.z + dual * self.dz)).sum()) / count
+        ahead = self._level(min(1.0, primal), min(1.0, dual))
         centre = min(1.0, max(ahead / level, 0.0) ** 3)
         change, primal, dual = self._direction(max(centre, 1e-5) * level, True, price_change)
         keep = 0.95 if iteration < 6 else 0.99
         primal, dual = min(1.0, keep * primal), min(1.0, keep * dual)
-        self.p += primal * self.dp
-        self.s += primal * self.ds
-        self.z += dual * self.dz
+        self._each(lambda chunk: chunk.move(primal, dual))
         self.price += dual * change
         return max(primal, dual)
 
+    def _level(self, primal: float, dual: float) -> float:
+        """The mean product of slack and multiplier of a cone, after steps of these lengths."""
+        parts = self._each(lambda chunk: chunk.product(primal, dual))
+        return float(sum(parts)) / (self.outputs * len(self.chunks[0].s))
+
     def _factor(self) -> Floats:
         """Factor every Hessian and sum their inverses."""
-        from voile.optimise import _band_kernels as bands
-        from voile.optimise import _cone_kernels as kernels
-
         sums: dict[int, Floats] = {}
 
         def work(worker: int, part: slice) -> None:
-            kernels.scale(
-                self.s[part], self.z[part], self.w[part], self.eta[part], self.point[part]
-            )
-            bands.assemble(
-                self.cones.index,
-                self.cones.matrix,
-                self.signed,
-                self.w[part],
-                self.eta[part],
-                self.bands[part],
-            )
-            bands.factorise(self.bands[part], 1e-13)
             sums[worker] = np.zeros((self.n, self.n))
-            bands.add_inverses(self.bands[part], sums[worker])
+            for chunk in self.chunks[part]:
+                chunk.factor(sums[worker])
 
-        in_slices(work, self.outputs)
+        in_slices(work, len(self.chunks))
         total = sum(sums.values(), np.zeros((self.n, self.n)))
         return np.asarray(np.tril(total) + np.tril(total, -1).T)
 
     def _direction(
         self, centre: float, correct: bool, price_change: Callable[[Floats], Floats]
     ) -> tuple[Floats, float, float]:
-        """Fill dp, ds, dz; return the price change and the longest primal and dual steps."""
+        """Find dp, ds, dz; return the price change and the longest primal and dual steps."""
+        alone = self._each(lambda chunk: chunk.aim(centre, correct))
+        change = price_change(self.short - sum(alone))
+        longest = self._each(lambda chunk: chunk.direction(change))
+        return change, min(a for a, _ in longest), min(b for _, b in longest)
+
+
+class _Chunk:
+    """Some outputs side by side: arrays with the output last, and the loops over them."""
+
+    def __init__(self, costs: Floats, cones: Cones, signed: Floats, level: float) -> None:
+        n, count = costs.shape
+        m, depth, _ = cones.matrix.shape
+        self.costs = np.ascontiguousarray(costs)
+        self.index, self.matrix, self.signed = cones.index, cones.matrix, signed
+        self.p = np.ones((n, count))
+        self.s = np.repeat(cones.slacks(np.ones(n))[:, :, None], count, axis=2)
+        self.z = np.zeros((m, depth, count))
+        # Rows whose slack starts large start with a small multiplier: all products are equal.
+        self.z[:, 0] = level / self.s[:, 0]
+        self.w, self.point, self.target = (np.zeros((m, depth, count)) for _ in range(3))
+        self.ds, self.dz, self.primal = (np.zeros((m, depth, count)) for _ in range(3))
+        self.eta = np.zeros((m, count))
+        self.dual, self.v, self.dp = (np.zeros((n, count)) for _ in range(3))
+        self.bands = np.zeros((n, cones.bandwidth + 1, count))
+
+    def residuals(self, price: Floats) -> None:
+        """What the constraints and the multipliers lack."""
+        from voile.optimise import _cone_kernels as kernels
+
+        kernels.residuals(
+            self.index, self.matrix, self.p, self.s, self.z, price, self.costs, self.primal,
+            self.dual,
+        )  # fmt: skip
+
+    def product(self, primal: float, dual: float) -> float:
+        """The inner product of slacks and multipliers after steps of these lengths."""
+        return float(np.vdot(self.s + primal * self.ds, self.z + dual * self.dz))
+
+    def factor(self, total: Floats) -> None:
+        """Factor the Hessians; add their inverses to `total`."""
         from voile.optimise import _band_kernels as bands
         from voile.optimise import _cone_kernels as kernels
 
-        index, matrix = self.cones.index, self.cones.matrix
+        kernels.scale(self.s, self.z, self.w, self.eta, self.point)
+        bands.assemble(self.index, self.matrix, self.signed, self.w, self.eta, self.bands)
+        bands.factorise(self.bands, 1e-13)
+        bands.add_inverses(self.bands, total)
 
-        def aim(_: int, part: slice) -> None:
-            kernels.targets(
-                self.w[part],
-                self.eta[part],
-                self.point[part],
-                self.ds[part],
-                self.dz[part],
-                centre,
-                correct,
-                self.target[part],
-            )
-            kernels.right_hand_side(
-                index,
-                matrix,
-                self.w[part],
-                self.eta[part],
-                self.target[part],
-                self.primal[part],
-                self.dual[part],
-                self.v[part],
-            )
-            bands.solve_each(self.bands[part], self.v[part])
+    def aim(self, centre: float, correct: bool) -> Floats:
+        """Where each output would go at the same prices, summed."""
+        from voile.optimise import _band_kernels as bands
+        from voile.optimise import _cone_kernels as kernels
 
-        in_slices(aim, self.outputs)
-        change = price_change(self.short - self.v.sum(axis=0))
-        longest: list[tuple[float, float]] = []
+        kernels.targets(
+            self.w, self.eta, self.point, self.ds, self.dz, centre, correct, self.target
+        )
+        kernels.right_hand_side(
+            self.index, self.matrix, self.w, self.eta, self.target, self.primal, self.dual, self.v
+        )
+        bands.solve_each(self.bands, self.v)
+        return np.asarray(self.v.sum(axis=1))
 
-        def move(_: int, part: slice) -> None:
-            self.dp[part] = change
-            bands.solve_each(self.bands[part], self.dp[part])
-            self.dp[part] += self.v[part]
-            kernels.cone_direction(
-                index,
-                matrix,
-                self.w[part],
-                self.eta[part],
-                self.target[part],
-                self.primal[part],
-                self.dp[part],
-                self.ds[part],
-                self.dz[part],
-            )
-            longest.append(
-                (
-                    kernels.longest_step(self.s[part], self.ds[part]),
-                    kernels.longest_step(self.z[part], self.dz[part]),
-                )
-            )
+    def direction(self, change: Floats) -> tuple[float, float]:
+        """Fill dp, ds, dz for this change of prices; the longest primal and dual steps."""
+        from voile.optimise import _band_kernels as bands
+        from voile.optimise import _cone_kernels as kernels
 
-        in_slices(move, self.outputs)
-        return change, min(a for a, _ in longest), min(b for _, b in longest)
+        self.dp[:] = change[:, None]
+        bands.solve_each(self.bands, self.dp)
+        self.dp += self.v
+        kernels.cone_direction(
+            self.index, self.matrix, self.w, self.eta, self.target, self.primal, self.dp, self.ds,
+            self.dz,
+        )  # fmt: skip
+        return kernels.longest_step(self.s, self.ds), kernels.longest_step(self.z, self.dz)
+
+    def move(self, primal: float, dual: float) -> None:
+        """Take the step."""
+        self.p += primal * self.dp
+        self.s += primal * self.ds
+        self.z += dual * self.dz
