@@ -109,16 +109,16 @@ def qif_side_by_side(side: int) -> list[str]:
     ]
 
 
-def end_to_end(epsilons: list[float]) -> list[str]:
+def end_to_end(epsilons: list[float], p: float) -> list[str]:
     problem = city(20, 15)
     lines = []
     for epsilon in epsilons:
         begun, cpu = time.perf_counter(), time.process_time()
-        found = best(problem, epsilon=epsilon, cells=(20, 15))
+        found = best(problem, epsilon=epsilon, cells=(20, 15), p=p)
         wall, used = time.perf_counter() - begun, time.process_time() - cpu
         lines.append(
-            f"| `best`, 15×20, ε = {epsilon:g} | {found.name} | {wall:.1f} ({used:.0f} CPU) | "
-            f"{found.loss:.4f} km |"
+            f"| `best`, 15×20, ℓ{p:g}, ε = {epsilon:g} | {found.name} | "
+            f"{wall:.1f} ({used:.0f} CPU) | {found.loss:.4f} km |"
         )
     return lines
 
@@ -127,6 +127,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("highs", "qif", "best"))
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.4])
+    parser.add_argument("--p", type=float, default=2.0)
     parser.add_argument("--limit", type=float, default=300.0)
     parser.add_argument("--side", type=int, default=8)
     args = parser.parse_args()
@@ -135,7 +136,7 @@ if __name__ == "__main__":
     elif args.what == "qif":
         found = qif_side_by_side(args.side)
     else:
-        found = end_to_end(args.epsilon)
+        found = end_to_end(args.epsilon, args.p)
     if not RESULTS.exists():
         RESULTS.write_text(
             "# The solver against its peers\n\nMade by `python benchmarks/places_solver.py`; "
