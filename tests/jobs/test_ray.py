@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import hashlib
 import json
@@ -140,13 +141,15 @@ class Watcher(threading.Thread):
 
     def run(self) -> None:
         while not self.over.wait(0.02):
-            for note in self.folder.glob("*/part-*.json"):
-                try:
-                    content = note.read_bytes()
-                    rows = (note.parent / json.loads(content)["rows_in"]).read_bytes()
-                except FileNotFoundError:  # the job is over and has cleared away
-                    continue
-                self.seen.setdefault(note.name, set()).add(content + rows)
+            with contextlib.suppress(FileNotFoundError):  # folders go while they are listed
+                for note in self.folder.glob("*/part-*.json"):
+                    self.look(note)
+
+    def look(self, note: Path) -> None:
+        with contextlib.suppress(FileNotFoundError):  # the job is over and has cleared away
+            content = note.read_bytes()
+            rows = (note.parent / json.loads(content)["rows_in"]).read_bytes()
+            self.seen.setdefault(note.name, set()).add(content + rows)
 
     def committed(self) -> int:
         return len(self.seen)
