@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from decimal import Decimal
 
 import numpy as np
@@ -240,3 +241,13 @@ def test_best_hands_over_the_lower_loss(town):
     assert chosen.loss == min(chosen.losses.values())
     assert set(chosen.losses) == {"Laplace + remap", "(f) smooth spline"}
     assert any("outputs worth having" in text for text in notes)
+
+
+def test_best_gives_a_spline_up_that_is_sure_to_lose(town, monkeypatch):
+    notes: list[str] = []
+    module = sys.modules[best.__module__]
+    monkeypatch.setattr(module, "fine_cells", lambda *args, **rest: (2, 2))  # far too coarse
+    chosen = best(town, epsilon=2.0, cells=(8, 6), note=notes.append)
+    assert chosen.name == "Laplace + remap"
+    assert set(chosen.losses) == {"Laplace + remap"}
+    assert notes[-1].endswith("given up")

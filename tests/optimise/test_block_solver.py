@@ -94,6 +94,21 @@ def test_a_solver_that_stops_early_says_so(town):
     assert stopped.iterations == 0
 
 
+def test_a_solver_gives_up_once_it_is_sure_to_lose(town):
+    grid = town.grid((4, 3), degree=2)
+    cones = gradient_cones(*grid.rows(), grid.size, epsilon=0.6, p=2.0)
+    costs = town.costs(grid)
+    answer = solve_blocks(costs, cones)
+    beaten = solve_blocks(costs, cones, hopeless=0.97 * answer.loss)
+    assert not beaten.converged
+    assert beaten.iterations < answer.iterations
+    assert 0.97 * answer.loss < beaten.dual < answer.loss * 1.001
+    still = solve_blocks(costs, cones, hopeless=1.0001 * answer.loss)
+    assert still.converged
+    assert still.iterations == answer.iterations
+    assert still.loss == answer.loss
+
+
 def test_bad_costs_are_refused():
     cones = ratio_cones(np.array([[0, 1], [1, 0]]), np.ones(2), 2)
     with pytest.raises(InvalidInput, match="finite"):

@@ -44,8 +44,9 @@ def best(
     """Laplace + remap, and (f) from coarse to fine; the one of lower loss.
 
     A coarse (f) tells which outputs are worth having (few, at small ε); it is then solved for
-    those alone, on a grid fine enough for ε where that is affordable. Screening can only cost
-    loss, never privacy: the answer is repaired and certified like any other.
+    those alone, on a grid fine enough for ε where that is affordable, until it has won or is sure
+    to lose (then `losses` has no figure for it). Screening can only cost loss, never privacy: the
+    answer is repaired and certified like any other.
     """
     require_epsilon(epsilon)
     begun = time.monotonic()
@@ -80,11 +81,15 @@ def best(
         resolution=resolution,
         unit=unit,
         tolerance=1e-4,
+        hopeless=losses.get("Laplace + remap", math.inf),
         progress=lambda i, loss, gap: note(
             f"spline on {shown} cells, step {i}: loss {loss:.4f} {unit}, gap {gap:.1e}"
         ),
     )
-    losses["(f) smooth spline"] = smooth.loss
+    if smooth.solution.converged or smooth.loss < losses.get("Laplace + remap", math.inf):
+        losses["(f) smooth spline"] = smooth.loss
+    else:
+        note(f"spline on {shown} cells: cannot be below Laplace + remap, given up")
     seconds = time.monotonic() - begun
     if noisy is not None and losses["Laplace + remap"] < smooth.loss:
         name = "Laplace + remap"

@@ -19,7 +19,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from voile.core.arrays import Floats
 from voile.errors import InvalidInput, require
 from voile.optimise._compile import in_slices
 from voile.optimise.cones import Cones
+
+if TYPE_CHECKING:
+    from voile.optimise._chunk import Chunk
 
 T = TypeVar("T")
 AT_ONCE = 24
@@ -61,14 +64,15 @@ def solve_blocks(
     tolerance: float = 1e-6,
     iterations: int = 80,
     seconds: float = float("inf"),
+    hopeless: float = float("inf"),
     progress: Callable[[int, float, float], None] | None = None,
 ) -> BlockSolution:
     """The least-cost functions, one row of `costs` (Y, n) an output.
 
     Mehrotra's predictor and corrector with Nesterov–Todd scaling, from the uniform mechanism,
     which is strictly feasible. `progress` is called with (iteration, loss, relative gap). If it
-    stops early (iterations, seconds, stalled), `converged` is False and the coefficients are the
-    last iterate.
+    stops early (iterations, seconds, stalled, or sure that no answer costs less than `hopeless`),
+    `converged` is False and the coefficients are the last iterate.
 
     >>> from voile.optimise.cones import ratio_cones
     >>> pairs = np.array([[0, 1], [1, 0]])
@@ -86,13 +90,15 @@ def solve_blocks(
     )
     if not np.isfinite(problem).all():
         raise InvalidInput("costs must be finite, got NaN or infinity; check the loss table")
-    return _Run(problem, cones, tolerance).solve(iterations, seconds, progress)
+    return _Run(problem, cones, tolerance).solve(iterations, seconds, hopeless, progress)
 
 
 class _Run:
     """One solve. Functions are scaled by Y, costs by their largest entry."""
 
     def __init__(self, costs: Floats, cones: Cones, tolerance: float) -> None:
+        from voile.optimise._chunk import Chunk
+
         self.outputs, self.n = costs.shape
         self.unit = float(np.abs(costs).max()) or 1.0
         self.tolerance = tolerance
@@ -102,14 +108,18 @@ class _Run:
         cores = os.cpu_count() or 1
         pieces = min(self.outputs, cores * -(-self.outputs // (cores * AT_ONCE)))
         self.chunks = [
-            _Chunk(part.T / self.unit, cones, signed, level)
+            Chunk(part.T / self.unit, cones, signed, level)
             for part in np.array_split(costs, pieces)
         ]
         self.price = np.zeros(self.n)
         self.short = np.zeros(self.n)
 
     def solve(
-        self, iterations: int, seconds: float, progress: Callable[[int, float, float], None] | None
+        self,
+        iterations: int,
+        seconds: float,
+        hopeless: float,
+        progress: Callable[[int, float, float], None] | None,
     ) -> BlockSolution:
         """Iterate until the gap and the residuals are small, or until it must stop."""
         begun, converged, step = time.monotonic(), False, 1.0
@@ -124,7 +134,15 @@ class _Run:
             small = max(self._primal_error(), self._dual_error()) < max(1e-9, self.tolerance)
             converged = gap < self.tolerance and small
             late = time.monotonic() - begun > seconds
-            if converged or late or iteration == iterations or not np.isfinite(loss):
+            # No p ≥ 0 costs less than the dual value, less what the residual may give.
+            surely = (dual / self.outputs - self.n * self._dual_error()) * self.unit
+            if (
+                converged
+                or late
+                or surely > hopeless
+                or iteration == iterations
+                or not np.isfinite(loss)
+            ):
                 break
             if iteration > 15 and step < 1e-5:
                 break
@@ -143,7 +161,7 @@ class _Run:
             converged=converged,
         )
 
-    def _each(self, work: Callable[[_Chunk], T]) -> list[T]:
+    def _each(self, work: Callable[[Chunk], T]) -> list[T]:
         """What `work` says of every chunk, on all cores."""
         answers: dict[int, T] = {}
 
@@ -221,80 +239,3 @@ class _Run:
         change = price_change(self.short - sum(alone))
         longest = self._each(lambda chunk: chunk.direction(change))
         return change, min(a for a, _ in longest), min(b for _, b in longest)
-
-
-class _Chunk:
-    """Some outputs side by side: arrays with the output last, and the loops over them."""
-
-    def __init__(self, costs: Floats, cones: Cones, signed: Floats, level: float) -> None:
-        n, count = costs.shape
-        m, depth, _ = cones.matrix.shape
-        self.costs = np.ascontiguousarray(costs)
-        self.index, self.matrix, self.signed = cones.index, cones.matrix, signed
-        self.p = np.ones((n, count))
-        self.s = np.repeat(cones.slacks(np.ones(n))[:, :, None], count, axis=2)
-        self.z = np.zeros((m, depth, count))
-        # Rows whose slack starts large start with a small multiplier: all products are equal.
-        self.z[:, 0] = level / self.s[:, 0]
-        self.w, self.point, self.target = (np.zeros((m, depth, count)) for _ in range(3))
-        self.ds, self.dz, self.primal = (np.zeros((m, depth, count)) for _ in range(3))
-        self.eta = np.zeros((m, count))
-        self.dual, self.v, self.dp = (np.zeros((n, count)) for _ in range(3))
-        self.bands = np.zeros((n, cones.bandwidth + 1, count))
-
-    def residuals(self, price: Floats) -> None:
-        """What the constraints and the multipliers lack."""
-        from voile.optimise import _cone_kernels as kernels
-
-        kernels.residuals(
-            self.index, self.matrix, self.p, self.s, self.z, price, self.costs, self.primal,
-            self.dual,
-        )  # fmt: skip
-
-    def product(self, primal: float, dual: float) -> float:
-        """The inner product of slacks and multipliers after steps of these lengths."""
-        return float(np.vdot(self.s + primal * self.ds, self.z + dual * self.dz))
-
-    def factor(self, total: Floats) -> None:
-        """Factor the Hessians; add their inverses to `total`."""
-        from voile.optimise import _band_kernels as bands
-        from voile.optimise import _cone_kernels as kernels
-
-        kernels.scale(self.s, self.z, self.w, self.eta, self.point)
-        bands.assemble(self.index, self.matrix, self.signed, self.w, self.eta, self.bands)
-        bands.factorise(self.bands, 1e-13)
-        bands.add_inverses(self.bands, total)
-
-    def aim(self, centre: float, correct: bool) -> Floats:
-        """Where each output would go at the same prices, summed."""
-        from voile.optimise import _band_kernels as bands
-        from voile.optimise import _cone_kernels as kernels
-
-        kernels.targets(
-            self.w, self.eta, self.point, self.ds, self.dz, centre, correct, self.target
-        )
-        kernels.right_hand_side(
-            self.index, self.matrix, self.w, self.eta, self.target, self.primal, self.dual, self.v
-        )
-        bands.solve_each(self.bands, self.v)
-        return np.asarray(self.v.sum(axis=1))
-
-    def direction(self, change: Floats) -> tuple[float, float]:
-        """Fill dp, ds, dz for this change of prices; the longest primal and dual steps."""
-        from voile.optimise import _band_kernels as bands
-        from voile.optimise import _cone_kernels as kernels
-
-        self.dp[:] = change[:, None]
-        bands.solve_each(self.bands, self.dp)
-        self.dp += self.v
-        kernels.cone_direction(
-            self.index, self.matrix, self.w, self.eta, self.target, self.primal, self.dp, self.ds,
-            self.dz,
-        )  # fmt: skip
-        return kernels.longest_step(self.s, self.ds), kernels.longest_step(self.z, self.dz)
-
-    def move(self, primal: float, dual: float) -> None:
-        """Take the step."""
-        self.p += primal * self.dp
-        self.s += primal * self.ds
-        self.z += dual * self.dz

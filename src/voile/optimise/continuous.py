@@ -146,6 +146,7 @@ def smooth_spline(
     resolution: float = DEFAULT_RESOLUTION,
     unit: str = "km",
     tolerance: float = 1e-5,
+    hopeless: float = math.inf,
     progress: Progress | None = None,
 ) -> Design:
     """(f): smooth splines under tension, with ‖g_k‖_q ≤ ε·b_k for each Bernstein coefficient.
@@ -154,7 +155,8 @@ def smooth_spline(
     e^asinh(εΔ), these grow along an axis by e^(tension·Δ) exactly. By default the tension is the
     rate along each axis of what falls as fast as it may along the diagonal, ε·N^(−1/q), up to 3 a
     cell. `pieces` cuts cells for the condition (default 2 where εΔ > 0.8). Spline coefficients may
-    be negative while p > 0: only values of the spline are ever sampled.
+    be negative while p > 0: only values of the spline are ever sampled. The solver gives up,
+    and the design is a worse one, once it is sure that the loss cannot be below `hopeless`.
 
     >>> places = np.array([[0.5], [1.5], [2.5], [3.5]])
     >>> line = Problem(places, np.ones(4), places, np.abs(places - places.T), (0.0,), (4.0,))
@@ -187,6 +189,7 @@ def smooth_spline(
         unit,
         tolerance,
         progress,
+        hopeless,
     )
 
 
@@ -243,6 +246,7 @@ def _solved(
     unit: str,
     tolerance: float,
     progress: Progress | None,
+    hopeless: float = math.inf,
 ) -> Design:
     """Solve a hair inside epsilon, mend, certify, build; mend harder if rounding asks for it."""
     require_epsilon(epsilon)
@@ -259,6 +263,7 @@ def _solved(
         problem.costs(grid),
         cones(grid, epsilon * (1 - min(margin, 0.5))),
         tolerance=tolerance,
+        hopeless=hopeless,
         progress=progress,
     )
     while margin < 1:
