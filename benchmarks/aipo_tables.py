@@ -197,7 +197,7 @@ def tables() -> None:
         "",
         "Made by `python benchmarks/aipo_tables.py run …` and `tables`; see its docstring. The",
         "methods marked *(cells)* are private between cell centres only; AIPO-R not even there.",
-        "The bound at ε = 0.6 on the synthetic city, ℓ2, used parts of 200 places",
+        "The bounds at ε = 0.6 on the synthetic city used parts of 200 places",
         "(`--bound-size 200`), the others of 100. A dash: not run. Seconds are those",
         "of seed 0, most of them from before the solver took several outputs at once; it needs",
         "about a third less since (`places_solver.md` has times on two free cores).",
