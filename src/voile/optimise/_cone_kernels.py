@@ -18,33 +18,23 @@ from voile.optimise._compile import compiled_loosely
 
 
 @compiled_loosely
-def scaled(w: Floats, eta: Floats, along: Floats, x: Floats) -> None:
-    """X ← W x for one cone (D, V), where W = eta·(hyperbolic Householder w)."""
+def scaled(w: Floats, eta: Floats, sign: float, along: Floats, x: Floats) -> None:
+    """X ← W x for one cone (D, V), where W = eta·(hyperbolic Householder w); W⁻¹ x for sign −1.
+
+    The inverse is the same map with w₁, w₂, … turned round and 1/eta.
+    """
     depth, count = x.shape
     along[:] = 0.0
     for a in range(1, depth):
         for y in range(count):
-            along[y] += w[a, y] * x[a, y]
-    for a in range(1, depth):
-        for y in range(count):
-            x[a, y] = eta[y] * (x[a, y] + (x[0, y] + along[y] / (1 + w[0, y])) * w[a, y])
+            along[y] += sign * w[a, y] * x[a, y]
     for y in range(count):
-        x[0, y] = eta[y] * (w[0, y] * x[0, y] + along[y])
-
-
-@compiled_loosely
-def unscaled(w: Floats, eta: Floats, along: Floats, x: Floats) -> None:
-    """X ← W⁻¹ x for one cone (D, V)."""
-    depth, count = x.shape
-    along[:] = 0.0
+        head, part = x[0, y], along[y]
+        x[0, y] = (w[0, y] * head + part) * (eta[y] if sign > 0 else 1 / eta[y])
+        along[y] = sign * (head + part / (1 + w[0, y]))
     for a in range(1, depth):
         for y in range(count):
-            along[y] += w[a, y] * x[a, y]
-    for a in range(1, depth):
-        for y in range(count):
-            x[a, y] = (x[a, y] + (along[y] / (1 + w[0, y]) - x[0, y]) * w[a, y]) / eta[y]
-    for y in range(count):
-        x[0, y] = (w[0, y] * x[0, y] - along[y]) / eta[y]
+            x[a, y] = (x[a, y] + along[y] * w[a, y]) * (eta[y] if sign > 0 else 1 / eta[y])
 
 
 @compiled_loosely
@@ -114,7 +104,7 @@ def scale(s: Floats, z: Floats, w: Floats, eta: Floats, point: Floats) -> None:
         for a in range(depth):
             for y in range(count):
                 point[k, a, y] = z[k, a, y]
-        scaled(w[k], eta[k], along, point[k])
+        scaled(w[k], eta[k], 1.0, along, point[k])
 
 
 @compiled_loosely
@@ -145,8 +135,8 @@ def targets(
             for a in range(depth):
                 for y in range(count):
                     left[a, y], right[a, y] = ds[k, a, y], dz[k, a, y]
-            unscaled(w[k], eta[k], along, left)
-            scaled(w[k], eta[k], along, right)
+            scaled(w[k], eta[k], -1.0, along, left)
+            scaled(w[k], eta[k], 1.0, along, right)
             for a in range(depth):
                 for y in range(count):
                     goal[0, y] -= left[a, y] * right[a, y]
@@ -190,11 +180,11 @@ def right_hand_side(
         for a in range(depth):
             for y in range(count):
                 x[a, y] = primal[k, a, y]
-        unscaled(w[k], eta[k], along, x)
+        scaled(w[k], eta[k], -1.0, along, x)
         for a in range(depth):
             for y in range(count):
                 x[a, y] = target[k, a, y] - x[a, y]
-        unscaled(w[k], eta[k], along, x)
+        scaled(w[k], eta[k], -1.0, along, x)
         for a in range(depth):
             for j in range(width):
                 factor = matrix[k, a, j]
@@ -235,11 +225,11 @@ def cone_direction(
         for a in range(depth):
             for y in range(count):
                 x[a, y] = ds[k, a, y]
-        unscaled(w[k], eta[k], along, x)
+        scaled(w[k], eta[k], -1.0, along, x)
         for a in range(depth):
             for y in range(count):
                 x[a, y] = target[k, a, y] - x[a, y]
-        unscaled(w[k], eta[k], along, x)
+        scaled(w[k], eta[k], -1.0, along, x)
 
 
 @compiled_loosely

@@ -44,9 +44,9 @@ def best(
     """Laplace + remap, and (f) from coarse to fine; the one of lower loss.
 
     A coarse (f) tells which outputs are worth having (few, at small ε); it is then solved for
-    those alone, on a grid fine enough for ε where that is affordable, until it has won or is sure
-    to lose (then `losses` has no figure for it). Screening can only cost loss, never privacy: the
-    answer is repaired and certified like any other.
+    those alone, on a grid fine enough for ε where that is affordable, until it has won or its dual
+    value says that it loses (then `losses` has no figure for it). Screening can only cost loss,
+    never privacy: the answer is repaired and certified like any other.
     """
     require_epsilon(epsilon)
     begun = time.monotonic()
@@ -89,7 +89,7 @@ def best(
     if smooth.solution.converged or smooth.loss < losses.get("Laplace + remap", math.inf):
         losses["(f) smooth spline"] = smooth.loss
     else:
-        note(f"spline on {shown} cells: cannot be below Laplace + remap, given up")
+        note(f"spline on {shown} cells: not below Laplace + remap, given up")
     seconds = time.monotonic() - begun
     if noisy is not None and losses["Laplace + remap"] < smooth.loss:
         name = "Laplace + remap"

@@ -71,7 +71,7 @@ def solve_blocks(
 
     Mehrotra's predictor and corrector with Nesterov–Todd scaling, from the uniform mechanism,
     which is strictly feasible. `progress` is called with (iteration, loss, relative gap). If it
-    stops early (iterations, seconds, stalled, or sure that no answer costs less than `hopeless`),
+    stops early (iterations, seconds, stalled, or its dual value shows a cost above `hopeless`),
     `converged` is False and the coefficients are the last iterate.
 
     >>> from voile.optimise.cones import ratio_cones
@@ -134,7 +134,8 @@ class _Run:
             small = max(self._primal_error(), self._dual_error()) < max(1e-9, self.tolerance)
             converged = gap < self.tolerance and small
             late = time.monotonic() - begun > seconds
-            # No p ≥ 0 costs less than the dual value, less what the residual may give.
+            # No p ≥ 0 costs less than the dual value, less what the residual may give; a spline's
+            # coefficients can be a little negative, so this decides when to stop and nothing else.
             surely = (dual / self.outputs - self.n * self._dual_error()) * self.unit
             if (
                 converged

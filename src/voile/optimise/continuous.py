@@ -156,7 +156,7 @@ def smooth_spline(
     rate along each axis of what falls as fast as it may along the diagonal, ε·N^(−1/q), up to 3 a
     cell. `pieces` cuts cells for the condition (default 2 where εΔ > 0.8). Spline coefficients may
     be negative while p > 0: only values of the spline are ever sampled. The solver gives up,
-    and the design is a worse one, once it is sure that the loss cannot be below `hopeless`.
+    and the design is a worse one, once its dual value shows a loss above `hopeless`.
 
     >>> places = np.array([[0.5], [1.5], [2.5], [3.5]])
     >>> line = Problem(places, np.ones(4), places, np.abs(places - places.T), (0.0,), (4.0,))
