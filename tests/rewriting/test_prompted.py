@@ -1,5 +1,6 @@
 """DP-Prompt and DP-Paraphrase on tiny models, by enumeration of every text they can write."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -12,7 +13,7 @@ from voile.audit.distinguish import distinguish
 from voile.errors import InvalidInput
 from voile.rewriting.dp_paraphrase import dp_paraphrase
 from voile.rewriting.dp_prompt import dp_prompt
-from voile.rewriting.generation import LanguageModel
+from voile.rewriting.language_model import LanguageModel
 from voile.rewriting.prompted import PromptedRewriter
 from voile.rewriting.token_sampler import ReleasedSampler, TokenSampler
 
@@ -68,8 +69,9 @@ def test_planted_shortcuts_are_caught_by_the_same_enumeration(causal, short_text
     assert np.nanmax(gaps) > 24.0
 
 
-def test_writing_follows_its_stated_law(causal):
-    rewriter = dp_paraphrase(causal, epsilon=20.0, bounds=BOUNDS, max_new_tokens=2, batch=500)
+@pytest.mark.parametrize("batch", [3, 500])
+def test_writing_follows_its_stated_law(causal, batch):
+    rewriter = dp_paraphrase(causal, epsilon=20.0, bounds=BOUNDS, max_new_tokens=2, batch=batch)
     writings = list(every_writing(causal.vocabulary, causal.end, 2))
     law = np.exp(law_of(rewriter, ["red cat"], writings)[0])
     drawn, cut = rewriter.tokens(["red cat"] * 8000, voile.seeded_rng(4))
@@ -93,26 +95,80 @@ def test_batches_and_padding_do_not_change_the_law(causal, short_texts):
 
 
 @pytest.mark.parametrize("kind", ["causal", "encoder_decoder"])
-def test_equal_prompts_are_read_once_and_part_at_their_first_token(
-    kind, short_texts, request, monkeypatch
-):
+@pytest.mark.parametrize(("batch", "rows"), [(64, [4, 6, 6]), (2, None)], ids=["whole", "pieces"])
+def test_texts_are_read_once_until_they_part(kind, batch, rows, short_texts, request, monkeypatch):
+    """One row while prompt and tokens are the same, whatever pieces the batch is cut into."""
     language = request.getfixturevalue(kind)
     build = dp_paraphrase if kind == "causal" else dp_prompt
-    rewriter = build(language, epsilon=5.0, bounds=BOUNDS, max_new_tokens=3)
+    rewriter = build(language, epsilon=5.0, bounds=BOUNDS, max_new_tokens=3, batch=batch)
     texts = [short_texts[i] for i in (3, 9, 3, 0, 9, 3, 5)]
     writings = [(5, 6, 7), (5, 6, 7), (6, 5, 7), (8, 4, 3), (4, 8, 3), (5, 6, 7), (7, 7, 7)]
     alone = [rewriter.log_likelihood([t], [w])[0] for t, w in zip(texts, writings, strict=True)]
-    sizes = []
-    forward = type(language.model).forward
-    monkeypatch.setattr(
-        type(language.model),
-        "forward",
-        lambda self, *args, **rest: sizes.append(_rows(rest)) or forward(self, *args, **rest),
-    )
+    seen = _sizes(language, monkeypatch)
     together = rewriter.log_likelihood(texts, writings)
     assert together == pytest.approx(np.array(alone), abs=1e-4)
     assert alone[0] != pytest.approx(alone[2], abs=1e-3)  # one text, two writings
-    assert sizes == [4, 7, 7]
+    assert max(seen) <= batch
+    if rows:
+        assert seen[-3:] == rows
+
+
+def test_what_all_prompts_begin_with_is_read_once(causal, short_texts, monkeypatch):
+    """Two examples before every text: one row of many tokens, then rows of few."""
+    pairs = [("red cat", "blue dog"), ("dog", "cat")]
+    rewriter = dp_paraphrase(causal, epsilon=5.0, bounds=BOUNDS, max_new_tokens=2, examples=pairs)
+    writings = [(5, 6)] * len(short_texts)
+    seen = _sizes(causal, monkeypatch)
+    alone = [
+        rewriter.log_likelihood([t], [w])[0] for t, w in zip(short_texts, writings, strict=True)
+    ]
+    assert set(seen) == {1}
+    seen.clear()
+    together = rewriter.log_likelihood(short_texts, writings)
+    assert together == pytest.approx(np.array(alone), abs=1e-4)
+    assert seen[0] == 1
+    assert len(set(np.round(together, 6))) > 1
+
+
+def test_texts_that_ended_are_read_no_more(causal, short_texts, monkeypatch):
+    rewriter = dp_paraphrase(causal, epsilon=5.0, bounds=BOUNDS, max_new_tokens=4)
+    seen = _sizes(causal, monkeypatch)
+    end = causal.end
+    rewriter.log_likelihood(short_texts[:3], [(end,), (5, end), (5, 6, 7, 8)])
+    assert seen[-3:] == [2, 1, 1]
+
+
+def test_after_examples_a_text_ends_with_its_line(causal, monkeypatch):
+    """A token that holds a line break is the last one drawn, and shows in nothing."""
+    rewriter = dp_paraphrase(
+        causal, epsilon=5.0, bounds=BOUNDS, max_new_tokens=4, examples=[("red", "blue")]
+    )
+    monkeypatch.setitem(vars(causal), "line_ends", frozenset({causal.end, 6, 7}))
+    drawn, _ = rewriter.tokens(["red cat"] * 300, voile.seeded_rng(2))
+    ended = [tokens for tokens in drawn if {6, 7} & set(tokens)]
+    assert ended
+    assert all({6, 7, causal.end}.isdisjoint(tokens[:-1]) for tokens in drawn)
+    assert all(tokens[-1] in (6, 7, causal.end) for tokens in drawn if len(tokens) < 4)
+
+
+def test_tokens_with_a_line_break_are_found(causal, monkeypatch):
+    assert causal.line_ends == {causal.end}  # whole words: none of them breaks a line
+    spelled = ["a", "b\n", "\n\n"] + ["c"] * (len(causal.tokenizer) - 3)
+    monkeypatch.setattr(causal.tokenizer, "batch_decode", lambda rows: spelled)
+    assert LanguageModel(causal.model, causal.tokenizer).line_ends == {causal.end, 1, 2}
+
+
+def _sizes(language, monkeypatch):
+    """How many rows each call of the model reads, from here on."""
+    sizes = []
+    forward = type(language.model).forward
+
+    def counted(self, *args, **rest):
+        sizes.append(_rows(rest))
+        return forward(self, *args, **rest)
+
+    monkeypatch.setattr(type(language.model), "forward", functools.wraps(forward)(counted))
+    return sizes
 
 
 def _rows(inputs):
@@ -219,7 +275,9 @@ def test_models_load_from_folders(causal, encoder_decoder, masked, tmp_path):
         loaded = load_model(tmp_path / name)
         assert type(loaded.model) is type(model.model)
         assert loaded.end == model.end
-    low, high = logit_bounds(load_model(tmp_path / "c"), ["red cat", "dog"])
+    low, high = logit_bounds(load_model(tmp_path / "c"), ["red cat >>>>> ", "dog >>>>> "])
     assert low < high
+    fitted = dp_paraphrase(causal, epsilon=1.0).bounded_by(["red cat", "dog"]).sampler
+    assert (fitted.lower, fitted.upper) == pytest.approx((low, high), abs=1e-5)
     with pytest.raises(InvalidInput, match="model must be a folder or hub id"):
         load_model(tmp_path / "nothing")

@@ -42,6 +42,22 @@ def test_the_law_is_softmax_of_clipped_scaled_logits(epsilon):
     assert np.abs(np.log(found[large] / exact[large])).max() < 1e-5
 
 
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_aligned_rows_lose_nothing_to_a_drift(epsilon):
+    """A softmax does not see a shift of a whole row; clipping that is aligned does not either."""
+    rng = np.random.default_rng(3)
+    logits = rng.normal(size=(6, 50)) * 2
+    drifted = logits + rng.normal(size=(6, 1)) * 100
+    sampler = TokenSampler(epsilon, -3.0, 5.0, aligned=True)
+    found = np.exp(sampler.log_law(drifted))
+    exponents = np.maximum(logits - logits.max(axis=1, keepdims=True), -8) * epsilon / 16
+    exact = np.exp(exponents)
+    exact /= exact.sum(axis=1, keepdims=True)
+    assert np.abs(found - exact).max() < 1e-6
+    fixed = np.exp(TokenSampler(epsilon, -3.0, 5.0).log_law(np.array([[-40.0, -30.0, -20.0]])))
+    assert fixed == pytest.approx(np.full((1, 3), 1 / 3)), "fixed bounds make noise of this row"
+
+
 def worst_pair(size, toward, lower, upper):
     """Two rows as far apart as clipping allows: one token up and the rest down, and reversed."""
     first = np.full((1, size), lower)
@@ -64,13 +80,20 @@ def test_the_worst_rows_stay_within_epsilon_in_the_integers(epsilon, size):
         assert gaps.max() >= 0.99 * epsilon / 2, "wastes the budget"
 
 
-@given(st.sampled_from(EPSILONS), st.integers(2, 40), st.integers(0, 2**31), st.booleans())
-def test_no_two_rows_exceed_epsilon(epsilon, size, seed, wild):
+@given(
+    st.sampled_from(EPSILONS),
+    st.integers(2, 40),
+    st.integers(0, 2**31),
+    st.booleans(),
+    st.booleans(),
+)
+def test_no_two_rows_exceed_epsilon(epsilon, size, seed, wild, aligned):
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(8, size)) * 10.0 ** rng.integers(-2, 4)
     if wild:
         logits[0, 0], logits[1, 0], logits[2, 0] = np.nan, np.inf, -np.inf
-    law = TokenSampler(epsilon, -2.0, 3.0).log_law(logits)
+        logits[3], logits[4], logits[5] = np.nan, np.inf, -np.inf
+    law = TokenSampler(epsilon, -2.0, 3.0, aligned).log_law(logits)
     assert (law[:, None] - law[None]).max() <= epsilon
 
 
@@ -88,7 +111,9 @@ def test_draws_follow_the_law(epsilon):
     logits = np.random.default_rng(5).normal(size=(1, 12)) * 4
     sampler = TokenSampler(epsilon, -3.0, 5.0)
     law = np.exp(sampler.log_law(logits)[0])
-    drawn = sampler.draw(np.repeat(logits, 60_000, axis=0), voile.seeded_rng(6))
+    many = np.vstack([logits + 50, np.repeat(logits, 60_000, axis=0)])
+    assert len(sampler.draw(many, voile.seeded_rng(6))) == 60_001
+    drawn = sampler.draw(many, voile.seeded_rng(6), rows=np.arange(60_000, 0, -1))
     counts = np.bincount(drawn, minlength=12)
     assert p_value(counts, law / law.sum()) > FALSE_ALARM
     assert sampler_audit(drawn, law / law.sum()).verdict == "open"

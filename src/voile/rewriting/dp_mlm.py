@@ -14,7 +14,7 @@ from voile.core.arrays import Floats, Indices, Items
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.errors import require, require_epsilon
-from voile.rewriting.generation import LanguageModel
+from voile.rewriting.language_model import LanguageModel
 from voile.rewriting.rewriter import Fidelity, Rewritten, check_fidelity, guarantee_for
 from voile.rewriting.token_sampler import TokenSampler
 
@@ -221,7 +221,8 @@ def dp_mlm(
     require(1 <= max_words <= 10_000, "max_words", "between 1 and 10,000", max_words)
     has_mask = language.tokenizer.mask_token_id is not None
     require(has_mask, "model", "a masked language model", "one without a mask token")
-    return DpMlm(language, TokenSampler(epsilon, *bounds), fidelity, plus, max_words)
+    sampler = TokenSampler(epsilon, *bounds, aligned=fidelity == "sound")
+    return DpMlm(language, sampler, fidelity, plus, max_words)
 
 
 def stop_words() -> frozenset[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from voile.rewriting.generation import LanguageModel
+from collections.abc import Sequence
+
+from voile.rewriting.language_model import LanguageModel
 from voile.rewriting.prompted import PromptedRewriter, check_length
 from voile.rewriting.rewriter import Fidelity, check_fidelity
 from voile.rewriting.token_sampler import ReleasedSampler, TokenSampler
@@ -21,9 +23,13 @@ def dp_paraphrase(
     bounds: tuple[float, float] = GPT2_BOUNDS,
     max_new_tokens: int = 32,
     fidelity: Fidelity = "sound",
+    examples: Sequence[tuple[str, str]] = (),
     batch: int = 64,
 ) -> PromptedRewriter:
     """Continue "text >>>>> ", with a model trained on such lines, each token under ε.
+
+    A model that was not trained on them needs a few *public* pairs as `examples`, which it reads
+    first; what it writes then ends with the line.
 
     Mattern et al. (Findings of NAACL 2022), with the fixed clipping range of Meisenbacher et al.
     (2024): T = 2Δ/ε, so each token is ε-private between any two texts and n tokens nε.
@@ -35,24 +41,21 @@ def dp_paraphrase(
     """
     check_fidelity(fidelity)
     check_length(max_new_tokens)
-    if fidelity == "sound":
-        return PromptedRewriter(
-            language=language,
-            sampler=TokenSampler(epsilon, *bounds),
-            prompt=prompt,
-            clean=clean,
-            most=max_new_tokens,
-            fidelity=fidelity,
-            batch=batch,
-        )
+    sound = fidelity == "sound"
     return PromptedRewriter(
         language=language,
-        sampler=ReleasedSampler(epsilon, *bounds, top_k=RELEASED_TOP_K),
-        prompt=prompt,
+        sampler=TokenSampler(epsilon, *bounds, aligned=True)
+        if sound
+        else ReleasedSampler(epsilon, *bounds, top_k=RELEASED_TOP_K),
+        prompt=_bare if examples else prompt,
         clean=clean,
-        most=None,
+        most=max_new_tokens if sound else None,
         fidelity=fidelity,
-        outside=("the length of the text", "which 50 tokens are likeliest at each step"),
+        outside=()
+        if sound
+        else ("the length of the text", "which 50 tokens are likeliest at each step"),
+        before=shown(examples),
+        one_line=bool(examples),
         batch=batch,
     )
 
@@ -64,6 +67,20 @@ def prompt(text: str) -> str:
     'to boston >>>>> '
     """
     return f"{text}{SEPARATOR}"
+
+
+def shown(examples: Sequence[tuple[str, str]]) -> str:
+    r"""Public pairs as the model reads them.
+
+    >>> shown([("good day", "hello"), ("a thing", "something")])
+    'good day >>>>> hello\na thing >>>>> something\n'
+    """
+    return "".join(f"{text}{SEPARATOR}{other}\n" for text, other in examples)
+
+
+def _bare(text: str) -> str:
+    """As `prompt`, the space left to the answer, as in the examples."""
+    return prompt(text).rstrip()
 
 
 def clean(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from voile.rewriting.generation import LanguageModel
+from voile.rewriting.language_model import LanguageModel
 from voile.rewriting.prompted import PromptedRewriter, check_length
 from voile.rewriting.rewriter import Fidelity, check_fidelity
 from voile.rewriting.token_sampler import TokenSampler
@@ -37,7 +37,7 @@ def dp_prompt(
     sound = fidelity == "sound"
     return PromptedRewriter(
         language=language,
-        sampler=TokenSampler(epsilon, *bounds),
+        sampler=TokenSampler(epsilon, *bounds, aligned=sound),
         prompt=question or prompt,
         clean=str.strip,
         most=max_new_tokens if sound else None,

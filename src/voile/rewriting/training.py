@@ -16,7 +16,7 @@ from voile.core.randomness import seeded_rng
 from voile.errors import require
 from voile.rewriting.adept import PAD, Autoencoder
 from voile.rewriting.dp_bart import DpBart, survivors
-from voile.rewriting.generation import LanguageModel
+from voile.rewriting.language_model import LanguageModel
 
 
 def train_autoencoder(
@@ -165,19 +165,19 @@ def train_masked(
     rate: float = 5e-4,
     share: float = 0.15,
     paired: bool = True,
-    head_only: bool = False,
     seed: int = 0,
 ) -> list[float]:
     """Teach a model to fill masks; `paired` shows the text beside it, as DP-MLM will.
 
-    `head_only` trains what is not the encoder, for a head on a ready encoder such as MiniLM.
+    Only masked words pass through the head, which for a large vocabulary is most of the work. A
+    new head on a ready encoder such as MiniLM needs the encoder trained with it: alone it learns
+    which words are common, not which one stands beside the mask.
     """
     import torch
 
     tokenizer, model = language.tokenizer, language.model
     rng = seeded_rng(seed + 1)
-    base = {id(p) for p in model.base_model.parameters()} if head_only else set()
-    trained = [p for p in model.parameters() if id(p) not in base]
+    heads = [part for part in model.children() if part is not model.base_model]
 
     def loss(chosen: Indices) -> Any:
         texts = [public_texts[i] for i in chosen]
@@ -191,13 +191,15 @@ def train_masked(
         last = len(pairs) - 1
         second = [[s == last for s in inputs.sequence_ids(row)] for row in range(len(texts))]
         hidden = torch.as_tensor(rng.random(ids.shape) < share) & ~special & torch.tensor(second)
-        labels = torch.where(hidden, ids, -100)
         inputs["input_ids"] = torch.where(hidden, tokenizer.mask_token_id, ids)
         if not bool(hidden.any()):
-            return sum(p.sum() for p in trained) * 0.0
-        return model(**inputs, labels=labels).loss
+            return sum(p.sum() for p in model.parameters()) * 0.0
+        if len(heads) != 1:  # some architectures have their head in pieces
+            return model(**inputs, labels=torch.where(hidden, ids, -100)).loss
+        states = model.base_model(**inputs).last_hidden_state[hidden]
+        return torch.nn.functional.cross_entropy(heads[0](states), ids[hidden])
 
-    return _fit(model, loss, len(public_texts), epochs, batch, rate, seed, trained)
+    return _fit(model, loss, len(public_texts), epochs, batch, rate, seed)
 
 
 def _fit(
@@ -208,12 +210,11 @@ def _fit(
     batch: int,
     rate: float,
     seed: int,
-    parameters: list[Any] | None = None,
 ) -> list[float]:
     """Adam with gradient norm 1 over shuffled batches; leaves the network ready to read."""
     import torch
 
-    chosen = list(network.parameters()) if parameters is None else parameters
+    chosen = list(network.parameters())
     optimiser = torch.optim.Adam(chosen, lr=rate)
     rng = seeded_rng(seed)
     network.train()

@@ -30,6 +30,18 @@ BOUND_PROMPTS = (
 )
 """Public sentences from which logit bounds are taken where a model comes without them."""
 
+PARAPHRASES = (
+    ("i would like to book a table for two people tonight",
+     "please reserve a place for two this evening"),
+    ("play some quiet music by a german composer",
+     "put on something calm written by a composer from germany"),
+    ("what is the weather going to be like tomorrow in paris",
+     "tell me tomorrow's forecast for paris"),
+    ("add this song to my list of favourites",
+     "put that track on my favourites list"),
+)  # fmt: skip
+"""Public pairs that show a model what to do that was not trained to paraphrase."""
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -109,29 +121,27 @@ class Workshop:
         return load_model(self.models[name]) if name in self.models else packaged_model()
 
     def _prompted(self, name: str) -> Any:
-        from voile.rewriting import dp_paraphrase, dp_prompt
-        from voile.rewriting.models import logit_bounds
+        from voile.rewriting.dp_paraphrase import dp_paraphrase
+        from voile.rewriting.dp_prompt import chat_question, dp_prompt
 
         language = self._language(name)
-        chat = name == "dp-prompt"
-        question = dp_prompt.chat_question(language) if chat else dp_paraphrase.prompt
-        bounds = logit_bounds(language, [question(text) for text in BOUND_PROMPTS])
-        if chat:
-            return dp_prompt.dp_prompt(
+        if name == "dp-prompt":
+            made = dp_prompt(
                 language,
                 epsilon=1.0,
-                bounds=bounds,
                 max_new_tokens=self.max_new_tokens,
                 fidelity=self.fidelity,
-                question=question,
+                question=chat_question(language),
             )
-        return dp_paraphrase.dp_paraphrase(
-            language,
-            epsilon=1.0,
-            bounds=bounds,
-            max_new_tokens=self.max_new_tokens,
-            fidelity=self.fidelity,
-        )
+        else:
+            made = dp_paraphrase(
+                language,
+                epsilon=1.0,
+                max_new_tokens=self.max_new_tokens,
+                fidelity=self.fidelity,
+                examples=() if name in self.models else PARAPHRASES,
+            )
+        return made.bounded_by(BOUND_PROMPTS)
 
     def _masked(self, *, plus: bool) -> Any:
         from voile.rewriting.dp_mlm import ROBERTA_BOUNDS, dp_mlm
@@ -144,14 +154,14 @@ class Workshop:
         )
 
     def _headed(self) -> Any:
-        """MiniLM with a mask-filling head trained on the public texts."""
+        """MiniLM with a new mask-filling head, trained on the public texts."""
         from voile.attackers.sentence_encoder import minilm_folder
         from voile.rewriting.tiny import headed_minilm
         from voile.rewriting.training import train_masked
 
         texts = self._public("dp-mlm")[:2000]
         language = headed_minilm(minilm_folder())
-        train_masked(language, texts, epochs=2, head_only=True, rate=2e-3)
+        train_masked(language, texts, epochs=3, rate=3e-4, share=0.3)
         return language
 
     def _adept(self) -> Any:
