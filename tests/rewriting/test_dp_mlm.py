@@ -29,6 +29,18 @@ def test_the_bound_holds_for_all_pairs_of_texts(masked, public, epsilon):
     assert gaps > 0.02 * epsilon
 
 
+def test_a_drift_of_all_logits_changes_nothing(masked, monkeypatch):
+    rewriter = dp_mlm(masked, epsilon=15.0, bounds=BOUNDS)
+    names = rewriter.spellings
+    before = rewriter.log_likelihood(["red"] * len(names), names)
+    still = type(rewriter)._logits
+    monkeypatch.setattr(
+        type(rewriter), "_logits", lambda self, jobs: ((p, x - 5) for p, x in still(self, jobs))
+    )
+    assert rewriter.log_likelihood(["red"] * len(names), names) == pytest.approx(before, abs=1e-6)
+    assert not dp_mlm(masked, epsilon=15.0, fidelity="as_released").sampler.aligned
+
+
 def test_draws_follow_the_law(masked):
     rewriter = dp_mlm(masked, epsilon=15.0, bounds=BOUNDS)
     drawn = rewriter.rewrite(["red"] * 3000, voile.seeded_rng(2)).texts

@@ -13,7 +13,7 @@ from voile.audit.distinguish import distinguish
 from voile.errors import InvalidInput
 from voile.rewriting.dp_paraphrase import dp_paraphrase
 from voile.rewriting.dp_prompt import dp_prompt
-from voile.rewriting.language_model import LanguageModel
+from voile.rewriting.language_model import LanguageModel, Reading
 from voile.rewriting.prompted import PromptedRewriter
 from voile.rewriting.token_sampler import ReleasedSampler, TokenSampler
 
@@ -92,6 +92,21 @@ def test_batches_and_padding_do_not_change_the_law(causal, short_texts):
     ]
     together = rewriter.log_likelihood(short_texts, writings)
     assert together == pytest.approx(np.array(alone), abs=1e-4)
+
+
+@pytest.mark.parametrize("build", [dp_paraphrase, dp_prompt])
+def test_a_drift_of_all_logits_changes_nothing(build, causal, short_texts, monkeypatch):
+    """What a softmax does not see must not decide what is written; published code lets it."""
+    writings = [(5, 6)] * len(short_texts)
+    given = {"epsilon": 5.0, "bounds": BOUNDS, "max_new_tokens": 2}
+    sound = build(causal, **given)
+    published = build(causal, **given, fidelity="as_released")
+    before = [r.log_likelihood(short_texts, writings) for r in (sound, published)]
+    still = Reading.logits
+    monkeypatch.setattr(Reading, "logits", lambda self: still(self) - 5)
+    after = [r.log_likelihood(short_texts, writings) for r in (sound, published)]
+    assert after[0] == pytest.approx(before[0], abs=1e-4)
+    assert after[1] != pytest.approx(before[1], abs=0.1)
 
 
 @pytest.mark.parametrize("kind", ["causal", "encoder_decoder"])
