@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -115,21 +116,22 @@ def _walk(
             reading = branch.read()
             tokens = choose(reading.logits(), branch.rows, branch.texts)
             going = ~np.isin(tokens, last) & (most[branch.texts] > branch.depth)
-            ways = branch.rows[going] * language.vocabulary + tokens[going]
-            distinct_ways, rows = np.unique(ways, return_inverse=True)
-            parts = -(-len(distinct_ways) // batch)
-            size = -(-len(distinct_ways) // max(parts, 1))
-            # the first is taken up last, when nobody else needs the reading
-            for start in range(0, len(distinct_ways), size or 1):
-                here = (rows >= start) & (rows < start + size)
+            if not going.any():
+                continue
+            steps = branch.rows[going] * language.vocabulary + tokens[going]
+            ways, rows = np.unique(steps, return_inverse=True)
+            pieces = -(-len(ways) // batch)
+            bounds = [len(ways) * i // pieces for i in range(pieces + 1)]
+            for start, stop in itertools.pairwise(bounds):
+                here = (rows >= start) & (rows < stop)
                 pending.append(
                     _Branch(
                         reading,
                         branch.texts[going][here],
                         rows[here] - start,
                         branch.depth + 1,
-                        np.divmod(distinct_ways[start : start + size], language.vocabulary),
-                        shared=start > 0,
+                        np.divmod(ways[start:stop], language.vocabulary),
+                        shared=start > 0,  # the first is taken up last: nobody needs it then
                     )
                 )
 
