@@ -58,7 +58,6 @@ TITLES = {
     "figure3-snips": "Figure 3 (top), SNIPS: word mechanisms, external embedding attack",
     "internal": "Figure 3 (bottom), ATIS: noisy vector (internal) against rewritten text",
     "rewriters": "Token and triple rewriters, external embedding attack",
-    "slow": "The slow ones with 10⁴ trials, external embedding attack",
     "figure5": "Figure 5, ATIS: more trials (overlap attack, uniform candidates)",
     "figure2": "Figure 2 in small, ATIS: SmolLM2-135M as judge of TEM",
 }
