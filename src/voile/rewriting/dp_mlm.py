@@ -210,12 +210,12 @@ def dp_mlm(
 ) -> DpMlm:
     """Draw every word anew from a masked model that reads the text beside the masked text.
 
-    Meisenbacher et al. (Findings of ACL 2024). Clipped logits, T = 2Δ/ε: one draw is ε-private
-    between any two texts of as many words. The model reads the whole text, the masked word
-    included, so a text of m words costs mε in the worst case, however few of its words differ. How
-    many words there are shows. `plus` also deletes (5 %) and inserts (15 %) at random and reads
-    its own output. `as_released` leaves stop words and punctuation in clear, keeps capital
-    letters, and may draw special tokens.
+    Meisenbacher et al. (Findings of ACL 2024). Clipped logits, T = 2Δ/ε (aligned first, if sound):
+    one draw is ε-private between any two texts of as many words. The model reads the whole text,
+    the masked word included, so a text of m words costs mε in the worst case, however few of its
+    words differ. How many words there are shows. `plus` also deletes (5 %) and inserts (15 %) at
+    random and reads its own output. `as_released` leaves stop words and punctuation in clear, keeps
+    capital letters, and may draw special tokens.
     """
     check_fidelity(fidelity)
     require(1 <= max_words <= 10_000, "max_words", "between 1 and 10,000", max_words)

@@ -31,8 +31,9 @@ def dp_paraphrase(
     A model that was not trained on them needs a few *public* pairs as `examples`, which it reads
     first; what it writes then ends with the line.
 
-    Mattern et al. (Findings of NAACL 2022), with the fixed clipping range of Meisenbacher et al.
-    (2024): T = 2Δ/ε, so each token is ε-private between any two texts and n tokens nε.
+    Mattern et al. (Findings of NAACL 2022), with the clipping width of Meisenbacher et al. (2024):
+    T = 2Δ/ε, so each token is ε-private between any two texts and n tokens nε. If sound, each row
+    of logits is aligned with the upper bound first (`TokenSampler`); published code is fixed.
     `as_released` draws among the 50 likeliest tokens only. Those 50 depend on the text, so the
     bound fails at every ε: a token outside them for one text is inside them for another, and
     lowering ε flattens the law *within* the 50 but never lets go of them. That may be

@@ -29,8 +29,9 @@ def dp_prompt(
     T = 2(b2 − b1)/ε. Each token is ε-private between any two texts whatever came before it, so a
     text of at most n tokens is nε-private. Here n is fixed, and ending is a token like any other.
     A model that was taught to chat does better with `question=chat_question(language)`; for the
-    guarantee any question will do. `as_released` writes as many tokens as the prompt has, which
-    shows the text's length. Costs one pass of the model for each token.
+    guarantee any question will do. If sound, each row of logits is aligned with b2 before it is
+    clipped (`TokenSampler`); `as_released` is not, and writes as many tokens as the prompt has,
+    which shows the text's length. Costs one pass of the model for each token.
     """
     check_fidelity(fidelity)
     check_length(max_new_tokens)

@@ -100,7 +100,8 @@ def logit_bounds(language: LanguageModel, public_prompts: Sequence[str]) -> tupl
 
     Most of a vocabulary lies below the mean and may as well share one value. The likely tokens
     must stay below the upper bound: those above it would be drawn alike, and the text be noise at
-    any epsilon. From private texts the bounds themselves would leak.
+    any epsilon. Where rows are aligned, only the width matters. From private texts the bounds
+    themselves would leak.
     """
     from voile.rewriting.language_model import Reading
 
