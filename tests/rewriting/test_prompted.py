@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -69,9 +70,9 @@ def test_planted_shortcuts_are_caught_by_the_same_enumeration(causal, short_text
     assert np.nanmax(gaps) > 24.0
 
 
-@pytest.mark.parametrize("batch", [3, 500])
-def test_writing_follows_its_stated_law(causal, batch):
-    rewriter = dp_paraphrase(causal, epsilon=20.0, bounds=BOUNDS, max_new_tokens=2, batch=batch)
+@pytest.mark.parametrize(("epsilon", "batch"), [(20.0, 3), (20.0, 500), (1.5, 500)])
+def test_writing_follows_its_stated_law(causal, epsilon, batch):
+    rewriter = dp_paraphrase(causal, epsilon=epsilon, bounds=BOUNDS, max_new_tokens=2, batch=batch)
     writings = list(every_writing(causal.vocabulary, causal.end, 2))
     law = np.exp(law_of(rewriter, ["red cat"], writings)[0])
     drawn, cut = rewriter.tokens(["red cat"] * 8000, voile.seeded_rng(4))
@@ -81,6 +82,31 @@ def test_writing_follows_its_stated_law(causal, batch):
     assert p_value(counts, law / law.sum()) > FALSE_ALARM
     other = np.exp(law_of(rewriter, ["blue dog"], writings)[0])
     assert p_value(counts, other / other.sum()) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 20.0])
+def test_what_is_written_does_not_depend_on_what_is_read_together(causal, short_texts, epsilon):
+    rewriter = dp_paraphrase(causal, epsilon=epsilon, bounds=BOUNDS, max_new_tokens=5)
+    texts = short_texts * 3
+    wide, narrow = (
+        replace(rewriter, batch=batch).tokens(texts, voile.seeded_rng(1))[0] for batch in (64, 2)
+    )
+    assert wide == narrow
+    assert len(set(wide)) > len(texts) / 3  # equal texts have draws of their own
+
+
+def test_tokens_that_no_text_changes_are_not_read_for(causal, short_texts, monkeypatch):
+    """At ε = 0.001 the logits decide one token in two thousand: hardly a text is read at all."""
+    rewriter = dp_paraphrase(causal, epsilon=0.001, bounds=BOUNDS, max_new_tokens=6)
+    seen = _sizes(causal, monkeypatch)
+    drawn, _ = rewriter.tokens(short_texts, voile.seeded_rng(0))
+    assert sum(seen) < len(short_texts) / 2
+    for tokens in drawn:
+        assert causal.end not in tokens[:-1]
+        assert len(tokens) == 6 or tokens[-1] == causal.end
+    assert {len(tokens) for tokens in drawn} >= {1, 2, 6}
+    rewriter.at(20.0).tokens(short_texts, voile.seeded_rng(0))
+    assert sum(seen) > 3 * len(short_texts)
 
 
 def test_batches_and_padding_do_not_change_the_law(causal, short_texts):

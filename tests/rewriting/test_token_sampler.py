@@ -13,7 +13,7 @@ from voile.errors import InvalidInput
 from voile.rewriting.dp_mlm import ROBERTA_BOUNDS
 from voile.rewriting.dp_paraphrase import GPT2_BOUNDS
 from voile.rewriting.dp_prompt import FLAN_T5_BOUNDS
-from voile.rewriting.token_sampler import ReleasedSampler, TokenSampler
+from voile.rewriting.token_sampler import ReleasedSampler, TokenSampler, settled
 
 EPSILONS = (0.01, 0.1, 1.0, 10.0, 100.0, 250.0, 2500.0, 1e6)
 
@@ -120,6 +120,42 @@ def test_draws_follow_the_law(epsilon):
     liar = ReleasedSampler(epsilon, -3.0, 5.0, top_k=1)
     drawn = liar.draw(np.repeat(logits, 60_000, axis=0), voile.seeded_rng(6))
     assert p_value(np.bincount(drawn, minlength=12), law / law.sum()) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 0.1, 1.0, 10.0, 30.0, 60.0, 1000.0])
+@pytest.mark.parametrize("size", [2, 3, 1000, 49_152, 2**22])
+def test_no_weight_is_below_what_all_texts_have_in_common(epsilon, size):
+    """The worst row: all tokens but one at the upper bound. Below, integers would wrap around."""
+    sampler = TokenSampler(epsilon, -3.0, 5.0)
+    row = np.full((1, size), 5.0)
+    row[0, 1] = -3.0
+    common = sampler.common(size)
+    smallest = int(sampler.weights(row).min())
+    assert common <= smallest
+    if epsilon <= 10 and size > 40_000:
+        assert common >= 0.9999 * smallest  # and hardly anything is lost
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 8.0, 400.0])
+def test_each_token_is_found_for_exactly_its_weight_in_targets(epsilon):
+    """Both parts of the law, to the unit: what is common to all texts, and what lies beyond."""
+    logits = np.random.default_rng(1).normal(size=(2, 7)) * 4
+    sampler = TokenSampler(epsilon, -3.0, 5.0)
+    common = sampler.common(7)
+    assert (common > 0) == (epsilon < 80)
+    for row, weights in enumerate(sampler.weights(logits)):
+        ends = 7 * common + np.cumsum(weights - np.uint64(common), dtype=np.uint64)
+        starts = np.concatenate([[np.uint64(7 * common)], ends[:-1]])
+        assert ends[-1] == 2**62
+        targets = np.concatenate([starts, ends - np.uint64(1)])
+        assert sampler.at(logits, np.full(14, row), targets).tolist() == [*range(7)] * 2
+    if common:
+        shared = np.arange(7, dtype=np.uint64) * np.uint64(common)
+        for targets in (shared, shared + np.uint64(common - 1)):
+            assert settled(targets, common=common, size=7).tolist() == [*range(7)]
+            assert sampler.at(logits, np.zeros(7, dtype=int), targets).tolist() == [*range(7)]
+        first = np.array([7 * common], dtype=np.uint64)
+        assert settled(first, common=common, size=7).tolist() == [-1]
 
 
 def test_published_shortcuts_break_the_bound():

@@ -108,7 +108,11 @@ def check_rows(weights: Weights) -> None:
 
 def draw(cumulative: Weights, rows: Indices, rng: Generator) -> Indices:
     """One column for each entry of `rows`: exact draws from rows of running sums."""
-    targets = uniform_bits(rng, len(rows), bits=TOTAL_BITS)
+    return columns_at(cumulative, rows, uniform_bits(rng, len(rows), bits=TOTAL_BITS))
+
+
+def columns_at(cumulative: Weights, rows: Indices, targets: Weights) -> Indices:
+    """The first column of each of `rows` whose running sum exceeds the target."""
     if len(rows) <= 16:  # sorting them out would cost more than drawing
         each = zip(rows, targets, strict=True)
         found = [cumulative[row].searchsorted(target, side="right") for row, target in each]

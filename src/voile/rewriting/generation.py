@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.core.arrays import Floats, Indices
-from voile.core.randomness import Generator
+from voile.core.arrays import Floats, Indices, Weights
+from voile.core.randomness import Generator, uniform_bits
+from voile.core.weights import TOTAL_BITS
 from voile.rewriting.language_model import LanguageModel, Reading, Tokens
-from voile.rewriting.token_sampler import Sampler
+from voile.rewriting.token_sampler import Sampler, settled
 
 Choose = Callable[[NDArray[Any], Indices, Indices], Indices]
 """(logits, rows, texts) → the next token of each text, whose logits are those of its row."""
@@ -34,16 +35,28 @@ def generate(
     What follows one of `ends` (the model's own end token, if None) is not drawn, which is the same
     law as drawing to the full length and cutting there: post-processing. So a text costs at most
     its length cap times ε.
+
+    A token that is drawn whatever the logits are asks for none: a text is read as far as its last
+    token that does depend on them. Random numbers belong to a text and a place in it, so that what
+    is written does not depend on which texts are read together.
     """
+    targets = _targets(lengths, rng)
+    fixed = settled(targets, common=sampler.common(language.vocabulary), size=language.vocabulary)
+    last = _last(language, ends)
     written: list[list[int]] = [[] for _ in prompts]
 
     def choose(logits: NDArray[Any], rows: Indices, texts: Indices) -> Indices:
-        tokens = sampler.draw(logits, rng, rows=rows)
+        places = [len(written[text]) for text in texts]
+        tokens = sampler.at(logits, rows, targets[texts, places])
         for text, token in zip(texts, tokens, strict=True):
             written[text].append(int(token))
         return tokens
 
-    _walk(language, prompts, choose, lengths=lengths, ends=ends, batch=batch)
+    read = [_after_last(row[:length] < 0) for row, length in zip(fixed, lengths, strict=True)]
+    _walk(language, prompts, choose, lengths=read, last=last, batch=batch)
+    for tokens, row, length in zip(written, fixed, lengths, strict=True):
+        while len(tokens) < length and not (tokens and tokens[-1] in last):
+            tokens.append(int(row[len(tokens)]))
     return [tuple(tokens) for tokens in written]
 
 
@@ -67,8 +80,24 @@ def log_likelihood(
         return tokens
 
     lengths = list(map(len, written))
-    _walk(language, prompts, choose, lengths=lengths, ends=ends, batch=batch)
+    last = _last(language, ends)
+    _walk(language, prompts, choose, lengths=lengths, last=last, batch=batch)
     return total
+
+
+def _targets(lengths: Sequence[int], rng: Generator) -> Weights:
+    """What decides each token: 62 random bits for each text and place."""
+    shape = (len(lengths), max(lengths, default=0))
+    return uniform_bits(rng, shape[0] * shape[1], bits=TOTAL_BITS).reshape(shape)
+
+
+def _after_last(marked: NDArray[np.bool_]) -> int:
+    """How many places there are up to the last marked one."""
+    return int(marked.nonzero()[0].max(initial=-1)) + 1
+
+
+def _last(language: LanguageModel, ends: Collection[int] | None) -> Collection[int]:
+    return {language.end} if ends is None else ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,17 +125,16 @@ def _walk(
     choose: Choose,
     *,
     lengths: Sequence[int],
-    ends: Collection[int] | None,
+    last: Collection[int],
     batch: int,
 ) -> None:
-    """Follow every text to an end token or to its length, reading at most `batch` rows at once.
+    """Follow every text to a `last` token or its length, reading at most `batch` rows at once.
 
     Texts with equal prompts that have chosen the same tokens so far are one row, read once: they
     part where they choose differently. Texts that ended are read no more. The tree of what was
     chosen is walked depth first, so that memory holds few branches at a time.
     """
     most = np.asarray(lengths)
-    last = [language.end] if ends is None else list(ends)
     for group in _groups([i for i in range(len(prompts)) if most[i] > 0], prompts, batch):
         distinct = {prompt: i for i, prompt in enumerate(dict.fromkeys(prompts[i] for i in group))}
         rows = np.array([distinct[prompts[text]] for text in group])
@@ -115,7 +143,7 @@ def _walk(
             branch = pending.pop()
             reading = branch.read()
             tokens = choose(reading.logits(), branch.rows, branch.texts)
-            going = ~np.isin(tokens, last) & (most[branch.texts] > branch.depth)
+            going = ~np.isin(tokens, list(last)) & (most[branch.texts] > branch.depth)
             if not going.any():
                 continue
             steps = branch.rows[going] * language.vocabulary + tokens[going]

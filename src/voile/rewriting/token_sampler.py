@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices, Weights
-from voile.core.randomness import Generator
-from voile.core.weights import TOTAL, TOTAL_BITS, draw, quantise
+from voile.core.randomness import Generator, uniform_bits
+from voile.core.weights import TOTAL, TOTAL_BITS, columns_at, quantise
 from voile.errors import InvalidInput, require, require_epsilon
 
 FLOOR = 24
@@ -93,9 +92,21 @@ class TokenSampler:
         """ln of the probabilities that are drawn from."""  # noqa: D403
         return np.log(self.weights(logits)) - math.log(TOTAL)
 
+    def common(self, size: int) -> int:
+        """What each of `size` tokens weighs at least, whatever the logits are.
+
+        The smallest share is e^(−ε/2)/size before the floor, which takes at most 2**-16 off it,
+        and rounding, which takes less than as much again and two units.
+        """
+        return max(0, int(TOTAL / size * math.exp(-self.epsilon / 2) * (1 - 2.0**-15)) - 2)
+
     def draw(self, logits: NDArray[Any], rng: Generator, *, rows: Indices | None = None) -> Indices:
         """One token for each row of logits, or for each of `rows`, which may repeat a row."""
-        return _drawn(self.weights, logits, rng, rows=rows)
+        return _drawn(self, logits, rng, rows=rows)
+
+    def at(self, logits: NDArray[Any], rows: Indices, targets: Weights) -> Indices:
+        """The token that each target, uniform below 2**62, stands for under the law of its row."""
+        return _found(self, logits, rows, targets)
 
 
 @dataclass(frozen=True)
@@ -136,29 +147,53 @@ class ReleasedSampler:
         with np.errstate(divide="ignore"):
             return np.log(self.weights(logits)) - math.log(TOTAL)
 
+    def common(self, size: int) -> int:
+        """Nothing: outside the top k there are zeros, and unclipped logits know no bound."""
+        return 0
+
     def draw(self, logits: NDArray[Any], rng: Generator, *, rows: Indices | None = None) -> Indices:
         """One token for each row of logits, or for each of `rows`, which may repeat a row."""
-        return _drawn(self.weights, logits, rng, rows=rows)
+        return _drawn(self, logits, rng, rows=rows)
+
+    def at(self, logits: NDArray[Any], rows: Indices, targets: Weights) -> Indices:
+        """The token that each target, uniform below 2**62, stands for under the law of its row."""
+        return _found(self, logits, rows, targets)
 
 
 Sampler = TokenSampler | ReleasedSampler
 
 
+def settled(targets: Weights, *, common: int, size: int) -> Indices:
+    """The tokens that targets stand for whatever the logits are; −1 where those decide.
+
+    Each token has `common` units at least: the first `common` · `size` targets go to them, in
+    equal parts, and the others to what its weight has beyond.
+    """
+    if common == 0:
+        return np.full(targets.shape, -1, dtype=np.intp)
+    tokens = (targets // np.uint64(common)).astype(np.intp)
+    return np.where(tokens < size, tokens, -1)
+
+
 def _drawn(
-    weights: Callable[[NDArray[Any]], Weights],
-    logits: NDArray[Any],
-    rng: Generator,
-    *,
-    rows: Indices | None,
+    sampler: Sampler, logits: NDArray[Any], rng: Generator, *, rows: Indices | None
 ) -> Indices:
-    """One token from each row, exactly; the laws of a few rows at a time, which stay in cache."""
     wanted = np.arange(len(logits), dtype=np.intp) if rows is None else rows
-    chosen = np.empty(len(wanted), dtype=np.intp)
-    step = max(1, _AT_ONCE // logits.shape[1])
+    return sampler.at(logits, wanted, uniform_bits(rng, len(wanted), bits=TOTAL_BITS))
+
+
+def _found(sampler: Sampler, logits: NDArray[Any], rows: Indices, targets: Weights) -> Indices:
+    """One token for each target, exactly; the laws of a few rows at a time, which stay in cache."""
+    size = logits.shape[1]
+    common = sampler.common(size)
+    chosen = settled(targets, common=common, size=size)
+    step = max(1, _AT_ONCE // size)
     for start in range(0, len(logits), step):
-        here = np.flatnonzero((wanted >= start) & (wanted < start + step))
+        here = np.flatnonzero((chosen < 0) & (rows >= start) & (rows < start + step))
         if len(here):
-            laws = weights(logits[start : start + step])
+            laws = sampler.weights(logits[start : start + step])
+            laws -= np.uint64(common)
             np.cumsum(laws, axis=1, out=laws)
-            chosen[here] = draw(laws, wanted[here] - start, rng)
+            beyond = targets[here] - np.uint64(common * size)
+            chosen[here] = columns_at(laws, rows[here] - start, beyond)
     return chosen
