@@ -14,6 +14,7 @@ from voile.audit.distinguish import distinguish
 from voile.errors import InvalidInput
 from voile.rewriting.dp_paraphrase import dp_paraphrase
 from voile.rewriting.dp_prompt import dp_prompt
+from voile.rewriting.generation import generate
 from voile.rewriting.language_model import LanguageModel, Reading
 from voile.rewriting.prompted import PromptedRewriter
 from voile.rewriting.token_sampler import ReleasedSampler, TokenSampler
@@ -70,7 +71,7 @@ def test_planted_shortcuts_are_caught_by_the_same_enumeration(causal, short_text
     assert np.nanmax(gaps) > 24.0
 
 
-@pytest.mark.parametrize(("epsilon", "batch"), [(20.0, 3), (20.0, 500), (1.5, 500)])
+@pytest.mark.parametrize(("epsilon", "batch"), [(6.0, 3), (6.0, 500), (1.5, 500)])
 def test_writing_follows_its_stated_law(causal, epsilon, batch):
     rewriter = dp_paraphrase(causal, epsilon=epsilon, bounds=BOUNDS, max_new_tokens=2, batch=batch)
     writings = list(every_writing(causal.vocabulary, causal.end, 2))
@@ -107,6 +108,17 @@ def test_tokens_that_no_text_changes_are_not_read_for(causal, short_texts, monke
     assert {len(tokens) for tokens in drawn} >= {1, 2, 6}
     rewriter.at(20.0).tokens(short_texts, voile.seeded_rng(0))
     assert sum(seen) > 3 * len(short_texts)
+
+
+def test_each_text_has_its_own_length(causal):
+    """Lengths of as-released writing differ: no text is read or written beyond its own."""
+    sampler = TokenSampler(0.05, *BOUNDS)
+    prompts = [(5, 6)] * 300 + [(7,)] * 300
+    lengths = [1, 2, 6] * 200
+    drawn = generate(causal, prompts, sampler, lengths=lengths, rng=voile.seeded_rng(3))
+    for tokens, length in zip(drawn, lengths, strict=True):
+        assert causal.end not in tokens[:-1]
+        assert len(tokens) == length or (len(tokens) < length and tokens[-1] == causal.end)
 
 
 def test_batches_and_padding_do_not_change_the_law(causal, short_texts):

@@ -187,13 +187,14 @@ def _found(sampler: Sampler, logits: NDArray[Any], rows: Indices, targets: Weigh
     size = logits.shape[1]
     common = sampler.common(size)
     chosen = settled(targets, common=common, size=size)
+    asking = np.flatnonzero(chosen < 0)
+    used, which = np.unique(rows[asking], return_inverse=True)
     step = max(1, _AT_ONCE // size)
-    for start in range(0, len(logits), step):
-        here = np.flatnonzero((chosen < 0) & (rows >= start) & (rows < start + step))
-        if len(here):
-            laws = sampler.weights(logits[start : start + step])
-            laws -= np.uint64(common)
-            np.cumsum(laws, axis=1, out=laws)
-            beyond = targets[here] - np.uint64(common * size)
-            chosen[here] = columns_at(laws, rows[here] - start, beyond)
+    for start in range(0, len(used), step):
+        here = (which >= start) & (which < start + step)
+        laws = sampler.weights(logits[used[start : start + step]])
+        laws -= np.uint64(common)
+        np.cumsum(laws, axis=1, out=laws)
+        beyond = targets[asking[here]] - np.uint64(common * size)
+        chosen[asking[here]] = columns_at(laws, which[here] - start, beyond)
     return chosen
