@@ -1,5 +1,7 @@
 """DP-ST: bounded draws of public triples, and no text in clear."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -124,4 +126,33 @@ def test_triples_by_dependency_parse():
     assert ("the old man", "sells in", "boston") in first
     assert any(subject == "someone" for subject, _, _ in second)
     assert third == []
-    assert plain_sentences(first[:1]) == "the old man sells fresh fish."
+    assert plain_sentences([first[:1], []]) == ["the old man sells fresh fish.", ""]
+
+
+def test_a_model_writes_from_triples_batch_by_batch_as_one_by_one(causal):
+    from copy import copy
+
+    from voile.rewriting.dp_st import model_writer
+
+    tokenizer = copy(causal.tokenizer)
+    tokenizer.chat_template = "{% for m in messages %}{{ m['content'] }}{% endfor %} >>>>> "
+    language = replace(causal, tokenizer=tokenizer)
+    drawn = [[("red", "cat", "dog")], [("blue", "dog", "cat"), ("red", "dog", "red")]] * 3
+    together = model_writer(language, max_new_tokens=5, batch=4)(drawn)
+    write = model_writer(language, max_new_tokens=5, batch=1)
+    assert together == [write([triples])[0] for triples in drawn]
+    assert together[:2] == together[2:4]
+    assert any(together)
+
+
+def test_the_likeliest_tokens_are_those_of_each_prompt(causal, public):
+    """The model was taught to repeat: batches of any size must give each text its own answer."""
+    from voile.rewriting.dp_paraphrase import prompt
+    from voile.rewriting.generation import likeliest
+
+    prompts = causal.encoded([prompt(text) for text in public])[0]
+    alone = [likeliest(causal, [row], length=4)[0] for row in prompts]
+    assert len(set(alone)) > len(public) // 2
+    assert likeliest(causal, [*prompts, *prompts], length=4, batch=5) == [*alone, *alone]
+    repeated = causal.tokenizer.batch_decode(alone, skip_special_tokens=True)
+    assert sum(a == b for a, b in zip(repeated, public, strict=True)) > len(public) // 2

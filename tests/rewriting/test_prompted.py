@@ -85,7 +85,7 @@ def test_writing_follows_its_stated_law(causal, epsilon, batch):
     assert p_value(counts, other / other.sum()) < FALSE_ALARM
 
 
-@pytest.mark.parametrize("epsilon", [0.2, 20.0])
+@pytest.mark.parametrize("epsilon", [0.2, 10.0])
 def test_what_is_written_does_not_depend_on_what_is_read_together(causal, short_texts, epsilon):
     rewriter = dp_paraphrase(causal, epsilon=epsilon, bounds=BOUNDS, max_new_tokens=5)
     texts = short_texts * 3
@@ -107,7 +107,7 @@ def test_tokens_that_no_text_changes_are_not_read_for(causal, short_texts, monke
         assert len(tokens) == 6 or tokens[-1] == causal.end
     assert {len(tokens) for tokens in drawn} >= {1, 2, 6}
     rewriter.at(20.0).tokens(short_texts, voile.seeded_rng(0))
-    assert sum(seen) > 3 * len(short_texts)
+    assert sum(seen) > 2 * len(short_texts)
 
 
 def test_each_text_has_its_own_length(causal):
@@ -304,7 +304,7 @@ def test_guarantees_say_what_they_cover(causal):
 
 
 def test_cuts_are_reported_and_empty_texts_pass(causal):
-    short = LanguageModel(causal.model, causal.tokenizer, longest=4)
+    short = LanguageModel(causal.model, causal.tokenizer, longest=8)
     rewriter = dp_paraphrase(short, epsilon=2.0, bounds=BOUNDS, max_new_tokens=3)
     found = rewriter.rewrite(["red cat blue dog red cat", "red", ""], voile.seeded_rng(1))
     assert found.cut == 1

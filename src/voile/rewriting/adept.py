@@ -23,7 +23,7 @@ PAD, UNK, START, END = range(4)
 LENGTH = 20
 """Positions of a text: start, at most 18 words, end."""
 
-_WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
+WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,7 @@ def words_of(text: str) -> list[str]:
     >>> words_of("Don't stop, St. Louis!")
     ["don't", 'stop', ',', 'st', '.', 'louis', '!']
     """
-    return _WORD.findall(text.lower())
+    return WORD.findall(text.lower())
 
 
 def vocabulary_of(public_texts: Sequence[str], *, most: int = 20_000) -> list[str]:

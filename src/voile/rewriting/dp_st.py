@@ -12,13 +12,15 @@ from voile.core.arrays import Floats, Indices, Items
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.errors import require, require_epsilon
-from voile.rewriting.language_model import LanguageModel
+from voile.rewriting.generation import likeliest
+from voile.rewriting.language_model import LanguageModel, Tokens
 from voile.rewriting.rewriter import Fidelity, Rewritten, check_fidelity, guarantee_for
 from voile.rewriting.token_sampler import TokenSampler
 from voile.rewriting.triples import Extractor, Triple
 
 Encoder = Callable[[Sequence[str]], Any]
-Writer = Callable[[Sequence[Triple]], str]
+Writer = Callable[[Sequence[Sequence[Triple]]], Sequence[str]]
+"""Public triples of each text in, a text for each out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,21 +98,19 @@ class DpSt:
         """Extract, draw a public triple for each, write a text from them."""
         found = self.extract(texts)
         cut = sum(len(triples) > self.slots for triples in found)
-        written, units = [], []
-        for text, triples in zip(texts, found, strict=True):
+        drawn: list[list[Triple]] = []
+        kept: dict[int, str] = {}
+        for row, triples in enumerate(found):
             if self.fidelity == "sound":
-                drawn = self.draw(triples[: self.slots], rng)
-            elif triples:
-                drawn = self._draw_as_released(triples, rng)
-            elif self.keep_without_triples:
-                written.append(text)
-                units.append(0)
-                continue
+                drawn.append(self.draw(triples[: self.slots], rng))
             else:
-                drawn = []
-            written.append(self.write(drawn) if drawn else "")
-            units.append(len(drawn))
-        return Rewritten(written, units, cut if self.fidelity == "sound" else 0)
+                drawn.append(self._draw_as_released(triples, rng) if triples else [])
+                if not triples:
+                    kept[row] = texts[row] if self.keep_without_triples else ""
+        asked = [triples for triples in drawn if triples]
+        answers = iter(self.write(asked) if asked else ())
+        written = [next(answers) if triples else kept[row] for row, triples in enumerate(drawn)]
+        return Rewritten(written, list(map(len, drawn)), cut if self.fidelity == "sound" else 0)
 
     def release(self, texts: Sequence[str] | Items, rng: Generator) -> Items:
         """The rewritten texts as an array."""
@@ -199,41 +199,36 @@ def dp_st(
     )  # fmt: skip
 
 
-def plain_sentences(triples: Sequence[Triple]) -> str:
+def plain_sentences(drawn: Sequence[Sequence[Triple]]) -> list[str]:
     """Triples as short sentences; needs no model.
 
-    >>> plain_sentences([("a man", "goes to", "boston")])
-    'a man goes to boston.'
+    >>> plain_sentences([[("a man", "goes to", "boston")]])
+    ['a man goes to boston.']
     """
-    return " ".join(f"{' '.join(triple)}." for triple in triples)
+    return [" ".join(f"{' '.join(triple)}." for triple in triples) for triples in drawn]
 
 
-def model_writer(language: LanguageModel, *, max_new_tokens: int = 48) -> Writer:
-    """Let an instruction-following model write one natural text from the triples."""
+def model_writer(language: LanguageModel, *, max_new_tokens: int = 48, batch: int = 32) -> Writer:
+    """Let an instruction-following model write one natural text from the triples of each.
+
+    The likeliest text, without a draw; equal triples are written once.
+    """
     asked = (
         "Write one short, natural and grammatical text from these facts. Use only the facts, "
         "leave out what does not fit, and give no explanation.\nFacts: "
     )
+    tokenizer = language.tokenizer
 
-    def write(triples: Sequence[Triple]) -> str:
-        import torch
-
+    def question(triples: Sequence[Triple]) -> Tokens:
         facts = "; ".join(" | ".join(triple) for triple in triples)
-        inputs = language.tokenizer.apply_chat_template(
-            [{"role": "user", "content": asked + facts}],
-            add_generation_prompt=True,
-            return_tensors="pt",
-            return_dict=True,
-        )
-        with torch.inference_mode():
-            written = language.model.generate(
-                **inputs,
-                max_new_tokens=max_new_tokens,
-                do_sample=False,
-                pad_token_id=language.end,
-            )
-        start = inputs["input_ids"].shape[1]
-        return str(language.tokenizer.decode(written[0][start:], skip_special_tokens=True)).strip()
+        chat = [{"role": "user", "content": asked + facts}]
+        said = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+        return tuple(tokenizer(said, add_special_tokens=False)["input_ids"])
+
+    def write(drawn: Sequence[Sequence[Triple]]) -> list[str]:
+        prompts = [question(triples) for triples in drawn]
+        tokens = likeliest(language, prompts, length=max_new_tokens, batch=batch)
+        return [str(tokenizer.decode(t, skip_special_tokens=True)).strip() for t in tokens]
 
     return write
 

@@ -60,6 +60,23 @@ def generate(
     return [tuple(tokens) for tokens in written]
 
 
+def likeliest(
+    language: LanguageModel, prompts: Sequence[Tokens], *, length: int, batch: int = 64
+) -> list[Tokens]:
+    """The likeliest token after the other, up to an end token: no draw, and no bound."""
+    written: list[list[int]] = [[] for _ in prompts]
+
+    def choose(logits: NDArray[Any], rows: Indices, texts: Indices) -> Indices:
+        tokens: Indices = logits.argmax(axis=1)[rows]
+        for text, token in zip(texts, tokens, strict=True):
+            written[text].append(int(token))
+        return tokens
+
+    lengths = [length] * len(prompts)
+    _walk(language, prompts, choose, lengths=lengths, last={language.end}, batch=batch)
+    return [tuple(tokens) for tokens in written]
+
+
 def log_likelihood(
     language: LanguageModel,
     prompts: Sequence[Tokens],

@@ -68,21 +68,23 @@ class PromptedRewriter:
     def tokens(self, texts: Sequence[str], rng: Generator) -> tuple[list[Tokens], int]:
         """The drawn tokens of each text, and how many prompts were cut."""
         rows, cut = self._encoded(texts)
-        if self.most is None:
-            alone, _ = self.language.encoded([self.prompt(text) for text in texts])
-            lengths = [len(row) for row in alone]
-        else:
-            lengths = [self.most] * len(rows)
         written = generate(
             self.language,
             rows,
             self.sampler,
-            lengths=lengths,
+            lengths=self.lengths(texts),
             rng=rng,
             ends=self._ends,
             batch=self.batch,
         )
         return written, cut
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens may be drawn for each text."""
+        if self.most is not None:
+            return [self.most] * len(texts)
+        alone, _ = self.language.encoded([self.prompt(text) for text in texts])
+        return [len(row) for row in alone]
 
     @property
     def _ends(self) -> frozenset[int] | None:

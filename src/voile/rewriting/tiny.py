@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from voile.rewriting.adept import vocabulary_of, words_of
+from voile.rewriting.adept import WORD, vocabulary_of, words_of
 from voile.rewriting.language_model import LanguageModel
 from voile.rewriting.models import require_neural
 
@@ -17,13 +17,13 @@ SPECIAL = ("<pad>", "<unk>", "<s>", "</s>", "<mask>")
 
 def word_tokenizer(public_texts: Sequence[str], *, most: int = 2000, sentence: bool) -> Any:
     """A tokeniser of whole words; `sentence` puts <s> … </s> around a text."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
     words = [*SPECIAL, *vocabulary_of(public_texts, most=most)]
     inner = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
     inner.normalizer = normalizers.Lowercase()
-    inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    inner.pre_tokenizer = pre_tokenizers.Split(Regex(WORD.pattern), "removed", invert=True)
     if sentence:
         inner.post_processor = processors.TemplateProcessing(
             single="<s> $A </s>",
