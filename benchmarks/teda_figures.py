@@ -137,7 +137,7 @@ class Bench:
         """A workshop whose public texts are the last 1,500: no pool of a trained rewriter."""
         if (data, fidelity) not in self.shops:
             shop = Workshop(public=self.texts(data)[-1500:], fidelity=fidelity)
-            shop.max_new_tokens = 16
+            shop.max_new_tokens, shop.batch = 16, 128
             shop.encoder = self.encode
             self.shops[data, fidelity] = shop
         return self.shops[data, fidelity]
@@ -195,7 +195,7 @@ class Bench:
                     return list(found.rewrite(texts, rng).texts)
         else:
             made = self.shop(todo["data"], fidelity).prepare(name, epsilon)
-            rewrite, units, delta = made.rewrite, made.units(pool), 0.0
+            rewrite, units, delta = made.rewrite, made.units(pool), made.guarantee.delta
             unit = made.guarantee.granularity
         if todo["attack"] == "overlap":
             attack = Overlap()

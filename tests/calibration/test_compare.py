@@ -15,8 +15,9 @@ from voile.metrics import discrete
 from voile.tasks import text_releases
 from voile.tasks.text_compare import compare
 from voile.tasks.text_comparison import recommend
+from voile.tasks.text_prepared import Prepared, word_likelihood
 from voile.tasks.text_releases import make_releases
-from voile.tasks.text_rewriters import Prepared, Workshop, read_lines, word_likelihood
+from voile.tasks.text_rewriters import Workshop, read_lines
 
 pytest.importorskip("sklearn")
 
@@ -116,8 +117,17 @@ def test_releases_are_made_once_and_survive_a_crash(tmp_path, monkeypatch):
         seed=1,
         folder=tmp_path,
     )
-    assert made.texts == [t.upper() for t in TEXTS[:100]]
+    assert made.drawn == [t.upper() for t in TEXTS[:100]]
     assert len(done) == 3 + 8, "two whole parts were kept, the cut one and the rest made"
+
+
+def test_another_model_is_another_mechanism(tmp_path):
+    """Releases of one model are never taken for those of another, whoever uses it."""
+    first, second = Coins(), Coins()
+    second.models = {"dp-mlm": "another"}
+    run(first, folder=tmp_path, mechanisms=["dp-mlm+"])
+    run(second, folder=tmp_path, mechanisms=["dp-mlm+"])
+    assert second.calls == first.calls
 
 
 def test_bad_input():
@@ -179,9 +189,9 @@ def table_file(tmp_path):
 
 
 def invoke(*words):
-    from voile.cli.text_compare import app
+    from voile.cli.app import app
 
-    return CliRunner().invoke(app, [str(word) for word in words])
+    return CliRunner().invoke(app, ["text", *(str(word) for word in words)])
 
 
 def test_calibrate_pairs_on_the_command_line(table_file):

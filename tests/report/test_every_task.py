@@ -265,6 +265,7 @@ def test_every_option_is_shown_or_hidden_on_purpose():
         "at",
         "box",
         "command",
+        "encoder",
         "ledger",
         "ledger_key",
         "judge_model",

@@ -72,8 +72,12 @@ class NearestLatent:
         used, inverse = np.unique(sets, return_inverse=True)
         known = _rows(self.latent([pool[i] for i in used]), len(used))
         found = np.asarray(releases, dtype=np.float64)
-        columns = inverse.reshape(sets.shape).T
-        return np.column_stack([-((found - known[column]) ** 2).sum(axis=1) for column in columns])
+        places = inverse.reshape(sets.shape)
+        table = np.empty(sets.shape)
+        for row, column in np.ndindex(sets.shape):  # a row at a time: vectors may be long
+            apart = found[row] - known[places[row, column]]
+            table[row, column] = -(apart @ apart)
+        return table
 
 
 def _rows(vectors: Any, count: int) -> Floats:

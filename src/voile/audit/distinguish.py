@@ -89,9 +89,13 @@ class Attributed:
             failure_probability=self.failure_probability,
         )
 
+    def estimated(self, *, symmetric: bool) -> Estimate:
+        """One form or the other."""
+        return self.symmetric if symmetric else self.estimate
+
     def finding(self, *, claim: float = float("inf"), symmetric: bool = False) -> Finding:
         """A finding about the epsilon of one whole text; violated or open, never holds."""
-        value = self.symmetric if symmetric else self.estimate
+        value = self.estimated(symmetric=symmetric)
         details = [
             "this attack on these candidates; another may show more",
             f"the most that {value.trials:,} trials could show is {value.ceiling:.3f}",

@@ -12,6 +12,7 @@ from voile.cli import (
     ledger,
     places,
     text,
+    text_calibrate,
     text_compare,
     text_leakage,
 )
@@ -31,7 +32,7 @@ app = typer.Typer(
 text.app.command()(text_leakage.audit)
 text.app.command()(text_leakage.tune)
 text.app.command()(text_compare.compare)
-text.app.command()(text_compare.calibrate)
+text.app.command()(text_calibrate.calibrate)
 app.add_typer(text.app, name="text")
 app.add_typer(places.app, name="places")
 app.add_typer(labels.app, name="labels")

@@ -19,15 +19,17 @@ CAUTION = (
 )
 
 
-def show_calibration(found: Any, findings: list[Any], claim: float | None) -> None:
+def show_calibration(
+    found: Any, findings: list[Any], claim: float | None, *, symmetric: bool
+) -> None:
     """A row for each attack, then what was played."""
     rows = []
     for a, finding in zip(found.attributed, findings, strict=True):
-        e = a.estimate
+        e, right = a.estimated(symmetric=symmetric), a.estimate
         rows.append(
             [
                 a.attack,
-                f"{100 * e.successes / e.trials:.1f} %",
+                f"{100 * right.successes / right.trials:.1f} %",
                 f"{e.lower:.3f}",
                 _number(e.upper),
                 f"{e.ceiling:.2f}",
@@ -40,9 +42,13 @@ def show_calibration(found: Any, findings: list[Any], claim: float | None) -> No
         f"{len(game):,} trials, {game.sets.shape[1]} candidates each out of {len(game.pool):,} "
         f"texts ({game.duplicates:,} duplicates dropped)."
     )
-    for a in found.attributed[:1]:
-        if a.empty:
-            typer.echo(f"{a.empty:,} releases were empty.")
+    if found.kept:
+        typer.echo(f"{found.kept:,} of the releases were made by an earlier run, and were read.")
+    if found.attributed[0].empty:
+        typer.echo(f"{found.attributed[0].empty:,} releases were empty.")
+    for a in found.attributed:
+        if a.note:
+            typer.echo(f"{a.attack}: {a.note}.")
     typer.echo(CAUTION)
 
 
@@ -65,12 +71,17 @@ def show_comparison(found: Comparison) -> None:
         rows.append(row)
     table(columns, rows)
     clean = f" F1 of the clean texts: {found.clean_f1:.3f}." if found.clean_f1 is not None else ""
+    form = " (symmetric form)" if found.symmetric else ""
     top = max(s.ceiling for cell in found.cells for s in cell.shown)
     typer.echo(
-        f"{found.trials:,} trials each, {found.candidates} candidates, ceiling {top:.2f} (printed "
-        f"as “≥”); intervals hold together with probability "
+        f"{found.trials:,} trials each, {found.candidates} candidates, ceiling {top:.2f}{form} "
+        f"(printed as “≥”); intervals hold together with probability "
         f"{1 - found.failure_probability:g}.{clean}"
     )
+    for cell in found.cells:
+        for s in cell.shown:
+            if s.note:
+                typer.echo(f"{cell.mechanism} at ε = {cell.epsilon:g}, {s.attack}: {s.note}.")
     typer.echo(CAUTION)
 
 
@@ -99,7 +110,7 @@ def write_comparison(found: Comparison, out: Path) -> None:
     with (out / "comparison.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         keys = [k for k in content["cells"][0] if k != "shown"]
-        writer.writerow([*keys, "attack", "lower", "middle", "upper", "ceiling", "success"])
+        writer.writerow([*keys, "attack", "lower", "middle", "upper", "ceiling", "success", "note"])
         for cell in content["cells"]:
             for s in cell["shown"]:
                 writer.writerow([*(cell[k] for k in keys), *s.values()])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from voile.attackers.attribution import Attribution
@@ -12,15 +14,19 @@ from voile.audit.distinguish import Attributed, Game, attribute, plan, plan_of_p
 from voile.audit.empirical import shared
 from voile.core.randomness import seeded_rng
 from voile.errors import require
-from voile.jobs import Engine, spread
+from voile.jobs import Engine, Processes, spread
+from voile.tasks.text_releases import digest_of, keep_entry, kept_entries
+
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What each attack showed, on which game."""
+    """What each attack showed, on which game, and how many releases an earlier run had made."""
 
     game: Game
     attributed: tuple[Attributed, ...]
+    kept: int = 0
 
 
 def calibrate_pairs(
@@ -34,9 +40,11 @@ def calibrate_pairs(
     delta: float = 0.0,
     failure_probability: float = 0.01,
     seed: int = 0,
+    progress: Say = lambda line: None,
 ) -> Calibration:
     """Audit releases that exist already, each used in one trial."""
     rng = seeded_rng(seed)
+    progress("drawing candidate sets")
     game, chosen = plan_of_pairs(
         originals,
         releases,
@@ -45,7 +53,8 @@ def calibrate_pairs(
         encode=encode,
         rng=rng,
     )
-    return _attacked(game, chosen, attacks, delta, failure_probability, rng)
+    found = _attacked(game, chosen, attacks, delta, failure_probability, rng, progress)
+    return Calibration(game, found)
 
 
 def calibrate_command(
@@ -63,14 +72,19 @@ def calibrate_command(
     seed: int = 0,
     copies: int = 1,
     engine: Engine | None = None,
+    folder: Path | None = None,
+    progress: Say = lambda line: None,
 ) -> Calibration:
     """Audit a program that reads lines and writes lines; it releases each trial's source anew.
 
-    `copies` of it share the trials, each started on its own run of them. They must draw
-    independently: a program with a fixed seed of its own may have one copy only.
+    `copies` of it share the trials, each started on its own run of them. What they write is kept
+    in `folder` line by line, and a later call asks for the rest alone: the program is started
+    anew then. Copies and starts must draw independently: a program with a fixed seed of its own
+    may have one of each.
     """
     require(copies >= 1, "copies", ">= 1", copies)
     rng = seeded_rng(seed)
+    progress("drawing candidate sets")
     game = plan(
         texts,
         trials=trials,
@@ -80,16 +94,51 @@ def calibrate_command(
         rng=rng,
     )
     size = -(-len(game.sources) // copies)
-    runs = [game.sources[start : start + size] for start in range(0, len(game.sources), size)]
-    common = (tuple(command), timeout)
-    made = spread(_rewritten, runs, common=common, engine=engine)
-    releases = [release for run in made for release in run]
-    return _attacked(game, releases, attacks, delta, failure_probability, rng)
+    starts = range(0, len(game.sources), size)
+    runs = [(number, game.sources[i : i + size]) for number, i in enumerate(starts)]
+    here = copies == 1 and engine in (None, Processes(1))
+    program = _Program(tuple(command), timeout, folder, progress if here else None)
+    made = spread(_rewritten, runs, common=program, engine=engine)
+    releases = [release for run, _ in made for release in run]
+    found = _attacked(game, releases, attacks, delta, failure_probability, rng, progress)
+    return Calibration(game, found, sum(kept for _, kept in made))
 
 
-def _rewritten(common: tuple[tuple[str, ...], float], texts: Sequence[str]) -> list[str]:
-    command, timeout = common
-    return list(line_command(command, timeout=timeout)(texts))
+@dataclass(frozen=True)
+class _Program:
+    """What all runs share; it travels to a process or node."""
+
+    command: tuple[str, ...]
+    timeout: float
+    folder: Path | None
+    progress: Say | None
+
+
+def _rewritten(program: _Program, run: tuple[int, Sequence[str]]) -> tuple[list[str], int]:
+    """The releases of one run, and how many of them were found in the folder."""
+    number, texts = run
+    path = None
+    if program.folder:
+        identity = [*program.command, *map(_content, program.command), str(number)]
+        path = program.folder / f"{digest_of(*identity, *texts)[:24]}.jsonl"
+    releases = [str(entry) for entry in kept_entries(path)][: len(texts)]
+    kept = len(releases)
+    rest = line_command(program.command, timeout=program.timeout).stream(texts[kept:])
+    for release in rest:
+        keep_entry(path, release)
+        releases.append(release)
+        if program.progress:
+            program.progress(f"{len(releases):,} of {len(texts):,} trials released")
+    return releases, kept
+
+
+def _content(word: str) -> str:
+    """What a file named in the command holds: a program that was changed is another program."""
+    try:
+        with Path(word).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return ""
 
 
 def _attacked(
@@ -99,11 +148,14 @@ def _attacked(
     delta: float,
     failure_probability: float,
     rng: Any,
-) -> Calibration:
+    progress: Say,
+) -> tuple[Attributed, ...]:
     require(len(attacks) >= 1, "attacks", "at least one", "none")
     each = shared(failure_probability, among=len(attacks))
-    found = [
-        attribute(game, releases, attack, delta=delta, failure_probability=each, rng=rng)
-        for attack in attacks
-    ]
-    return Calibration(game, tuple(found))
+    found = []
+    for attack in attacks:
+        progress(f"{attack.name} attack on {len(game):,} releases")
+        found.append(
+            attribute(game, releases, attack, delta=delta, failure_probability=each, rng=rng)
+        )
+    return tuple(found)

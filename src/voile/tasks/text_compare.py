@@ -11,21 +11,17 @@ from typing import Any
 import numpy as np
 
 from voile.attackers.attribution import Attribution
-from voile.attackers.attribution_embedding import NearestEmbedding
-from voile.attackers.attribution_likelihood import Likelihood
-from voile.attackers.attribution_surface import Overlap, TfIdf
 from voile.audit.distinguish import Game, attribute, plan
 from voile.audit.empirical import shared
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.jobs import Engine, Processes, spread
 from voile.leakage.text_tasks import attribute_f1, macro_f1
+from voile.tasks.text_attacks import ON_TEXTS, attacks_inside, attacks_on_texts, check_attacks
 from voile.tasks.text_comparison import Cell, Comparison, Shown
-from voile.tasks.text_releases import make_releases
-from voile.tasks.text_rewriters import NAMES, Prepared, Workshop
+from voile.tasks.text_releases import Made, make_releases
+from voile.tasks.text_rewriters import NAMES, Workshop
 
-ATTACKS = ("embedding", "tf-idf", "overlap", "likelihood")
-DEFAULT_ATTACKS = ATTACKS[:3]
 TEST_SHARE = 0.3
 
 
@@ -37,13 +33,14 @@ def compare(
     workshop: Workshop,
     labels: Sequence[str] | None = None,
     attributes: Sequence[str] | None = None,
-    attacks: Sequence[str] = DEFAULT_ATTACKS,
+    attacks: Sequence[str] = ON_TEXTS,
     extra_attacks: Sequence[Attribution] = (),
     trials: int = 2000,
     candidates: int = 2,
     temperature: float = -10_000.0,
     utility_rows: int = 1500,
     failure_probability: float = 0.01,
+    symmetric: bool = False,
     seed: int = 0,
     folder: Path | None = None,
     engine: Engine | None = None,
@@ -52,7 +49,8 @@ def compare(
     """Play one game against every mechanism and epsilon, and measure what is left of the texts.
 
     All cells face the same candidate sets. The failure probability is that of the whole table:
-    all intervals hold together with 1 − failure_probability. Releases are kept in `folder`.
+    all intervals hold together with 1 − failure_probability. `symmetric` takes the estimate from
+    true and false positives instead of successes. Releases are kept in `folder`.
 
     `engine` spreads the cells over processes or nodes. Each cell's draws are seeded by what it is,
     so the figures are the same wherever it was computed (but for the seconds).
@@ -81,17 +79,19 @@ def compare(
         extra_attacks=tuple(extra_attacks),
         needs_encoder=needs_encoder,
         each=shared(failure_probability, among=len(mechanisms) * len(epsilons) * count),
+        symmetric=symmetric,
         seed=seed,
         folder=folder,
+        progress=progress if _here(engine) else None,
     )
+    wanted = [(name, epsilon) for name in mechanisms for epsilon in epsilons]
 
-    def wanted() -> Iterator[tuple[str, float]]:
-        for name in mechanisms:
-            for epsilon in epsilons:
-                progress(f"{name} at ε = {epsilon:g}")
-                yield name, epsilon
+    def next_ones() -> Iterator[tuple[str, float]]:
+        for number, (name, epsilon) in enumerate(wanted, start=1):
+            progress(f"{name} at ε = {epsilon:g} ({number} of {len(wanted)})")
+            yield name, epsilon
 
-    cells = spread(_cell, wanted(), common=table, engine=engine)
+    cells = spread(_cell, next_ones(), common=table, engine=engine)
     rows = table.rows
     return Comparison(
         cells=tuple(cells),
@@ -103,6 +103,7 @@ def compare(
         duplicates=game.duplicates,
         clean_f1=rows.f1(rows.texts) if labels else None,
         clean_attribute_f1=rows.attribute_f1(rows.texts) if attributes else None,
+        symmetric=symmetric,
         seed=seed,
     )
 
@@ -159,8 +160,16 @@ class _Table:
     extra_attacks: tuple[Attribution, ...]
     needs_encoder: bool
     each: float
+    symmetric: bool
     seed: int
     folder: Path | None
+    progress: Callable[[str], None] | None
+    """None where a cell is computed elsewhere."""
+
+    def say(self, line: str) -> None:
+        """Tell who waits what is going on."""
+        if self.progress:
+            self.progress(line)
 
 
 def _here(engine: Engine | None) -> bool:
@@ -170,53 +179,65 @@ def _here(engine: Engine | None) -> bool:
 
 def _cell(table: _Table, which: tuple[str, float]) -> Cell:
     name, epsilon = which
-    game, rows, seed, folder = table.game, table.rows, table.seed, table.folder
+    game, rows = table.game, table.rows
     prepared = table.workshop.prepare(name, epsilon)
-    identity = _identity(table.workshop, name, epsilon)
+    called = f"{name} at ε = {epsilon:g}"
     encode = table.workshop.encoder if table.needs_encoder else None
-    attacks = [
-        *attacks_named(table.attacks, encode),
-        *table.extra_attacks,
-        *_known_law(prepared, table.attacks),
-    ]
-    made = make_releases(
-        prepared.rewrite, game.sources, identity=identity, seed=seed, folder=folder
-    )
-    delta = prepared.guarantee.delta
-    guessing = seeded_rng(seed + 1)
-    found = [
-        attribute(
-            game, made.texts, attack, delta=delta, failure_probability=table.each, rng=guessing
+
+    def made_of(texts: Sequence[str], what: str) -> Made:
+        return make_releases(
+            prepared.draw,
+            texts,
+            identity=_identity(table.workshop, name, epsilon),
+            seed=table.seed,
+            folder=table.folder,
+            progress=lambda done: table.say(f"{called}: {done:,} of {len(texts):,} {what}"),
         )
-        for attack in attacks
-    ]
-    shown = tuple(
-        Shown(
-            a.attack, a.estimate.lower, a.estimate.middle, a.estimate.upper, a.estimate.ceiling,
-            a.estimate.successes / a.estimate.trials,
-        )
-        for a in found
-    )  # fmt: skip
-    wanted = rows.labels is not None or rows.attributes is not None
-    kept = (
-        make_releases(prepared.rewrite, rows.texts, identity=identity, seed=seed, folder=folder)
-        if wanted
-        else None
+
+    made = made_of(game.sources, "trials released")
+    released = prepared.read(made.drawn)
+    guessing = seeded_rng(table.seed + 1)
+    shown = []
+    attacks = [(attack, released) for attack in attacks_on_texts(table.attacks, encode)]
+    attacks += [(attack, released) for attack in table.extra_attacks]
+    inside = attacks_inside(
+        table.attacks,
+        prepared,
+        sources=game.sources,
+        drawn=made.drawn,
+        rng=seeded_rng(table.seed + 2),
     )
-    released = kept.texts if kept else []
-    count = len(made.texts) + len(released)
-    seconds = made.seconds + (kept.seconds if kept else 0.0)
+    for attack, seen in (*attacks, *inside):
+        table.say(f"{called}: {attack.name} attack")
+        found = attribute(
+            game,
+            seen,
+            attack,
+            delta=prepared.guarantee.delta,
+            failure_probability=table.each,
+            rng=guessing,
+        )
+        e = found.estimated(symmetric=table.symmetric)
+        right = float((found.guessed == found.columns).mean())
+        shown.append(Shown(found.attack, e.lower, e.middle, e.upper, e.ceiling, right, found.note))
+    if not shown:
+        names = ", ".join(ON_TEXTS)
+        raise InvalidInput(f"attacks must hold one that can read {name}, such as {names}")
+    measured = rows.labels is not None or rows.attributes is not None
+    kept = made_of(rows.texts, "rows released") if measured else Made([], 0.0)
+    left = prepared.read(kept.drawn) if measured else []
+    count, seconds = len(made.drawn) + len(kept.drawn), made.seconds + kept.seconds
     return Cell(
         mechanism=name,
         epsilon=epsilon,
         granularity=prepared.guarantee.granularity,
         basis=str(prepared.guarantee.basis),
         text_epsilon=epsilon * prepared.units(game.sources),
-        shown=shown,
-        f1=rows.f1(released) if kept else None,
-        attribute_f1=rows.attribute_f1(released) if kept else None,
-        similarity=_similarity(game.sources, made.texts, encode),
-        empty=found[0].empty,
+        shown=tuple(shown),
+        f1=rows.f1(left) if measured else None,
+        attribute_f1=rows.attribute_f1(left) if measured else None,
+        similarity=_similarity(game.sources, released, encode),
+        empty=sum(not text.strip() for text in released),
         seconds=seconds,
         rows_per_second=count / seconds if seconds > 0 else float("inf"),
     )
@@ -229,24 +250,10 @@ def _similarity(texts: Sequence[str], released: Sequence[str], encode: Any) -> f
     return float(np.einsum("ij,ij->i", first, second).mean())
 
 
-def attacks_named(names: Sequence[str], encode: Any) -> list[Attribution]:
-    """The attacks of these names; the likelihood attack belongs to a mechanism and is left out."""
-    known: dict[str, Attribution] = {"tf-idf": TfIdf(), "overlap": Overlap()}
-    if encode is not None:
-        known["embedding"] = NearestEmbedding(encode)
-    return [known[name] for name in names if name != "likelihood"]
-
-
-def _known_law(prepared: Prepared, names: Sequence[str]) -> list[Attribution]:
-    """The likelihood attack, where the mechanism knows its law."""
-    if "likelihood" not in names or prepared.log_likelihood is None:
-        return []
-    return [Likelihood(prepared.log_likelihood, batch=10**7)]
-
-
 def _identity(workshop: Workshop, name: str, epsilon: float) -> str:
     public = hashlib.sha256("\0".join(workshop.public).encode()).hexdigest()
-    facts = [name, repr(epsilon), str(workshop.fidelity), workshop.models.get(name, ""), public]
+    models = repr(sorted(workshop.models.items()))
+    facts = [name, repr(epsilon), str(workshop.fidelity), models, public]
     return "|".join([*facts, str(workshop.max_new_tokens), str(workshop.top)])
 
 
@@ -266,9 +273,7 @@ def _check(
     require(len(epsilons) >= 1, "epsilons", "at least one", "none")
     for epsilon in epsilons:
         require_epsilon(epsilon)
-    strange = [name for name in attacks if name not in ATTACKS]
-    if strange:
-        raise InvalidInput(f"attacks must be among {', '.join(ATTACKS)}; got {strange[0]!r}")
+    check_attacks(attacks)
     for name, values in (("labels", labels), ("attributes", attributes)):
         if values is not None:
             require(len(values) == len(texts), name, f"one for each of {len(texts)}", len(values))

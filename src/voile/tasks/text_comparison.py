@@ -16,6 +16,7 @@ class Shown:
     upper: float
     ceiling: float
     success: float
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Comparison:
     duplicates: int
     clean_f1: float | None
     clean_attribute_f1: float | None
+    symmetric: bool
     seed: int
 
     def to_json(self) -> dict[str, Any]:

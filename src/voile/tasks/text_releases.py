@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from voile.core.randomness import Generator, seeded_rng
 
@@ -19,62 +20,67 @@ PART = 250
 class Made:
     """Releases in order, and the seconds their making took (kept ones included)."""
 
-    texts: list[str]
+    drawn: list[Any]
     seconds: float
 
 
 def make_releases(
-    rewrite: Callable[[Sequence[str], Generator], Sequence[str]],
+    draw: Callable[[Sequence[str], Generator], Sequence[Any]],
     texts: Sequence[str],
     *,
     identity: str,
     seed: int,
     folder: Path | None = None,
-    progress: Callable[[int], None] = lambda count: None,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> Made:
     """Release every text, part by part; parts found in `folder` are read, not made again.
 
     `identity` names all that the law depends on; with the texts and the seed it gives the file
     its name, so a change of any of them starts afresh. Draws are seeded part by part: these
-    releases are for measuring, not for handing on.
+    releases are for measuring, not for handing on. `progress` hears how many there are so far.
     """
-    content = "\0".join([identity, str(seed), *texts])
-    digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = digest_of(identity, str(seed), *texts)
     path = folder / f"{digest[:24]}.jsonl" if folder else None
-    released: list[str] = []
+    kept = {entry["part"]: entry for entry in kept_entries(path) if "drawn" in entry}
+    drawn: list[Any] = []
     seconds = 0.0
     for number, start in enumerate(range(0, len(texts), PART)):
         chosen = texts[start : start + PART]
-        kept = _kept(path, number, len(chosen))
-        if kept is None:
+        entry = kept.get(number)
+        if entry is None or len(entry["drawn"]) != len(chosen):
             mixed = hashlib.sha256(f"{digest} {number}".encode()).digest()
             began = time.perf_counter()
-            fresh = list(rewrite(chosen, seeded_rng(int.from_bytes(mixed[:8], "little"))))
-            kept = (fresh, time.perf_counter() - began)
-            _keep(path, number, *kept)
-        released += kept[0]
-        seconds += kept[1]
-        progress(len(chosen))
-    return Made(released, seconds)
+            fresh = list(draw(chosen, seeded_rng(int.from_bytes(mixed[:8], "little"))))
+            took = time.perf_counter() - began
+            entry = {"part": number, "seconds": took, "drawn": fresh}
+            keep_entry(path, entry)
+        drawn += entry["drawn"]
+        seconds += float(entry["seconds"])
+        progress(len(drawn))
+    return Made(drawn, seconds)
 
 
-def _kept(path: Path | None, number: int, count: int) -> tuple[list[str], float] | None:
+def digest_of(*words: str) -> str:
+    """A name for what these words make."""
+    return hashlib.sha256("\0".join(words).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def kept_entries(path: Path | None) -> Iterable[Any]:
+    """The entries of a file, in the order in which they were kept; a line cut off is left out."""
     if path is None or not path.exists():
-        return None
-    for line in path.read_text(encoding="utf-8").split("\n"):
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            continue  # a line cut off by a crash is made again
-        if entry["part"] == number and len(entry["texts"]) == count:
-            return entry["texts"], float(entry["seconds"])
-    return None
+        return
+    with path.open(encoding="utf-8", newline="\n") as file:
+        for line in file:
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue
 
 
-def _keep(path: Path | None, number: int, texts: list[str], seconds: float) -> None:
+def keep_entry(path: Path | None, entry: Any) -> None:
+    """Add an entry to the file. The break comes first: a line cut off spoils itself alone."""
     if path is None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    entry = {"part": number, "seconds": seconds, "texts": texts}
     with path.open("a", encoding="utf-8") as file:
-        file.write("\n" + json.dumps(entry, ensure_ascii=False))
+        file.write("\n" + json.dumps(entry))

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from voile.core.guarantee import Guarantee
-from voile.core.randomness import Generator, seeded_rng
+from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput, require
+from voile.tasks.text_prepared import (
+    Prepared,
+    prepared_masked,
+    prepared_prompted,
+    prepared_whole,
+    prepared_words,
+)
 
 WORD_LEVEL = {
     "tem": "tem", "em": "exponential", "exponential": "exponential", "madlib": "madlib",
     "mahalanobis": "mahalanobis", "vickrey": "vickrey", "custext": "custext",
     "santext": "santext", "santext+": "santext+",
 }  # fmt: skip
-NEURAL = ("adept", "dp-bart", "dp-paraphrase", "dp-prompt", "dp-mlm", "dp-mlm+", "dp-st")
+BART = ("dp-bart", "dp-bart-pr", "dp-bart-pr+")
+NEURAL = ("adept", *BART, "dp-paraphrase", "dp-prompt", "dp-mlm", "dp-mlm+", "dp-st")
 NAMES = (*WORD_LEVEL, *NEURAL)
+PACKAGED = "packaged"
+"""The name by which SmolLM2 out of its package goes, where a model is asked for."""
 
 BOUND_PROMPTS = (
     "The weather is fine today and we will walk to the lake.",
@@ -43,17 +50,6 @@ PARAPHRASES = (
 """Public pairs that show a model what to do that was not trained to paraphrase."""
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A rewriter at one epsilon, ready to run, with what it promises."""
-
-    rewrite: Callable[[Sequence[str], Generator], list[str]]
-    guarantee: Guarantee
-    units: Callable[[Sequence[str]], float]
-    """Mean number of units that one text costs, for conversion between granularities."""
-    log_likelihood: Callable[[Sequence[str], Sequence[Any]], Any] | None = None
-
-
 @dataclass
 class Workshop:
     """Where rewriters are made: models by name or folder, public texts, one load for all epsilons.
@@ -67,6 +63,10 @@ class Workshop:
     fidelity: Any = "sound"
     max_new_tokens: int = 24
     top: int = 20_000
+    batch: int = 64
+    """Rows that a prompted rewriter's model reads at once; more is quicker and takes memory."""
+    kept: Path | None = None
+    """A folder for the vectors of the sentence encoder, so that none is made twice."""
     _loaded: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def prepare(self, name: str, epsilon: float) -> Prepared:
@@ -77,19 +77,17 @@ class Workshop:
         if name not in self._loaded:
             self._loaded[name] = self._make(name)
         mechanism = self._loaded[name].at(epsilon)
+        if name == "dp-bart-pr+":
+            from voile.tasks.text_models import used_to_noise
 
-        def rewrite(texts: Sequence[str], rng: Generator) -> list[str]:
-            return list(mechanism.rewrite(list(texts), rng).texts)
-
-        one = mechanism.guarantee.granularity == "one text"
-        cap = getattr(mechanism, "most", None)
+            mechanism = used_to_noise(
+                mechanism, self._public(name), fresh="dp-bart" not in self.models
+            )
+        if name in ("dp-prompt", "dp-paraphrase"):
+            return prepared_prompted(mechanism)
         if name.startswith("dp-mlm"):
-            known = name == "dp-mlm" and self.fidelity == "sound"
-            law = mechanism.log_likelihood if known else None
-            return Prepared(rewrite, mechanism.guarantee, _mean_words, law)
-        return Prepared(
-            rewrite, mechanism.guarantee, lambda texts: 1.0 if one or cap is None else float(cap)
-        )
+            return prepared_masked(mechanism, known=name == "dp-mlm" and self.fidelity == "sound")
+        return prepared_whole(mechanism)
 
     def _word(self, name: str, epsilon: float) -> Prepared:
         from voile.tasks.text_recipe import TextRecipe, build_protector
@@ -98,13 +96,8 @@ class Workshop:
             source="", column="", epsilon=epsilon, mechanism=name, top=self.top, identifiers=False
         )
         protector = build_protector(recipe)
-
-        def rewrite(texts: Sequence[str], rng: Generator) -> list[str]:
-            return [str(text) for text in protector.release(list(texts), rng)]
-
         protector.release(["a word"], seeded_rng(0))  # compiles: not to be counted as releasing
-        law = word_likelihood(protector) if hasattr(protector.laws[0], "log_prob") else None
-        return Prepared(rewrite, protector.guarantee, _mean_words, law)
+        return prepared_words(protector)
 
     def _make(self, name: str) -> Any:
         if name in ("dp-prompt", "dp-paraphrase"):
@@ -113,12 +106,13 @@ class Workshop:
             return self._masked(plus=name.endswith("+"))
         if name == "adept":
             return self._adept()
-        return self._bart() if name == "dp-bart" else self._triples()
+        return self._bart(pruned=name != "dp-bart") if name in BART else self._triples()
 
     def _language(self, name: str) -> Any:
         from voile.rewriting.models import load_model, packaged_model
 
-        return load_model(self.models[name]) if name in self.models else packaged_model()
+        given = self.models.get(name, PACKAGED)
+        return packaged_model() if given == PACKAGED else load_model(given)
 
     def _prompted(self, name: str) -> Any:
         from voile.rewriting.dp_paraphrase import dp_paraphrase
@@ -131,6 +125,7 @@ class Workshop:
                 epsilon=1.0,
                 max_new_tokens=self.max_new_tokens,
                 fidelity=self.fidelity,
+                batch=self.batch,
                 question=chat_question(language),
             )
         else:
@@ -139,6 +134,7 @@ class Workshop:
                 epsilon=1.0,
                 max_new_tokens=self.max_new_tokens,
                 fidelity=self.fidelity,
+                batch=self.batch,
                 examples=() if name in self.models else PARAPHRASES,
             )
         return made.bounded_by(BOUND_PROMPTS)
@@ -146,59 +142,49 @@ class Workshop:
     def _masked(self, *, plus: bool) -> Any:
         from voile.rewriting.dp_mlm import ROBERTA_BOUNDS, dp_mlm
         from voile.rewriting.models import load_model
+        from voile.tasks.text_models import trained_masks
 
         given = self.models.get("dp-mlm")
-        language = load_model(given) if given else self._headed()
+        language = load_model(given) if given else trained_masks(self._public("dp-mlm"))
         return dp_mlm(
             language, epsilon=1.0, bounds=ROBERTA_BOUNDS, plus=plus, fidelity=self.fidelity
         )
 
-    def _headed(self) -> Any:
-        """MiniLM with a new mask-filling head, trained on the public texts."""
-        from voile.attackers.sentence_encoder import minilm_folder
-        from voile.rewriting.tiny import headed_minilm
-        from voile.rewriting.training import train_masked
-
-        texts = self._public("dp-mlm")[:2000]
-        language = headed_minilm(minilm_folder())
-        train_masked(language, texts, epochs=3, rate=3e-4, share=0.3)
-        return language
-
     def _adept(self) -> Any:
-        import torch
+        from voile.rewriting.adept import Autoencoder, adept
+        from voile.tasks.text_models import trained_autoencoder
 
-        from voile.rewriting.adept import Autoencoder, adept, vocabulary_of
-        from voile.rewriting.training import train_autoencoder
-
-        if "adept" in self.models:
-            model = Autoencoder.load(self.models["adept"])
-        else:
-            texts = self._public("adept")
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(0)
-                model = Autoencoder.untrained(vocabulary_of(texts), hidden=128, embedding=64)
-            train_autoencoder(model, texts[:2000], epochs=30, rate=1e-2)
+        given = self.models.get("adept")
+        model = Autoencoder.load(given) if given else trained_autoencoder(self._public("adept"))
         return adept(model, epsilon=1.0, fidelity=self.fidelity)
 
-    def _bart(self) -> Any:
+    def _bart(self, *, pruned: bool) -> Any:
         from voile.rewriting.dp_bart import dp_bart
         from voile.rewriting.models import load_model
+        from voile.tasks.text_models import pruned_bart, trained_bart
 
-        if "dp-bart" not in self.models:
-            raise InvalidInput(
-                "dp-bart needs an encoder–decoder model, such as --model dp-bart=FOLDER"
-            )
-        return dp_bart(load_model(self.models["dp-bart"]), epsilon=1.0, fidelity=self.fidelity)
+        given = self.models.get("dp-bart")
+        language = load_model(given) if given else trained_bart(self._public("dp-bart"))
+        made = dp_bart(language, epsilon=1.0, fidelity=self.fidelity)
+        return pruned_bart(made, self._public("dp-bart-pr"), fresh=not given) if pruned else made
 
     def _triples(self) -> Any:
-        from voile.rewriting.dp_st import dp_st, triple_corpus
+        from voile.rewriting.dp_st import dp_st, model_writer, triple_corpus
         from voile.rewriting.triples import triple_extractor
 
         texts, extract, encode = self._public("dp-st"), triple_extractor(), self.encoder
         triples = [triple for found in extract(list(texts)[:3000]) for triple in found]
         clusters = max(2, min(500, len(set(triples)) // 20))
         corpus = triple_corpus(triples, encode, clusters=clusters)
-        return dp_st(corpus, extract=extract, encode=encode, epsilon=1.0, fidelity=self.fidelity)
+        write = model_writer(self._language("dp-st")) if "dp-st" in self.models else None
+        return dp_st(
+            corpus,
+            extract=extract,
+            encode=encode,
+            write=write,
+            epsilon=1.0,
+            fidelity=self.fidelity,
+        )
 
     def empty(self) -> Workshop:
         """The same workshop before anything was loaded, so that it can travel."""
@@ -209,7 +195,7 @@ class Workshop:
         """The sentence encoder that attacks and candidate sets share."""
         from voile.attackers.sentence_encoder import sentence_encoder
 
-        return sentence_encoder(self.models.get("encoder"))
+        return sentence_encoder(self.models.get("encoder"), kept=self.kept)
 
     def _public(self, name: str) -> Sequence[str]:
         if not self.public:
@@ -218,38 +204,6 @@ class Workshop:
                 f"text a line" + ("" if name == "dp-st" else f", or a model: --model {name}=FOLDER")
             )
         return self.public
-
-
-def word_likelihood(protector: Any) -> Callable[[Sequence[str], Sequence[Any]], Any]:
-    """Ln K(release | text) of a protector whose law is known, word by word.
-
-    How many words there are is released as it is, so a text of another number of words is far less
-    likely than any of the same number: the nearer the number, the likelier. (Not −∞: a drawn word
-    such as “o'clock” may be read back as two.)
-    """
-
-    def positions(text: str) -> list[int]:
-        pieces = protector.tokenizer.split(text)
-        return [piece.position for piece in pieces if not isinstance(piece, str)]
-
-    def law(texts: Sequence[str], releases: Sequence[Any]) -> Any:
-        known = {text: positions(text) for text in {*texts, *releases}}
-        total = np.zeros(len(texts))
-        places: dict[int, list[tuple[int, int]]] = {}
-        for row, (text, release) in enumerate(zip(texts, releases, strict=True)):
-            before, after = known[text], known[release]
-            if len(before) != len(after):
-                total[row] = -1e6 * abs(len(before) - len(after))
-                continue
-            for word, drawn in zip(before, after, strict=True):
-                places.setdefault(word, []).append((row, drawn))
-        for word, found in places.items():
-            ends, columns = np.unique([end for _, end in found], return_inverse=True)
-            values = protector.laws[0].log_prob([word], ends)[0]
-            np.add.at(total, [row for row, _ in found], values[columns.ravel()])
-        return total
-
-    return law
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -262,7 +216,3 @@ def read_lines(path: str | Path) -> list[str]:
             f"{Path(path).name} must be a readable UTF-8 text file: {reason}"
         ) from None
     return [line.strip() for line in content.splitlines() if line.strip()]
-
-
-def _mean_words(texts: Sequence[str]) -> float:
-    return sum(len(text.split()) for text in texts) / max(1, len(texts))

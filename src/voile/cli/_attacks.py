@@ -1,0 +1,57 @@
+"""What `compare` and `calibrate` have in common: how attacks are chosen, and who judges."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from voile.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from voile.attackers.llm_judge import LlmJudge
+
+Column = Annotated[str, typer.Option(help="The column that holds the text.")]
+Candidates = Annotated[int, typer.Option(help="How many texts an attacker chooses from.")]
+Temperature = Annotated[
+    float, typer.Option(help="λ: below 0 candidates far apart, above 0 alike, 0 uniform.")
+]
+Failure = Annotated[float, typer.Option(help="Probability that any interval of this run is wrong.")]
+Symmetric = Annotated[
+    bool,
+    typer.Option(
+        "--symmetric", help="Estimate from true and false positives instead of right guesses."
+    ),
+]
+JudgeUrl = Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint for an LLM judge.")]
+JudgeModel = Annotated[
+    str | None, typer.Option(help="Its model; “packaged” for SmolLM2 in this process.")
+]
+
+
+def judges(url: str | None, model: str | None, out: Path | None) -> list[LlmJudge]:
+    """A judge behind a URL, or a model in this process; none unless asked for."""
+    if url is None and model is None:
+        return []
+    from voile.attackers.llm_judge import LlmJudge, endpoint, in_process
+
+    kept = None
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+        kept = out / "judge-replies.jsonl"
+    if url is None:
+        from voile.rewriting.models import load_model, packaged_model
+
+        language = packaged_model() if model == "packaged" else load_model(str(model))
+        return [LlmJudge(in_process(language), kept=kept)]
+    if model is None:
+        raise InvalidInput("--judge-url needs --judge-model, the name the endpoint knows it by")
+    ask = endpoint(url, model=model, key=os.environ.get("VOILE_JUDGE_KEY"))
+    return [LlmJudge(ask, kept=kept)]
+
+
+def names(text: str) -> list[str]:
+    """Words separated by commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]

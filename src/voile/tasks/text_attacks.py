@@ -1,0 +1,54 @@
+"""Attacks by name, and what each of them sees of a release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from voile.attackers.attribution import Attribution
+from voile.attackers.attribution_embedding import NearestEmbedding, NearestLatent
+from voile.attackers.attribution_likelihood import Likelihood
+from voile.attackers.attribution_surface import Overlap, TfIdf
+from voile.core.randomness import Generator
+from voile.errors import InvalidInput
+from voile.tasks.text_prepared import Prepared
+
+ON_TEXTS = ("embedding", "tf-idf", "overlap")
+"""Attacks that read what was released, whoever wrote it."""
+ATTACKS = (*ON_TEXTS, "likelihood", "internal")
+"""And those that know the mechanism: by its law, or by the noisy vector inside it."""
+
+
+def check_attacks(names: Sequence[str], known: Sequence[str] = ATTACKS) -> None:
+    """Only names that there are."""
+    strange = [name for name in names if name not in known]
+    if strange:
+        raise InvalidInput(f"attacks must be among {', '.join(known)}; got {strange[0]!r}")
+
+
+def attacks_on_texts(names: Sequence[str], encode: Any) -> list[Attribution]:
+    """The attacks of these names that read texts."""
+    known: dict[str, Attribution] = {"tf-idf": TfIdf(), "overlap": Overlap()}
+    if encode is not None:
+        known["embedding"] = NearestEmbedding(encode)
+    return [known[name] for name in names if name in ON_TEXTS]
+
+
+def attacks_inside(
+    names: Sequence[str],
+    prepared: Prepared,
+    *,
+    sources: Sequence[str],
+    drawn: Sequence[Any],
+    rng: Generator,
+) -> Iterator[tuple[Attribution, Any]]:
+    """The attacks that know the mechanism, where they apply, each with what it sees.
+
+    The likelihood attack sees what was drawn. The internal one sees the noisy vector of each
+    source, drawn for it: no text is written from it.
+    """
+    if "likelihood" in names and prepared.log_likelihood is not None:
+        yield Likelihood(prepared.log_likelihood, batch=10**7), drawn
+    if "internal" in names and prepared.inside is not None:
+        vectors = prepared.inside.noisy_latent(sources, rng)
+        yield NearestLatent(prepared.inside.latent), vectors

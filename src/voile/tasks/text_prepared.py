@@ -1,0 +1,132 @@
+"""A rewriter at one epsilon as audits need it: what it draws, how that reads, and its law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from voile.core.arrays import Floats
+from voile.core.guarantee import Guarantee
+from voile.core.randomness import Generator
+
+
+class Inside(Protocol):
+    """A mechanism that puts noise on a vector before it writes: ADePT, DP-BART."""
+
+    def latent(self, texts: Sequence[str]) -> Floats:
+        """The vector of each text, before noise."""
+        ...
+
+    def noisy_latent(self, texts: Sequence[str], rng: Generator) -> Floats:
+        """The vector of each text with noise: what an insider sees."""
+        ...
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A rewriter ready to run, with what it promises and what is known of it.
+
+    What is drawn may be more than a reader sees: the tokens of a text rather than the text. It is
+    plain enough to be kept as JSON; `read` turns it into texts, which is post-processing.
+    """
+
+    draw: Callable[[Sequence[str], Generator], list[Any]]
+    guarantee: Guarantee
+    units: Callable[[Sequence[str]], float]
+    """Mean number of units that one text costs, for conversion between granularities."""
+    read: Callable[[Sequence[Any]], list[str]] = list
+    log_likelihood: Callable[[Sequence[str], Sequence[Any]], Any] | None = None
+    """ln K(drawn | text) side by side, where the law is known."""
+    inside: Inside | None = None
+
+    def rewrite(self, texts: Sequence[str], rng: Generator) -> list[str]:
+        """One text for each."""
+        return self.read(self.draw(texts, rng))
+
+
+def prepared_words(protector: Any) -> Prepared:
+    """A word mechanism: its law is known where its table is."""
+
+    def draw(texts: Sequence[str], rng: Generator) -> list[str]:
+        return [str(text) for text in protector.release(list(texts), rng)]
+
+    law = word_likelihood(protector) if hasattr(protector.laws[0], "log_prob") else None
+    return Prepared(draw, protector.guarantee, mean_words, log_likelihood=law)
+
+
+def prepared_prompted(rewriter: Any) -> Prepared:
+    """A rewriter that writes token by token: tokens are kept, since they are what it draws."""
+
+    def draw(texts: Sequence[str], rng: Generator) -> list[list[int]]:
+        return [list(tokens) for tokens in rewriter.tokens(list(texts), rng)[0]]
+
+    def law(texts: Sequence[str], drawn: Sequence[Sequence[int]]) -> Floats:
+        found: Floats = rewriter.log_likelihood(texts, [tuple(tokens) for tokens in drawn])
+        return found
+
+    return Prepared(
+        draw,
+        rewriter.guarantee,
+        lambda texts: sum(rewriter.lengths(texts)) / max(1, len(texts)),
+        read=lambda drawn: rewriter.decode([tuple(tokens) for tokens in drawn]),
+        log_likelihood=law,
+    )
+
+
+def prepared_masked(rewriter: Any, *, known: bool) -> Prepared:
+    """DP-MLM, whose law is `known` where every word is replaced by one."""
+    law = rewriter.log_likelihood if known else None
+    return Prepared(_rewritten(rewriter), rewriter.guarantee, mean_words, log_likelihood=law)
+
+
+def prepared_whole(rewriter: Any) -> Prepared:
+    """A rewriter whose unit is a text: DP-ST, ADePT, DP-BART; the latter two have an inside."""
+    inside = rewriter if hasattr(rewriter, "noisy_latent") else None
+    return Prepared(_rewritten(rewriter), rewriter.guarantee, lambda texts: 1.0, inside=inside)
+
+
+def _rewritten(rewriter: Any) -> Callable[[Sequence[str], Generator], list[Any]]:
+    def draw(texts: Sequence[str], rng: Generator) -> list[Any]:
+        return list(rewriter.rewrite(list(texts), rng).texts)
+
+    return draw
+
+
+def word_likelihood(protector: Any) -> Callable[[Sequence[str], Sequence[Any]], Any]:
+    """Ln K(release | text) of a protector whose law is known, word by word.
+
+    How many words there are is released as it is, so a text of another number of words is far less
+    likely than any of the same number: the nearer the number, the likelier. (Not −∞: a drawn word
+    such as “o'clock” may be read back as two.)
+    """
+
+    def positions(text: str) -> list[int]:
+        pieces = protector.tokenizer.split(text)
+        return [piece.position for piece in pieces if not isinstance(piece, str)]
+
+    def law(texts: Sequence[str], releases: Sequence[Any]) -> Any:
+        known = {text: positions(text) for text in {*texts, *releases}}
+        total = np.zeros(len(texts))
+        places: dict[int, list[tuple[int, int]]] = {}
+        for row, (text, release) in enumerate(zip(texts, releases, strict=True)):
+            before, after = known[text], known[release]
+            if len(before) != len(after):
+                total[row] = -1e6 * abs(len(before) - len(after))
+                continue
+            for word, drawn in zip(before, after, strict=True):
+                places.setdefault(word, []).append((row, drawn))
+        for word, found in places.items():
+            ends, columns = np.unique([end for _, end in found], return_inverse=True)
+            values = protector.laws[0].log_prob([word], ends)[0]
+            np.add.at(total, [row for row, _ in found], values[columns.ravel()])
+        return total
+
+    return law
+
+
+def mean_words(texts: Sequence[str]) -> float:
+    """Words of a text, on average."""
+    return sum(len(text.split()) for text in texts) / max(1, len(texts))
