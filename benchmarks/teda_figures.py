@@ -137,7 +137,7 @@ class Bench:
         """A workshop whose public texts are the last 1,500: no pool of a trained rewriter."""
         if (data, fidelity) not in self.shops:
             shop = Workshop(public=self.texts(data)[-1500:], fidelity=fidelity)
-            shop.max_new_tokens, shop.batch = 16, 128
+            shop.max_new_tokens, shop.batch = 16, 256
             shop.encoder = self.encode
             self.shops[data, fidelity] = shop
         return self.shops[data, fidelity]

@@ -159,6 +159,10 @@ def test_bart_is_trained_here_pruned_and_used_to_noise(public, short_texts, monk
     assert abs(len(pruned.inside.kept) - left) <= 2
     assert pruned.inside.noise.sigma < clear.inside.noise.sigma
     assert np.array_equal(pruned.inside.kept, noisy.inside.kept)
+    for made in (clear, pruned, noisy):
+        vectors = made.inside.latent(short_texts)
+        apart = np.linalg.norm(vectors[:1] - vectors[1:], axis=1) / made.inside.sensitivity
+        assert apart.mean() > 0.1, "it reads: texts have vectors of their own"
     assert len(clear.rewrite(short_texts[:3], voile.seeded_rng(1))) == 3
     base = shop._loaded["dp-bart-pr+"].language.model.state_dict()
     twin = noisy.inside.language.model.state_dict()
@@ -167,6 +171,17 @@ def test_bart_is_trained_here_pruned_and_used_to_noise(public, short_texts, monk
     assert any(not (other[name] == twin[name]).all() for name in base), "for its own epsilon"
     with pytest.raises(InvalidInput, match="dp-bart is trained here and needs public texts"):
         Workshop().prepare("dp-bart", 1.0)
+
+
+def test_what_is_trained_through_the_clip_is_not_clipped_from_the_start(public, monkeypatch):
+    """Where every state is clipped no gradient passes, and a model learns to write unread texts."""
+    from voile.rewriting import training
+    from voile.rewriting.dp_bart import BOUND, dp_bart
+    from voile.tasks.text_models import trained_bart
+
+    monkeypatch.setattr(training, "train_bart", lambda *given, **more: [])
+    states = dp_bart(trained_bart(public), epsilon=1.0).latent(public)
+    assert np.mean(np.abs(states) < BOUND) > 0.4
 
 
 def test_whole_words_stand_apart_from_marks():

@@ -56,9 +56,13 @@ def tiny_causal(public_texts: Sequence[str], *, width: int = 32, seed: int = 0) 
 
 
 def tiny_encoder_decoder(
-    public_texts: Sequence[str], *, width: int = 32, seed: int = 0
+    public_texts: Sequence[str], *, width: int = 32, size: float = 1.0, seed: int = 0
 ) -> LanguageModel:
-    """A BART with one layer on each side."""
+    """A BART with one layer on each side, whose encoder states begin at about this `size`.
+
+    DP-BART clips states at 0.1, which suits a trained BART. States ten times that size are all
+    clipped, no gradient passes, and a model trained so may learn to write without reading.
+    """
     from transformers import BartConfig, BartForConditionalGeneration
 
     tokenizer = word_tokenizer(public_texts, sentence=True)
@@ -69,7 +73,9 @@ def tiny_encoder_decoder(
         pad_token_id=0, bos_token_id=2, eos_token_id=3, decoder_start_token_id=3,
         forced_eos_token_id=None,
     )  # fmt: skip
-    return LanguageModel(_built(BartForConditionalGeneration, settings, seed), tokenizer, 96)
+    model = _built(BartForConditionalGeneration, settings, seed)
+    model.get_encoder().layers[-1].final_layer_norm.weight.data.fill_(size)
+    return LanguageModel(model, tokenizer, 96)
 
 
 def tiny_masked(public_texts: Sequence[str], *, width: int = 32, seed: int = 0) -> LanguageModel:

@@ -43,11 +43,11 @@ def trained_autoencoder(public: Sequence[str]) -> Any:
 
 def trained_bart(public: Sequence[str]) -> Any:
     """A BART of one layer a side that repeats texts through its clip (DP-BART)."""
-    from voile.rewriting.dp_bart import dp_bart
+    from voile.rewriting.dp_bart import BOUND, dp_bart
     from voile.rewriting.tiny import tiny_encoder_decoder
     from voile.rewriting.training import train_bart
 
-    language = tiny_encoder_decoder(public[:MOST], width=64)
+    language = tiny_encoder_decoder(public[:MOST], width=64, size=BOUND)
     train_bart(dp_bart(language, epsilon=1.0), public[:MOST], noisy=False, epochs=30, rate=2e-3)
     return language
 
