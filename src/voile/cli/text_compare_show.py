@@ -40,7 +40,8 @@ def show_calibration(
     game = found.game
     typer.echo(
         f"{len(game):,} trials, {game.sets.shape[1]} candidates each out of {len(game.pool):,} "
-        f"texts ({game.duplicates:,} duplicates dropped)."
+        f"texts ({game.duplicates:,} duplicates dropped)"
+        + ("; estimated from true and false positives." if symmetric else ".")
     )
     if found.kept:
         typer.echo(f"{found.kept:,} of the releases were made by an earlier run, and were read.")

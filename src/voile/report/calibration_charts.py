@@ -32,7 +32,7 @@ def _by_attack(cells: Sequence[Mapping[str, Any]]) -> list[Chart]:
     attacks = list(dict.fromkeys(s["attack"] for cell in cells for s in cell["shown"]))
     if len(attacks) < 2:
         return []
-    charts = []
+    charts, among = [], list(dict.fromkeys(str(cell["mechanism"]) for cell in cells))
     for attack in attacks:
         only = [
             {**cell, "shown": [s for s in cell["shown"] if s["attack"] == attack]}
@@ -40,5 +40,5 @@ def _by_attack(cells: Sequence[Mapping[str, Any]]) -> list[Chart]:
             if any(s["attack"] == attack for s in cell["shown"])
         ]
         name = re.sub(r"[^a-z0-9]+", "-", attack.lower()).strip("-")
-        charts.append(calibration_chart(only, name=f"calibration-{name}"))
+        charts.append(calibration_chart(only, name=f"calibration-{name}", among=among))
     return charts

@@ -17,11 +17,13 @@ def calibration_chart(
     *,
     x: str = "epsilon",
     name: str = "calibration",
+    among: Sequence[str] | None = None,
 ) -> Chart:
     """Empirical ε of one text against nominal ε: a line a mechanism, its interval as a band.
 
     `x` is "epsilon" (of the mechanism's own unit) or "text_epsilon" (times the units of a text).
-    A menu picks one attack; at first the strongest of each point is shown.
+    A menu picks one attack; at first the strongest of each point is shown. `among` are all
+    mechanisms of a set of charts, so that each looks alike in all of them.
     """
     alt = altair()
     names = list(dict.fromkeys(str(cell["mechanism"]) for cell in cells))
@@ -48,7 +50,7 @@ def calibration_chart(
         value=STRONGEST,
         bind=alt.binding_select(options=options, name="Attack: "),
     )
-    tint, sign = series("mechanism", names)
+    tint, sign = series("mechanism", names, among=among)
     places = sorted({r[1] for r in rows})
     ticks = places if len(places) <= 8 else None
     axis = alt.Axis(values=ticks, format=".4~r") if ticks else alt.Axis(format=".4~r", tickCount=6)

@@ -64,13 +64,23 @@ def finished(
     return Chart(name, title, alt, spec, data)
 
 
-def series(field: str, names: Sequence[str], *, title: str | None = None) -> tuple[Any, Any]:
-    """Colour and shape by one column: two signs, so that neither is needed alone."""
+def series(
+    field: str,
+    names: Sequence[str],
+    *,
+    title: str | None = None,
+    among: Sequence[str] | None = None,
+) -> tuple[Any, Any]:
+    """Colour and shape by one column: two signs, so that neither is needed alone.
+
+    With `among`, a name looks as it does in a chart of all of those.
+    """
     alt = altair()
     count = len(names)
-    colours = [colour(SERIES[k % len(SERIES)]) for k in range(count)]
+    places = [(among or names).index(name) for name in names]
+    colours = [colour(SERIES[k % len(SERIES)]) for k in places]
     # the second time round the colours repeat, the shapes are shifted by one
-    shapes = [SHAPES[(k + k // len(SERIES)) % len(SHAPES)] for k in range(count)]
+    shapes = [SHAPES[(k + k // len(SERIES)) % len(SHAPES)] for k in places]
     legend = alt.Legend(title=title, columns=2 if count > 3 else count)
     return (
         alt.Color(field, type="nominal", legend=legend).scale(domain=list(names), range=colours),
