@@ -65,7 +65,7 @@ def main() -> None:
         f"{chosen.texts} different texts": known[: chosen.texts],
         f"60 texts, {chosen.copies} times each": known[:60] * chosen.copies,
     }
-    rows = []
+    rows: list[str] = []
     for name, texts in works.items():
         for epsilon in chosen.epsilon:
             made = rewriter.at(epsilon)
@@ -75,6 +75,11 @@ def main() -> None:
             each = [f"{1000 * s / len(texts):.0f}" for s in (ours, theirs)]
             rows.append(f"| {name} | {epsilon:g} | {' | '.join(each)} | {theirs / ours:.1f} |")
             print(rows[-1], flush=True)
+            write(rows)
+
+
+def write(rows: list[str]) -> None:
+    """The table so far: an interrupted run leaves what it has measured."""
     head = [
         "# DP-Prompt's rewriting beside transformers' `generate`",
         "",
