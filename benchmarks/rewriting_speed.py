@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -83,7 +84,7 @@ def write(rows: list[str]) -> None:
     head = [
         "# DP-Prompt's rewriting beside transformers' `generate`",
         "",
-        "By `python benchmarks/rewriting_speed.py`: the packaged model, ATIS, up to 16 tokens, one "
+        f"By `python {' '.join(sys.argv)}`: the packaged model, ATIS, up to 16 tokens, one "
         "thread; CPU milliseconds a text. Ours draws exactly, under the bound; `generate` samples "
         f"in float32 without one. Load average {os.getloadavg()[0]:.1f} at the end.",
         "",

@@ -11,7 +11,7 @@ import typer
 from voile.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from voile.attackers.llm_judge import LlmJudge
+    from voile.attackers.attribution import Attribution
 
 Column = Annotated[str, typer.Option(help="The column that holds the text.")]
 Candidates = Annotated[int, typer.Option(help="How many texts an attacker chooses from.")]
@@ -31,25 +31,16 @@ JudgeModel = Annotated[
 ]
 
 
-def judges(url: str | None, model: str | None, out: Path | None) -> list[LlmJudge]:
-    """A judge behind a URL, or a model in this process; none unless asked for."""
+def judges(url: str | None, model: str | None, out: Path | None) -> list[Attribution]:
+    """The judge that was asked for, its key from the environment; none unless asked for."""
     if url is None and model is None:
         return []
-    from voile.attackers.llm_judge import LlmJudge, endpoint, in_process
+    from voile.tasks.text_attacks import judge
 
-    kept = None
-    if out:
-        out.mkdir(parents=True, exist_ok=True)
-        kept = out / "judge-replies.jsonl"
-    if url is None:
-        from voile.rewriting.models import load_model, packaged_model
-
-        language = packaged_model() if model == "packaged" else load_model(str(model))
-        return [LlmJudge(in_process(language), kept=kept)]
     if model is None:
         raise InvalidInput("--judge-url needs --judge-model, the name the endpoint knows it by")
-    ask = endpoint(url, model=model, key=os.environ.get("VOILE_JUDGE_KEY"))
-    return [LlmJudge(ask, kept=kept)]
+    kept = out / "judge-replies.jsonl" if out else None
+    return [judge(model, url=url, key=os.environ.get("VOILE_JUDGE_KEY"), kept=kept)]
 
 
 def names(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from voile.attackers.attribution import Attribution
@@ -11,6 +12,7 @@ from voile.attackers.attribution_likelihood import Likelihood
 from voile.attackers.attribution_surface import Overlap, TfIdf
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput
+from voile.tasks.text_models import language_named
 from voile.tasks.text_prepared import Prepared
 
 ON_TEXTS = ("embedding", "tf-idf", "overlap")
@@ -32,6 +34,19 @@ def attacks_on_texts(names: Sequence[str], encode: Any) -> list[Attribution]:
     if encode is not None:
         known["embedding"] = NearestEmbedding(encode)
     return [known[name] for name in names if name in ON_TEXTS]
+
+
+def judge(
+    model: str, *, url: str | None = None, key: str | None = None, kept: Path | None = None
+) -> Attribution:
+    """A language model that is asked: behind a URL, or in process by hub id, folder or “packaged”."""
+    from voile.attackers.llm_judge import LlmJudge, endpoint, in_process
+
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+    if url is None:
+        return LlmJudge(in_process(language_named(model)), kept=kept)
+    return LlmJudge(endpoint(url, model=model, key=key), kept=kept)
 
 
 def attacks_inside(

@@ -1,6 +1,6 @@
-"""Models that rewriters need and no package carries, trained on public texts in a minute or two.
+"""Models by name, and those that no package carries, trained on public texts in a minute or two.
 
-They stand in for large ones where none can be had: small, and as good as their public texts.
+The latter stand in for large ones where none can be had: small, and as good as their public texts.
 """
 
 from __future__ import annotations
@@ -14,6 +14,17 @@ MOST = 2000
 """Public texts that are learned from; more take longer."""
 ROUNDS = 5
 """Prunings by a quarter: of 768 dimensions 182 are left, as in the published model."""
+
+
+PACKAGED = "packaged"
+"""The name by which SmolLM2 out of its package goes, where a model is asked for."""
+
+
+def language_named(name: str) -> Any:
+    """The packaged model, or any that transformers loads by hub id or folder."""
+    from voile.rewriting.models import load_model, packaged_model
+
+    return packaged_model() if name == PACKAGED else load_model(name)
 
 
 def trained_masks(public: Sequence[str]) -> Any:

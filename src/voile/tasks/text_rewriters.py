@@ -10,6 +10,7 @@ from typing import Any
 
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput, require
+from voile.tasks.text_models import PACKAGED, language_named
 from voile.tasks.text_prepared import (
     Prepared,
     prepared_masked,
@@ -26,8 +27,6 @@ WORD_LEVEL = {
 BART = ("dp-bart", "dp-bart-pr", "dp-bart-pr+")
 NEURAL = ("adept", *BART, "dp-paraphrase", "dp-prompt", "dp-mlm", "dp-mlm+", "dp-st")
 NAMES = (*WORD_LEVEL, *NEURAL)
-PACKAGED = "packaged"
-"""The name by which SmolLM2 out of its package goes, where a model is asked for."""
 
 BOUND_PROMPTS = (
     "The weather is fine today and we will walk to the lake.",
@@ -109,10 +108,7 @@ class Workshop:
         return self._bart(pruned=name != "dp-bart") if name in BART else self._triples()
 
     def _language(self, name: str) -> Any:
-        from voile.rewriting.models import load_model, packaged_model
-
-        given = self.models.get(name, PACKAGED)
-        return packaged_model() if given == PACKAGED else load_model(given)
+        return language_named(self.models.get(name, PACKAGED))
 
     def _prompted(self, name: str) -> Any:
         from voile.rewriting.dp_paraphrase import dp_paraphrase
