@@ -39,7 +39,7 @@ def attacks_on_texts(names: Sequence[str], encode: Any) -> list[Attribution]:
 def judge(
     model: str, *, url: str | None = None, key: str | None = None, kept: Path | None = None
 ) -> Attribution:
-    """A language model that is asked: behind a URL, or in process by hub id, folder or “packaged”."""
+    """A language model that is asked: behind a URL, or in this process by its name."""
     from voile.attackers.llm_judge import LlmJudge, endpoint, in_process
 
     if kept:
