@@ -18,7 +18,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,16 @@ GRID = (0.1, 0.5, 1.0, 10.0, 50.0, 100.0, 250.0, 750.0, 1000.0, 2500.0)
 """The paper's epsilons; 2 and 5 are added for word mechanisms, which turn between 1 and 10."""
 WORD_GRID = tuple(sorted({*GRID, 2.0, 5.0}))
 TURN = (0.5, 1.0, 2.0, 5.0, 10.0)
+LATER = (1.0, 10.0, 50.0, 100.0, 250.0)
+VARIED = {
+    "tem": (TURN, 5000), "dp-mlm": (LATER, 60), "dp-st": (LATER, 300),
+    "adept (sound)": (LATER, 500), "dp-bart (sound)": (LATER, 500),
+}  # fmt: skip
+"""Mechanisms whose candidate sets are varied: epsilons around their turn, and texts to draw from.
+
+Pools of slow rewriters are small: a text that is met again, and written alike, is read once.
+"""
+BOTH = ("atis", "snips")
 FAR = -10_000.0
 TRIALS = 10_000
 Cell = dict[str, Any]
@@ -60,15 +70,18 @@ def words(data: str) -> Iterator[Cell]:
 
 
 def sets() -> Iterator[Cell]:
-    for epsilon in TURN:
-        for temperature in (0.0, 10_000.0):
-            yield cell("figure6", "tem", epsilon, **{"lambda": temperature})
+    for name, (epsilons, pool) in VARIED.items():
+        for epsilon in epsilons:
+            for temperature in (0.0, 10_000.0):
+                yield cell("figure6", name, epsilon, pool=pool, **{"lambda": temperature})
 
 
 def counts() -> Iterator[Cell]:
-    for epsilon in TURN:
-        for size in (4, 8, 16):
-            yield cell("figure8", "tem", epsilon, k=size)
+    """Four candidates for all; eight and sixteen where the paper has them, and for TEM."""
+    for name, (epsilons, pool) in VARIED.items():
+        for epsilon in epsilons:
+            for size in (4, 8, 16) if name in ("tem", "dp-mlm") else (4,):
+                yield cell("figure8", name, epsilon, pool=pool, k=size)
 
 
 def many() -> Iterator[Cell]:
@@ -80,16 +93,17 @@ def many() -> Iterator[Cell]:
 
 
 def latents() -> Iterator[Cell]:
-    for name in ("adept", "dp-bart"):
-        for fidelity in ("sound", "as_released"):
-            for epsilon in GRID:
-                for attack in ("internal", "embedding"):
-                    yield cell("internal", f"{name} ({fidelity})", epsilon, attack=attack, pool=500)
+    for data in BOTH:
+        for name in ("adept", "dp-bart"):
+            for fidelity in ("sound", "as_released"):
+                for epsilon in GRID:
+                    for attack in ("internal", "embedding"):
+                        one = {"data": data, "attack": attack, "pool": 500}
+                        yield cell("internal", f"{name} ({fidelity})", epsilon, **one)
 
 
 def neural() -> Iterator[Cell]:
-    """Pools are small: a text that is met again, and written alike, is read once."""
-    for data in ("atis", "snips"):
+    for data in BOTH:
         for epsilon in GRID:
             for name in ("dp-prompt", "dp-paraphrase", "dp-mlm"):
                 yield cell("rewriters", name, epsilon, data=data, pool=60)
@@ -125,7 +139,6 @@ class Bench:
 
     def __init__(self) -> None:
         self.shops: dict[tuple[str, str], Workshop] = {}
-        self.models: dict[tuple[str, str], Any] = {}
 
     def texts(self, data: str) -> list[str]:
         """Distinct texts of a data set, shuffled."""
@@ -155,49 +168,17 @@ class Bench:
 
         return LlmJudge(in_process(packaged_model()))
 
-    def latent(self, name: str, data: str) -> Any:
-        """ADePT or DP-BART trained here on public texts, once."""
-        import torch
-
-        from voile.rewriting.adept import Autoencoder, adept, vocabulary_of
-        from voile.rewriting.dp_bart import dp_bart
-        from voile.rewriting.tiny import tiny_encoder_decoder
-        from voile.rewriting.training import train_autoencoder, train_bart
-
-        if (name, data) not in self.models:
-            public = self.texts(data)[-1500:]
-            torch.manual_seed(0)
-            if name == "adept":
-                model = Autoencoder.untrained(vocabulary_of(public), hidden=128, embedding=64)
-                train_autoencoder(model, public, epochs=40, rate=5e-3)
-                self.models[name, data] = lambda e, f: adept(model, epsilon=e, fidelity=f)
-            else:
-                language = tiny_encoder_decoder(public, width=64)
-                clear = dp_bart(language, epsilon=1.0)
-                train_bart(clear, public, noisy=False, epochs=30, rate=2e-3)
-                self.models[name, data] = lambda e, f: dp_bart(language, epsilon=e, fidelity=f)
-        return self.models[name, data]
-
     def run(self, todo: Cell) -> Cell:
         """One game, one attack."""
         pool = self.texts(todo["data"])[: todo["pool"]]
         name, _, rest = todo["mechanism"].partition(" (")
         fidelity, epsilon = rest.rstrip(")") or "sound", todo["epsilon"]
+        made = self.shop(todo["data"], fidelity).prepare(name, epsilon)
+        rewrite: Callable[..., Any] = made.rewrite
         attack: Any = NearestEmbedding(self.encode)
-        if name in ("adept", "dp-bart"):
-            found = self.latent(name, todo["data"])(epsilon, fidelity)
-            units, delta, unit = 1.0, 1e-5, found.guarantee.granularity
-            if todo["attack"] == "internal":
-                rewrite, attack = found.noisy_latent, NearestLatent(found.latent)
-            else:
-
-                def rewrite(texts: Sequence[str], rng: Any) -> list[str]:
-                    return list(found.rewrite(texts, rng).texts)
-        else:
-            made = self.shop(todo["data"], fidelity).prepare(name, epsilon)
-            rewrite, units, delta = made.rewrite, made.units(pool), made.guarantee.delta
-            unit = made.guarantee.granularity
-        if todo["attack"] == "overlap":
+        if todo["attack"] == "internal":
+            rewrite, attack = made.inside.noisy_latent, NearestLatent(made.inside.latent)
+        elif todo["attack"] == "overlap":
             attack = Overlap()
         elif todo["attack"] == "judge":
             attack = self.judge
@@ -210,11 +191,12 @@ class Bench:
         clock.append(time.perf_counter())
         released = rewrite(game.sources, rng)
         clock.append(time.perf_counter())
-        guessed = attribute(game, released, attack, delta=delta, rng=rng)
+        guessed = attribute(game, released, attack, delta=made.guarantee.delta, rng=rng)
         clock.append(time.perf_counter())
         e, s = guessed.estimate, guessed.symmetric
         return todo | {
-            "texts": len(pool), "unit": unit, "units": units, "successes": e.successes,
+            "texts": len(pool), "unit": made.guarantee.granularity, "units": made.units(pool),
+            "successes": e.successes,
             "lower": e.lower, "middle": e.middle, "upper": min(e.upper, 1e9), "ceiling": e.ceiling,
             "symmetric_lower": s.lower, "symmetric_upper": min(s.upper, 1e9),
             "symmetric_ceiling": s.ceiling,
@@ -251,7 +233,7 @@ def main() -> None:
     parser.add_argument("what", choices=("run", "tables"))
     parser.add_argument("--only", nargs="*", choices=("auditor", *SECTIONS), default=())
     parser.add_argument("--mechanism", nargs="*", default=())
-    parser.add_argument("--data", nargs="*", choices=("atis", "snips"), default=())
+    parser.add_argument("--data", nargs="*", choices=BOTH, default=())
     parser.add_argument("--epsilon", nargs="*", type=float, default=())
     chosen = parser.parse_args()
     path = RESULTS / "teda_figures.jsonl"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +49,14 @@ def write_tables(rows: Sequence[Cell], folder: Path) -> None:
                     chart = [row for row in here if row["data"] == data]
                     name = section if data in section else f"{section}-{data}"
                     calibration_charts([_charted(row) for row in chart], folder / f"teda-{name}")
-    lines += _pivots(rows)
+    lines += _varied(rows, folder)
     (folder / "teda_figures.md").write_text("\n".join(lines), encoding="utf-8")
 
 
 TITLES = {
     "figure3-atis": "Figure 3 (top), ATIS: word mechanisms, external embedding attack",
     "figure3-snips": "Figure 3 (top), SNIPS: word mechanisms, external embedding attack",
-    "internal": "Figure 3 (bottom), ATIS: noisy vector (internal) against rewritten text",
+    "internal": "Figure 3 (bottom): noisy vector (internal) against rewritten text",
     "rewriters": "Token and triple rewriters, external embedding attack",
     "figure5": "Figure 5, ATIS: more trials (overlap attack, uniform candidates)",
     "figure2": "Figure 2 in small, ATIS: SmolLM2-135M as judge of TEM",
@@ -88,48 +88,108 @@ def _plain(rows: Sequence[Cell]) -> list[str]:
     return [*lines, *([""] if notes else []), *notes]
 
 
-def _pivots(rows: Sequence[Cell]) -> list[str]:
-    """Figures 6, 8 and 9: TEM on ATIS, one column a setting; k = 2 and λ = −10⁴ from figure 3."""
+def _varied(rows: Sequence[Cell], folder: Path) -> list[str]:
+    """Figures 6, 8 and 9 as tables and pictures: ATIS, a column and a panel for each setting.
+
+    Two candidates far apart are cells of figure 3.
+    """
     known = [
         row
         for row in rows
-        if row["section"] in ("figure3-atis", "figure6", "figure8") and row["mechanism"] == "tem"
+        if (row.get("data"), row.get("attack"), row.get("trials")) == ("atis", "embedding", 10_000)
     ]
-    found = {(row["epsilon"], row["k"], row["lambda"]): row for row in known}
-    epsilons = sorted({row["epsilon"] for row in known if row["section"] != "figure3-atis"})
-    far = -10_000.0
-    pictures = {
-        "Figure 6, ATIS: candidate selection (TEM, k = 2)": [
-            ("far apart (λ = −10,000)", 2, far, ""),
+    found = {(row["mechanism"], row["epsilon"], row["k"], row["lambda"]): row for row in known}
+    lines: list[str] = []
+    for figure, (title, columns) in VARIED.items():
+        kept = dict.fromkeys(
+            (row["mechanism"], row["epsilon"])
+            for row in sorted(known, key=lambda row: (row["unit"] == "one text", row["epsilon"]))
+            if row["section"] in ("figure6", "figure8")
+        )
+        order = list(dict.fromkeys(name for name, _ in kept))
+        body = sorted(kept, key=lambda pair: (order.index(pair[0]), pair[1]))
+        if not body:
+            continue
+        head = ["mechanism", "unit", "texts", "ε", *(name for name, *_ in columns)]
+        lines += [f"## {title}", "", "| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+        for name, epsilon in body:
+            cells = [(found.get((name, epsilon, k, t)), prefix) for _, k, t, prefix in columns]
+            one = next(cell for cell, _ in cells if cell)
+            said = [shown(cell, prefix) if cell else "–" for cell, prefix in cells]
+            values = [name, one["unit"], f"{one['texts']:,}", f"{epsilon:g}", *said]
+            lines.append("| " + " | ".join(values) + " |")
+        lines += ["", "Embedding attack, T = 10,000.", ""]
+        _panels(folder / f"teda-{figure}.png", columns, found, order)
+    return lines
+
+
+FAR = -10_000.0
+Setting = tuple[str, int, float, str]
+VARIED: dict[str, tuple[str, list[Setting]]] = {
+    "figure6": (
+        "Figure 6, ATIS: candidate selection (k = 2)",
+        [
+            ("far apart (λ = −10,000)", 2, FAR, ""),
             ("uniform (0)", 2, 0.0, ""),
-            ("alike (10,000)", 2, 10_000.0, ""),
+            ("alike (10,000)", 2, -FAR, ""),
         ],
-        "Figure 8, ATIS: number of candidates (TEM, far apart)": [
-            (f"k = {k}", k, far, "") for k in (2, 4, 8, 16)
-        ],
-        "Figure 9, ATIS: estimators (TEM, k = 2)": [
-            ("reduced, far apart", 2, far, ""),
-            ("symmetric, far apart", 2, far, "symmetric_"),
+    ),
+    "figure8": (
+        "Figure 8, ATIS: number of candidates (far apart)",
+        [(f"k = {k}", k, FAR, "") for k in (2, 4, 8, 16)],
+    ),
+    "figure9": (
+        "Figure 9, ATIS: estimators (k = 2)",
+        [
+            ("reduced, far apart", 2, FAR, ""),
+            ("symmetric, far apart", 2, FAR, "symmetric_"),
             ("symmetric, uniform", 2, 0.0, "symmetric_"),
         ],
-    }
-    lines: list[str] = []
-    for title, columns in pictures.items():
-        body = [
-            [f"{e:g}"]
-            + [
-                shown(found[e, k, t], prefix) if (e, k, t) in found else "–"
-                for _, k, t, prefix in columns
-            ]
-            for e in epsilons
-        ]
-        if body:
-            names = ["ε a word", *(name for name, *_ in columns)]
-            lines += [f"## {title}", "", "| " + " | ".join(names) + " |"]
-            lines += ["|" + " --- |" * len(names)]
-            lines += ["| " + " | ".join(row) + " |" for row in body]
-            lines += ["", "Embedding attack, T = 10,000.", ""]
-    return lines
+    ),
+}
+"""Title and settings of a figure: a column's name, k, λ, and which estimator's fields it shows."""
+
+
+def _panels(
+    path: Path,
+    columns: Sequence[Setting],
+    found: Mapping[tuple[str, float, int, float], Cell],
+    names: Sequence[str],
+) -> None:
+    """A panel a setting: lower bounds against nominal ε, a line a mechanism, intervals as bands."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    width = 3.1 * len(columns)
+    figure, axes = plt.subplots(
+        1, len(columns), figsize=(width, 3.4), sharey=True, constrained_layout=True
+    )
+    for axis, (title, size, temperature, prefix) in zip(axes, columns, strict=True):
+        for number, name in enumerate(names):
+            line = sorted(
+                (epsilon, cell)
+                for (mechanism, epsilon, k, t), cell in found.items()
+                if (mechanism, k, t) == (name, size, temperature)
+            )
+            if line:
+                places = [epsilon for epsilon, _ in line]
+                low, high, tops = (
+                    [min(cell[f"{prefix}{end}"], cell[f"{prefix}ceiling"]) for _, cell in line]
+                    for end in ("lower", "upper", "ceiling")
+                )
+                colour, mark = f"C{number}", "osD^v"[number % 5]
+                axis.plot(places, low, mark + "-", ms=4, lw=1.4, color=colour, label=name)
+                axis.fill_between(places, low, high, color=colour, alpha=0.15, lw=0)
+                axis.axhline(tops[0], color="0.4", linestyle="--", linewidth=0.8)
+        axis.set_xscale("log")
+        axis.set_title(title, fontsize=10)
+        axis.set_xlabel("nominal ε (of its own unit)")
+    axes[0].set_ylabel("empirical ε of one text, at least")
+    axes[0].legend(frameon=False, fontsize=8)
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
 
 
 def _charted(row: Cell) -> Cell:

@@ -48,7 +48,7 @@ def trained_autoencoder(public: Sequence[str]) -> Any:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = Autoencoder.untrained(vocabulary_of(public), hidden=128, embedding=64)
-    train_autoencoder(model, public[:MOST], epochs=30, rate=1e-2)
+    train_autoencoder(model, public[:MOST], epochs=40, rate=5e-3)
     return model
 
 
