@@ -39,9 +39,9 @@ GRID = (0.1, 0.5, 1.0, 10.0, 50.0, 100.0, 250.0, 750.0, 1000.0, 2500.0)
 """The paper's epsilons; 2 and 5 are added for word mechanisms, which turn between 1 and 10."""
 WORD_GRID = tuple(sorted({*GRID, 2.0, 5.0}))
 TURN = (0.5, 1.0, 2.0, 5.0, 10.0)
-LATER = (1.0, 10.0, 50.0, 100.0, 250.0)
+LATER = (1.0, 10.0, 50.0, 100.0, 250.0, 2500.0)
 VARIED = {
-    "tem": (TURN, 5000), "dp-mlm": (LATER, 60), "dp-st": (LATER, 300),
+    "tem": ((*TURN, 50.0), 5000), "dp-mlm": (LATER, 60), "dp-st": (LATER, 300),
     "adept (sound)": (LATER, 500), "dp-bart (sound)": (LATER, 500),
 }  # fmt: skip
 """Mechanisms whose candidate sets are varied: epsilons around their turn, and texts to draw from.

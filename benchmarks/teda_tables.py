@@ -164,7 +164,7 @@ def _panels(
 
     width = 3.1 * len(columns)
     figure, axes = plt.subplots(
-        1, len(columns), figsize=(width, 3.4), sharey=True, constrained_layout=True
+        1, len(columns), figsize=(width, 3.8), sharex=True, sharey=True, constrained_layout=True
     )
     for axis, (title, size, temperature, prefix) in zip(axes, columns, strict=True):
         for number, name in enumerate(names):
@@ -187,7 +187,8 @@ def _panels(
         axis.set_title(title, fontsize=10)
         axis.set_xlabel("nominal ε (of its own unit)")
     axes[0].set_ylabel("empirical ε of one text, at least")
-    axes[0].legend(frameon=False, fontsize=8)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
