@@ -173,7 +173,7 @@ class Bench:
         pool = self.texts(todo["data"])[: todo["pool"]]
         name, _, rest = todo["mechanism"].partition(" (")
         fidelity, epsilon = rest.rstrip(")") or "sound", todo["epsilon"]
-        made = self.shop(todo["data"], fidelity).prepare(name, epsilon)
+        made: Any = self.shop(todo["data"], fidelity).prepare(name, epsilon)
         rewrite: Callable[..., Any] = made.rewrite
         attack: Any = NearestEmbedding(self.encode)
         if todo["attack"] == "internal":

@@ -187,3 +187,22 @@ def test_pruning_and_training_under_noise(public):
     found, finding = internal(pruned, public, trials=1000, claim=5000.0)
     assert found.estimate.lower > 1
     assert finding.verdict == "open"
+
+
+def test_training_does_not_depend_on_what_was_drawn_before(public):
+    import torch
+
+    from voile.rewriting.tiny import tiny_masked
+    from voile.rewriting.training import train_masked
+
+    losses = []
+    for drawn_before in (1, 2):
+        language = tiny_masked(public)
+        for part in language.model.modules():
+            if isinstance(part, torch.nn.Dropout):
+                part.p = 0.3
+        torch.manual_seed(drawn_before)
+        before = torch.get_rng_state()
+        losses.append(train_masked(language, public, epochs=2))
+        assert torch.equal(torch.get_rng_state(), before)
+    assert losses[0] == losses[1]

@@ -219,16 +219,18 @@ def _fit(
     rng = seeded_rng(seed)
     network.train()
     history = []
-    for _ in range(epochs):
-        total = 0.0
-        for rows in _batches(rng.permutation(count), batch):
-            optimiser.zero_grad()
-            value = loss(rows)
-            value.backward()
-            torch.nn.utils.clip_grad_norm_(chosen, 1.0)
-            optimiser.step()
-            total += float(value.detach()) * len(rows)
-        history.append(total / count)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)  # dropout: the same weights whatever was drawn before
+        for _ in range(epochs):
+            total = 0.0
+            for rows in _batches(rng.permutation(count), batch):
+                optimiser.zero_grad()
+                value = loss(rows)
+                value.backward()
+                torch.nn.utils.clip_grad_norm_(chosen, 1.0)
+                optimiser.step()
+                total += float(value.detach()) * len(rows)
+            history.append(total / count)
     network.eval()
     return history
 
