@@ -24,13 +24,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from teda_tables import write_tables
+from teda_tables import FAR, write_tables
 
 import voile
 from voile.attackers.attribution_embedding import NearestEmbedding, NearestLatent
 from voile.attackers.attribution_surface import Overlap
 from voile.audit.distinguish import attribute, plan
 from voile.audit.empirical import from_rates
+from voile.tasks.text_attacks import judge
+from voile.tasks.text_models import PACKAGED
 from voile.tasks.text_rewriters import Workshop
 
 RESULTS = Path(__file__).parent / "results"
@@ -49,7 +51,6 @@ VARIED = {
 Pools of slow rewriters are small: a text that is met again, and written alike, is read once.
 """
 BOTH = ("atis", "snips")
-FAR = -10_000.0
 TRIALS = 10_000
 Cell = dict[str, Any]
 
@@ -72,7 +73,7 @@ def words(data: str) -> Iterator[Cell]:
 def sets() -> Iterator[Cell]:
     for name, (epsilons, pool) in VARIED.items():
         for epsilon in epsilons:
-            for temperature in (0.0, 10_000.0):
+            for temperature in (0.0, -FAR):
                 yield cell("figure6", name, epsilon, pool=pool, **{"lambda": temperature})
 
 
@@ -163,10 +164,7 @@ class Bench:
     @cached_property
     def judge(self) -> Any:
         """The packaged small model, asked in the paper's words."""
-        from voile.attackers.llm_judge import LlmJudge, in_process
-        from voile.rewriting.models import packaged_model
-
-        return LlmJudge(in_process(packaged_model()))
+        return judge(PACKAGED)
 
     def run(self, todo: Cell) -> Cell:
         """One game, one attack."""

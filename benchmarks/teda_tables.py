@@ -11,6 +11,8 @@ import numpy as np
 from voile.report.calibration_charts import calibration_charts
 
 Cell = dict[str, Any]
+FAR = -10_000.0
+"""λ of candidates far apart; its opposite makes them alike."""
 
 
 def write_tables(rows: Sequence[Cell], folder: Path) -> None:
@@ -88,44 +90,8 @@ def _plain(rows: Sequence[Cell]) -> list[str]:
     return [*lines, *([""] if notes else []), *notes]
 
 
-def _varied(rows: Sequence[Cell], folder: Path) -> list[str]:
-    """Figures 6, 8 and 9 as tables and pictures: ATIS, a column and a panel for each setting.
-
-    Two candidates far apart are cells of figure 3.
-    """
-    known = [
-        row
-        for row in rows
-        if (row.get("data"), row.get("attack"), row.get("trials")) == ("atis", "embedding", 10_000)
-    ]
-    found = {(row["mechanism"], row["epsilon"], row["k"], row["lambda"]): row for row in known}
-    lines: list[str] = []
-    for figure, (title, columns) in VARIED.items():
-        kept = dict.fromkeys(
-            (row["mechanism"], row["epsilon"])
-            for row in sorted(known, key=lambda row: (row["unit"] == "one text", row["epsilon"]))
-            if row["section"] in ("figure6", "figure8")
-        )
-        order = list(dict.fromkeys(name for name, _ in kept))
-        body = sorted(kept, key=lambda pair: (order.index(pair[0]), pair[1]))
-        if not body:
-            continue
-        head = ["mechanism", "unit", "texts", "ε", *(name for name, *_ in columns)]
-        lines += [f"## {title}", "", "| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-        for name, epsilon in body:
-            cells = [(found.get((name, epsilon, k, t)), prefix) for _, k, t, prefix in columns]
-            one = next(cell for cell, _ in cells if cell)
-            said = [shown(cell, prefix) if cell else "–" for cell, prefix in cells]
-            values = [name, one["unit"], f"{one['texts']:,}", f"{epsilon:g}", *said]
-            lines.append("| " + " | ".join(values) + " |")
-        lines += ["", "Embedding attack, T = 10,000.", ""]
-        _panels(folder / f"teda-{figure}.png", columns, found, order)
-    return lines
-
-
-FAR = -10_000.0
 Setting = tuple[str, int, float, str]
-VARIED: dict[str, tuple[str, list[Setting]]] = {
+FIGURES: dict[str, tuple[str, list[Setting]]] = {
     "figure6": (
         "Figure 6, ATIS: candidate selection (k = 2)",
         [
@@ -148,6 +114,37 @@ VARIED: dict[str, tuple[str, list[Setting]]] = {
     ),
 }
 """Title and settings of a figure: a column's name, k, λ, and which estimator's fields it shows."""
+
+
+def _varied(rows: Sequence[Cell], folder: Path) -> list[str]:
+    """Figures 6, 8 and 9 as tables and pictures: ATIS, a column and a panel for each setting.
+
+    Two candidates far apart are cells of figure 3.
+    """
+    known = [
+        row
+        for row in rows
+        if (row.get("data"), row.get("attack"), row.get("trials")) == ("atis", "embedding", 10_000)
+    ]
+    found = {(row["mechanism"], row["epsilon"], row["k"], row["lambda"]): row for row in known}
+    ablated = [row for row in known if row["section"] in ("figure6", "figure8")]
+    ablated.sort(key=lambda row: (row["unit"] == "one text", row["epsilon"]))
+    order = list(dict.fromkeys(row["mechanism"] for row in ablated))
+    pairs = {(row["mechanism"], row["epsilon"]) for row in ablated}
+    body = sorted(pairs, key=lambda pair: (order.index(pair[0]), pair[1]))
+    lines: list[str] = []
+    for figure, (title, columns) in FIGURES.items() if body else ():
+        head = ["mechanism", "unit", "texts", "ε", *(name for name, *_ in columns)]
+        lines += [f"## {title}", "", "| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+        for name, epsilon in body:
+            cells = [(found.get((name, epsilon, k, t)), prefix) for _, k, t, prefix in columns]
+            one = next(cell for cell, _ in cells if cell)
+            said = [shown(cell, prefix) if cell else "–" for cell, prefix in cells]
+            values = [name, one["unit"], f"{one['texts']:,}", f"{epsilon:g}", *said]
+            lines.append("| " + " | ".join(values) + " |")
+        lines += ["", "Embedding attack, T = 10,000.", ""]
+        _panels(folder / f"teda-{figure}.png", columns, found, order)
+    return lines
 
 
 def _panels(
