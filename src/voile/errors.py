@@ -11,7 +11,7 @@
     ├── BadFile                     a saved file is damaged, foreign or from a newer version
     ├── CannotWrite                 the output exists, is not writable, or the disk is full
     ├── OverBudget                  a person's budget in the ledger does not cover a row
-    ├── ForkedGenerator             a secure generator was copied into another process
+    ├── ForkedGenerator             a secure generator was copied, saved or used in another process
     └── MissingExtra (ImportError)  an optional dependency is not installed
 
 A message says what must hold, what was given and what to do. It never repeats a secret: counts,

@@ -1,12 +1,9 @@
-import os
-
 import numpy as np
 import pytest
 
 import voile
-from voile.core.randomness import uniform_bits
 from voile.core.space import as_items
-from voile.errors import ForkedGenerator, InvalidInput
+from voile.errors import InvalidInput
 
 
 @pytest.mark.parametrize(
@@ -51,45 +48,6 @@ def test_twenty_thousand_points_do_not_need_their_square():
     tracemalloc.stop()
     assert 1.3 < diameter < 1.4143
     assert peak < 2**27
-
-
-def test_secure_generators_differ_and_seeded_ones_repeat():
-    secure = [uniform_bits(voile.secure_rng(), 4, bits=62).tolist() for _ in range(2)]
-    assert secure[0] != secure[1]
-    seeded = [uniform_bits(voile.seeded_rng(5), 4, bits=62).tolist() for _ in range(2)]
-    assert seeded[0] == seeded[1]
-    assert voile.is_secure(voile.secure_rng())
-    assert not voile.is_secure(voile.seeded_rng(5))
-
-
-def test_uniform_bits_use_all_their_bits():
-    words = uniform_bits(voile.secure_rng(), 4096, bits=62)
-    assert int(words.max()) < 2**62
-    ones = [(int(((words >> np.uint64(bit)) & np.uint64(1)).sum())) for bit in range(62)]
-    # Each is Binomial(4096, ½): 7.5 standard deviations is below 1e-12 for all 62 together.
-    assert max(abs(count - 2048) for count in ones) < 7.5 * 32
-
-
-def test_a_generator_does_not_survive_a_fork():
-    rng = voile.secure_rng()
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            uniform_bits(rng, 1, bits=62)
-            os.write(writer, b"drew")
-        except ForkedGenerator:
-            os.write(writer, b"refused")
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-    assert os.read(reader, 16) == b"refused"
-
-
-@pytest.mark.parametrize("seed", [-1, 1.5, "x"])
-def test_a_seed_is_a_whole_number(seed):
-    with pytest.raises(InvalidInput, match="seed must be an integer"):
-        voile.seeded_rng(seed)
 
 
 def test_transcripts_keep_groups_whole():

@@ -1,17 +1,67 @@
-"""Where randomness comes from: the operating system for releases, a seed for experiments."""
+"""Where randomness comes from: the operating system for releases, a seed for experiments.
+
+Whatever is released is drawn from `uniform_bits`, which takes whole 64-bit words from generators
+that are known to give them. A secure generator guards itself: it can be neither copied nor saved,
+and in a forked process every method of it refuses to draw.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
+import threading
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.random import PCG64, PCG64DXSM, SFC64, Philox
 from randomgen import AESCounter
 
 from voile.core.arrays import Weights
-from voile.errors import ForkedGenerator, require
+from voile.errors import ForkedGenerator, InvalidInput, require
 
 Generator = np.random.Generator
+
+
+class _HomeLock:
+    """The lock that every method of NumPy's `Generator` takes before it draws.
+
+    It opens in the process that made it and nowhere else, and asks which process this is before
+    it waits: a thread that held it while another thread forked does not block the child.
+    """
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+
+    def require_home(self) -> None:
+        """Refuse in any other process than the one that made the generator."""
+        if os.getpid() != self._process:
+            raise ForkedGenerator(
+                "a secure generator must stay in the process that made it; "
+                "call voile.secure_rng() in each worker"
+            )
+
+    def acquire(self, *args: Any, **kwargs: Any) -> bool:
+        """As a lock's."""
+        self.require_home()
+        return self._lock.acquire(*args, **kwargs)
+
+    def release(self) -> None:
+        """As a lock's."""
+        self._lock.release()
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def _refused(*_: Any, **__: Any) -> NoReturn:
+    raise ForkedGenerator(
+        "a secure generator must not be copied, saved or sent: both copies would draw the same; "
+        "call voile.secure_rng() where the draws are made"
+    )
 
 
 class _SecureBits(AESCounter):  # type: ignore[misc]  # randomgen ships no types
@@ -19,15 +69,46 @@ class _SecureBits(AESCounter):  # type: ignore[misc]  # randomgen ships no types
 
     def __init__(self, key: int | None = None) -> None:
         super().__init__(key=secrets.randbits(128) if key is None else key)
-        self.process = os.getpid()
+        self._home = _HomeLock()
+
+    @property
+    def lock(self) -> _HomeLock:
+        """What NumPy's `Generator` takes around every draw, whatever the method."""
+        return self._home
+
+    @property
+    def capsule(self) -> Any:
+        """The compiled half; no `Generator` can be made of it in another process."""
+        self._home.require_home()
+        return super().capsule
+
+    def random_raw(self, size: Any = None, output: bool = True) -> Any:
+        """Raw 64-bit words."""
+        with self._home:
+            return super().random_raw(size, output)
+
+    def seed(self, *args: Any, **kwargs: Any) -> None:
+        """Called once, by the constructor."""
+        if hasattr(self, "_home"):
+            _refused()
+        super().seed(*args, **kwargs)
+
+    # Each of these would carry key and counter somewhere else, or turn the counter back.
+    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refused
+    __getstate__ = __setstate__ = jump = jumped = advance = spawn = _refused
+    state = seed_seq = ctypes = cffi = generator = property(_refused, _refused)
+
+
+_WHOLE_WORDS = (PCG64, PCG64DXSM, SFC64, Philox, _SecureBits)
+"""Generators whose raw words have 64 random bits. Others (MT19937, 32-bit ones) have fewer."""
 
 
 def secure_rng() -> Generator:
     """A cryptographic generator for releases: AES-128 in counter mode, keyed by the system.
 
-    It belongs to the process that made it. A copy in a forked worker would repeat the same
-    draws, which is a privacy failure, so drawing from such a copy raises `ForkedGenerator`:
-    each worker calls `secure_rng` itself.
+    It belongs to the process that made it. A copy would repeat the same draws, which is a privacy
+    failure: copying, pickling and, in a forked worker, drawing in any way raise
+    `ForkedGenerator`. Each worker calls `secure_rng` itself.
 
     >>> is_secure(secure_rng()), is_secure(seeded_rng(1))
     (True, False)
@@ -67,11 +148,12 @@ def is_secure(rng: Generator) -> bool:
 
 def uniform_bits(rng: Generator, size: int, *, bits: int) -> Weights:
     """Independent uniform integers below 2**bits, taken from the generator's raw 64-bit words."""
-    source = rng.bit_generator
-    if isinstance(source, _SecureBits) and source.process != os.getpid():
-        raise ForkedGenerator(
-            "a secure generator must stay in the process that made it; "
-            "call voile.secure_rng() in each worker"
+    source: Any = getattr(rng, "bit_generator", rng)
+    if type(source) not in _WHOLE_WORDS:
+        raise InvalidInput(
+            f"a generator must give 64 random bits a word, got {type(source).__name__}; use "
+            "voile.secure_rng() to release, voile.seeded_rng(seed) or NumPy's default_rng(seed) "
+            "for experiments"
         )
     words = np.asarray(source.random_raw(size), dtype=np.uint64)
     return words >> np.uint64(64 - bits)
