@@ -187,18 +187,18 @@ def test_the_symmetric_form_on_the_command_line(pairs):
 
 
 def test_a_judge_joins_and_its_replies_are_kept(pairs, tmp_path, monkeypatch):
-    from voile.attackers import llm_judge
+    from voile.attackers import endpoint as room
 
     asked = []
 
-    def endpoint(url, *, model, key=None):
+    def endpoint(url, *, model, key, originals_leave_this_machine):
         def ask(prompts):
             asked.extend(prompts)
             return ["answer: [[1]]" if i % 2 else "the first" for i in range(len(prompts))]
 
         return ask
 
-    monkeypatch.setattr(llm_judge, "endpoint", endpoint)
+    monkeypatch.setattr(room, "endpoint", endpoint)
     words = (pairs, "--released", "released", "--judge-url", "http://x", "--judge-model", "m",
              "--out", tmp_path / "out")  # fmt: skip
     done = invoke(*words)
@@ -209,6 +209,10 @@ def test_a_judge_joins_and_its_replies_are_kept(pairs, tmp_path, monkeypatch):
     assert len(asked) == 30, "nothing is asked twice"
     assert [row["attack"] for row in rows] == ["overlap", "llm"]
     assert rows[1]["note"].startswith("15 of 30")
+    assert (tmp_path / "out/judge-replies.jsonl").stat().st_mode & 0o077 == 0
+    other = [*words[:6], "another", *words[7:]]
+    assert invoke(*other).exit_code == 0
+    assert len(asked) == 60, "another model is asked anew"
     assert invoke(pairs, "--released", "released", "--judge-url", "http://x").exception
 
 

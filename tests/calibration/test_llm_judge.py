@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import voile
-from voile.attackers.llm_judge import EndpointFailed, LlmJudge, endpoint, parse, prompt
+from voile.attackers.endpoint import EndpointFailed, endpoint
+from voile.attackers.llm_judge import LlmJudge, parse, prompt
 from voile.audit.distinguish import attribute, plan
 from voile.errors import InvalidInput
 
@@ -25,6 +26,14 @@ from voile.errors import InvalidInput
         ("answer: [[1]] because", None),
         ("answer: [[1]] answer: [[2]]", None),
         ("", None),
+        ("**answer: [[1]]**", 0),
+        ("**Answer: [[2]].**", 1),
+        ("`answer: [[1]]`", 0),
+        ("Answer: [[1]].", 0),
+        ("<think>It is [[2]], answer: [[2]].</think>\n\nanswer: [[1]]", 0),
+        ("<Thinking>hm</Thinking>answer: [[2]]", 1),
+        ("<think>answer: [[1]]", None),
+        ("answer: [[" + "1" * 5000 + "]]", None),
     ],
 )
 def test_replies_are_parsed_strictly(reply, column):
@@ -124,7 +133,7 @@ def test_a_slow_endpoint_times_out():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(EndpointFailed, match="after 2 tries"):
-            list(asking(url, timeout=0.2, retries=1)(["which?"]))
+            list(asking(url, deadline=0.2, retries=1)(["which?"]))
     with pytest.raises(InvalidInput, match="url must be http"):
         endpoint("ftp://x", model="m")
 
@@ -135,6 +144,7 @@ def test_unreadable_replies_are_fair_guesses_and_reported():
     found = attribute(game, game.sources, judge, failure_probability=1e-9, rng=voile.seeded_rng(2))
     assert found.estimate.lower == 0.0
     assert "2,000 of 2,000 replies could not be read" in found.finding().detail
+    assert not judge.is_evidence
     short = LlmJudge(lambda prompts: ["answer: [[1]]"])
     with pytest.raises(InvalidInput, match="replies must be one for each"):
         attribute(game, game.sources, short, rng=voile.seeded_rng(2))
@@ -148,3 +158,14 @@ def test_unreadable_replies_are_fair_guesses_and_reported():
     )
     perfect = attribute(game, game.sources, judge, rng=voile.seeded_rng(2))
     assert perfect.estimate.at_ceiling
+    assert judge.is_evidence
+
+
+def test_a_judge_that_always_names_one_position_is_no_evidence():
+    game = plan(["a b", "c d"], trials=40, temperature=0.0, rng=voile.seeded_rng(1))
+    judge = LlmJudge(lambda prompts: ["answer: [[1]]"] * len(prompts))
+    found = attribute(game, game.sources, judge, rng=voile.seeded_rng(2))
+    assert "it did not compare, and what it failed to show is no evidence" in found.note
+    assert not judge.is_evidence
+    few = plan(["a b", "c d"], trials=10, temperature=0.0, rng=voile.seeded_rng(1))
+    assert not attribute(few, few.sources, judge, rng=voile.seeded_rng(2)).note

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,22 +15,28 @@ from typing import Any
 import numpy as np
 
 from voile.attackers.attribution import check_trials
+from voile.attackers.endpoint import Ask
 from voile.core.arrays import Floats, Indices
-from voile.errors import VoileError, require
+from voile.errors import require
 
-_ANSWER = re.compile(r"answer:\s*\[\[\s*(\d+)\s*\]\]\s*", re.IGNORECASE)
-
-Ask = Callable[[Sequence[str]], Iterable[str]]
-"""Prompts in, replies out, in order and as they come."""
+_END_OF_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_ANSWER = re.compile(r"answer:\s*\[\[\s*([0-9]{1,3})\s*\]\]\s*\.?", re.IGNORECASE)
+ONE_SIDED = 0.9
+"""Share of replies that name one and the same position from which a judge did not compare."""
+FEWEST = 20
+"""Replies below which no such share is taken for more than chance."""
 
 
 @dataclass
 class LlmJudge:
     """A language model names the candidate; the prompt is that of TeDA's appendix B.
 
-    A reply must be exactly `answer: [[N]]` with N among the candidates. Anything else counts as a
-    fair guess, and `note` says how many there were. With `kept`, every reply is written to that
-    file as it comes and never asked for again: paid work survives an interruption.
+    A reply must be `answer: [[N]]` with N among the candidates (`parse`). Anything else counts as a
+    fair guess, and `note` says how many there were. The source stands at a random position, so a
+    judge that names one position whatever it is shown did not compare: `note` says that too, and
+    `is_evidence` is False. With `kept`, every reply is written to that file as it comes and never
+    asked for again: paid work survives an interruption. `whom` says which model at which address
+    was asked; the replies of another are not taken for its own.
 
     >>> import numpy as np
     >>> judge = LlmJudge(lambda prompts: ["answer: [[2]]", "It is the first."])
@@ -47,8 +50,10 @@ class LlmJudge:
     ask: Ask
     name: str = "llm"
     kept: Path | None = None
+    whom: str = ""
     progress: Callable[[int, int], None] | None = None
     note: str = field(default="", init=False)
+    is_evidence: bool = field(default=True, init=False)
 
     def scores(self, pool: Sequence[str], sets: Indices, releases: Sequence[Any]) -> Floats:
         """1 for the named candidate, 0 for the others; all 0 where the reply was not understood."""
@@ -58,27 +63,38 @@ class LlmJudge:
             for members, release in zip(sets.tolist(), releases, strict=True)
         ]
         replies = self._replies(prompts)
+        named = [parse(reply, candidates=sets.shape[1]) for reply in replies]
         table = np.zeros(sets.shape)
-        unread = 0
-        for row, reply in enumerate(replies):
-            named = parse(reply, candidates=sets.shape[1])
-            if named is None:
-                unread += 1
-            else:
-                table[row, named] = 1.0
-        self.note = (
-            f"{unread:,} of {len(replies):,} replies could not be read and count as fair guesses"
-            if unread
-            else ""
-        )
+        for row, column in enumerate(named):
+            if column is not None:
+                table[row, column] = 1.0
+        self._note(named)
         return table
 
+    def _note(self, named: Sequence[int | None]) -> None:
+        """What the replies say of the judge itself."""
+        read = [column for column in named if column is not None]
+        unread, notes = len(named) - len(read), []
+        if unread:
+            notes.append(
+                f"{unread:,} of {len(named):,} replies could not be read and count as fair guesses"
+            )
+        most = max(map(read.count, set(read)), default=0)
+        one_sided = len(read) >= FEWEST and most >= ONE_SIDED * len(read)
+        if one_sided:
+            notes.append(
+                f"it named the same position in {most:,} of {len(read):,} replies, wherever the "
+                "source stood: it did not compare, and what it failed to show is no evidence"
+            )
+        self.is_evidence = bool(read) and not one_sided
+        self.note = "; ".join(notes)
+
     def _replies(self, prompts: Sequence[str]) -> list[str]:
-        keys = [hashlib.sha256(p.encode()).hexdigest() for p in prompts]
+        keys = [_key(self.whom, text) for text in prompts]
         known = _read(self.kept) if self.kept else {}
-        waiting = list(dict.fromkeys(i for i, key in enumerate(keys) if key not in known))
+        waiting = list({key: i for i, key in enumerate(keys) if key not in known}.values())
         replies = iter(self.ask([prompts[i] for i in waiting]))
-        with self.kept.open("a", encoding="utf-8") if self.kept else nullcontext() as file:
+        with _appended(self.kept) if self.kept else nullcontext() as file:
             for count, (i, reply) in enumerate(zip(waiting, replies, strict=False), start=1):
                 known[keys[i]] = reply
                 if file:
@@ -114,73 +130,12 @@ def parse(reply: str, *, candidates: int) -> int | None:
 
     >>> parse(" answer: [[2]]\n", candidates=2), parse("answer: [[3]]", candidates=2)
     (1, None)
+    >>> parse("<think>The first? No.</think> **Answer: [[2]].**", candidates=2)
+    1
     """
-    found = _ANSWER.fullmatch(reply.strip())
+    found = _ANSWER.fullmatch(_END_OF_THOUGHT.split(reply)[-1].strip(" \t\r\n*_`"))
     named = int(found.group(1)) if found else 0
     return named - 1 if 1 <= named <= candidates else None
-
-
-class EndpointFailed(VoileError):
-    """An endpoint did not answer, after all retries."""
-
-
-def endpoint(
-    url: str,
-    *,
-    model: str,
-    key: str | None = None,
-    timeout: float = 60.0,
-    retries: int = 4,
-    parallel: int = 4,
-    wait: float = 1.0,
-) -> Ask:
-    """Ask any OpenAI-compatible chat endpoint; `url` ends where /chat/completions begins.
-
-    Temperature 0. A refused, failed or overdue request is tried again after growing waits;
-    when none of the retries works the audit stops with one clear error. An answer of 4xx other
-    than 408 and 429 will not change, so it stops at once.
-    """
-    require(url.startswith(("http://", "https://")), "url", "http:// or https://", url)
-    target = url.rstrip("/") + "/chat/completions"
-    headers = {"Content-Type": "application/json"}
-    headers |= {"Authorization": f"Bearer {key}"} if key else {}
-
-    def one(text: str) -> str:
-        body = {
-            "model": model,
-            "messages": [{"role": "user", "content": text}],
-            "temperature": 0,
-            "max_tokens": 24,
-        }
-        request = urllib.request.Request(target, json.dumps(body).encode(), headers)
-        reason = ""
-        for attempt in range(retries + 1):
-            if attempt:
-                time.sleep(wait * 2 ** (attempt - 1))
-            try:
-                with urllib.request.urlopen(request, timeout=timeout) as answer:
-                    content = json.load(answer)
-                return str(content["choices"][0]["message"]["content"])
-            except urllib.error.HTTPError as problem:
-                reason = f"status {problem.code}"
-                problem.close()
-                if 400 <= problem.code < 500 and problem.code not in (408, 429):
-                    break
-            except (urllib.error.URLError, TimeoutError, ConnectionError) as problem:
-                reason = type(getattr(problem, "reason", problem)).__name__
-            except (KeyError, IndexError, TypeError, json.JSONDecodeError):
-                reason = "a reply that is not a chat completion"
-        raise EndpointFailed(
-            f"the endpoint {url} must answer, got {reason} after {attempt + 1} tries; "
-            "replies so far are kept, run again to continue"
-        )
-
-    def ask(prompts: Sequence[str]) -> Iterator[str]:
-        with ThreadPoolExecutor(max_workers=parallel) as workers:
-            for start in range(0, len(prompts), parallel):
-                yield from workers.map(one, prompts[start : start + parallel])
-
-    return ask
 
 
 def in_process(language: Any) -> Ask:
@@ -215,14 +170,25 @@ def _candidates_in(text: str) -> int:
     return int(found.group(1)) if found else 0
 
 
+def _key(whom: str, text: str) -> str:
+    """Under which name a reply is kept: who was asked, and what."""
+    return hashlib.sha256(f"{whom}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _appended(path: Path) -> Any:
+    """Open for adding to, for its owner alone: a reply may quote what it was asked about."""
+    return open(path, "a", encoding="utf-8", opener=lambda p, flags: os.open(p, flags, 0o600))
+
+
 def _read(path: Path) -> dict[str, str]:
-    """Replies kept so far; a line that a crash cut off is asked again."""
+    """Replies kept so far; what a crash cut off, or is no reply, is asked again."""
     known: dict[str, str] = {}
     if path.exists():
         for line in path.read_text(encoding="utf-8").split("\n"):
             try:
                 key, reply = json.loads(line)
-            except ValueError:
+            except (TypeError, ValueError):
                 continue
-            known[key] = reply
+            if isinstance(key, str) and isinstance(reply, str):
+                known[key] = reply
     return known

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
@@ -100,6 +100,7 @@ class LineCommand:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
+                env=_without_secrets(os.environ),
             )
         except OSError:
             raise InvalidInput(f"command must name a program that exists, got {program}") from None
@@ -109,6 +110,15 @@ class LineCommand:
             return line.decode("utf-8").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError:
             raise InvalidInput(f"{self.command[0]} must write UTF-8, got other bytes") from None
+
+
+def _without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a program under audit may know: no key of the judge, no key or password of a ledger."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name == "VOILE_CACHE" or not (name.startswith("VOILE_") or name == "PGPASSWORD")
+    }
 
 
 def _feed(pipe: IO[bytes], texts: Sequence[str]) -> None:

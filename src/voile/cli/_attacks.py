@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,13 +26,30 @@ Symmetric = Annotated[
         "--symmetric", help="Estimate from true and false positives instead of right guesses."
     ),
 ]
-JudgeUrl = Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint for an LLM judge.")]
+JudgeUrl = Annotated[
+    str | None,
+    typer.Option(help="OpenAI-compatible endpoint for an LLM judge: originals are sent to it."),
+]
 JudgeModel = Annotated[
     str | None, typer.Option(help="Its model; “packaged” for SmolLM2 in this process.")
 ]
+OriginalsLeave = Annotated[
+    bool,
+    typer.Option(
+        "--originals-leave-this-machine",
+        help="Allow a --judge-url elsewhere: original texts go to that host.",
+    ),
+]
 
 
-def judges(url: str | None, model: str | None, out: Path | None) -> list[Attribution]:
+def judges(
+    url: str | None,
+    model: str | None,
+    out: Path | None,
+    *,
+    originals_leave: bool,
+    progress: Callable[[str], None],
+) -> list[Attribution]:
     """The judge that was asked for, its key from the environment; none unless asked for."""
     if url is None and model is None:
         return []
@@ -39,8 +57,16 @@ def judges(url: str | None, model: str | None, out: Path | None) -> list[Attribu
 
     if model is None:
         raise InvalidInput("--judge-url needs --judge-model, the name the endpoint knows it by")
-    kept = out / "judge-replies.jsonl" if out else None
-    return [judge(model, url=url, key=os.environ.get("VOILE_JUDGE_KEY"), kept=kept)]
+    return [
+        judge(
+            model,
+            url=url,
+            key=os.environ.get("VOILE_JUDGE_KEY"),
+            originals_leave_this_machine=originals_leave,
+            kept=out / "judge-replies.jsonl" if out else None,
+            progress=progress,
+        )
+    ]
 
 
 def names(text: str) -> list[str]:

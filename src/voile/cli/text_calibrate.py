@@ -14,6 +14,7 @@ from voile.cli._attacks import (
     Failure,
     JudgeModel,
     JudgeUrl,
+    OriginalsLeave,
     Symmetric,
     Temperature,
     judges,
@@ -53,6 +54,7 @@ def calibrate(
     ] = None,
     judge_url: JudgeUrl = None,
     judge_model: JudgeModel = None,
+    originals_leave_this_machine: OriginalsLeave = False,
     timeout: Annotated[
         float, typer.Option(help="Seconds that --command may take for 10,000 texts.")
     ] = 3600.0,
@@ -89,8 +91,15 @@ def calibrate(
     models = {"encoder": encoder} if encoder else {}
     workshop = Workshop(models=models, kept=out / "encodings" if out else None)
     encode = workshop.encoder if needed else None
-    every = [*attacks_on_texts(chosen, encode), *judges(judge_url, judge_model, out)]
     with spinner(not as_json) as say:
+        every = attacks_on_texts(chosen, encode)
+        every += judges(
+            judge_url,
+            judge_model,
+            out,
+            originals_leave=originals_leave_this_machine,
+            progress=say,
+        )
         if command is not None:
             found = calibrate_command(
                 texts,

@@ -13,6 +13,7 @@ from voile.cli._attacks import (
     Failure,
     JudgeModel,
     JudgeUrl,
+    OriginalsLeave,
     Symmetric,
     Temperature,
     judges,
@@ -74,6 +75,7 @@ def compare(
     ] = None,
     judge_url: JudgeUrl = None,
     judge_model: JudgeModel = None,
+    originals_leave_this_machine: OriginalsLeave = False,
     jobs: Jobs = 1,
     engine: EngineName = "local",
     address: Address = None,
@@ -102,6 +104,13 @@ def compare(
         kept=out / "encodings" if out else None,
     )
     with spinner(not as_json) as say:
+        asked = judges(
+            judge_url,
+            judge_model,
+            out,
+            originals_leave=originals_leave_this_machine,
+            progress=say,
+        )
         found = task(
             texts,
             mechanisms=names(mechanisms),
@@ -110,7 +119,7 @@ def compare(
             labels=labels if label else None,
             attributes=attributes,
             attacks=names(attacks),
-            extra_attacks=judges(judge_url, judge_model, out),
+            extra_attacks=asked,
             trials=trials,
             candidates=candidates,
             temperature=temperature,

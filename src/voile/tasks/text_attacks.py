@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +37,31 @@ def attacks_on_texts(names: Sequence[str], encode: Any) -> list[Attribution]:
 
 
 def judge(
-    model: str, *, url: str | None = None, key: str | None = None, kept: Path | None = None
+    model: str,
+    *,
+    url: str | None = None,
+    key: str | None = None,
+    originals_leave_this_machine: bool = False,
+    kept: Path | None = None,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Attribution:
     """A language model that is asked: behind a URL, or in this process by its name."""
-    from voile.attackers.llm_judge import LlmJudge, endpoint, in_process
+    from voile.attackers.endpoint import endpoint
+    from voile.attackers.llm_judge import LlmJudge, in_process
 
+    if url is None:
+        ask = in_process(language_named(model))
+    else:
+        leave = originals_leave_this_machine
+        ask = endpoint(url, model=model, key=key, originals_leave_this_machine=leave)
     if kept:
         kept.parent.mkdir(parents=True, exist_ok=True)
-    if url is None:
-        return LlmJudge(in_process(language_named(model)), kept=kept)
-    return LlmJudge(endpoint(url, model=model, key=key), kept=kept)
+    return LlmJudge(
+        ask,
+        kept=kept,
+        whom=f"{model} at {url or 'this process'}",
+        progress=lambda done, of: progress(f"{done:,} of {of:,} questions answered by the judge"),
+    )
 
 
 def attacks_inside(
