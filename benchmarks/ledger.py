@@ -136,7 +136,7 @@ def text_case(folder: Path, *, rows: int) -> Callable[[bool], object]:
             writer.writerow([rng.randrange(rows // 20), " ".join(rng.choices(words, k=100))])
     recipe = TextRecipe(source=str(folder / "texts.csv"), column="text", epsilon=3.0)
     return lambda ledger: protect_file(
-        recipe, out=folder / "out.csv", overwrite=True,
+        recipe, out=folder / "out.csv", overwrite=True, pass_columns="all",
         ledger=_choice(LedgerChoice, folder) if ledger else None,
     )  # fmt: skip
 

@@ -49,7 +49,7 @@ def main() -> None:
         (folder / "run.py").write_text(COMMAND)
         command = [sys.executable, str(folder / "run.py"), "protect", str(source)]
         command += ["--out", str(out), "--epsilon", str(chosen.epsilon)]
-        command += ["--jobs", str(chosen.jobs)]
+        command += ["--jobs", str(chosen.jobs), "--pass", "all"]
         start = time.perf_counter()
         shown = subprocess.run(
             command, capture_output=True, text=True, check=True,

@@ -54,6 +54,7 @@ def folder(tmp_path, monkeypatch):
 def text(*more: object, error: type[VoileError] | None = None) -> str:
     return voile(
         "text", "protect", "in.csv", "--vocabulary", "words.txt", "--ledger", "ledger.db",
+        *([] if "--drop" in more else ["--pass", "all"]),
         *([] if "--person" in more else ["--person", "user"]),
         *([] if "--epsilon" in more or "--document-epsilon" in more else ["--epsilon", "0.7"]),
         *([] if "--ledger-key" in more else ["--ledger-key", "ledger.db.key"]),
@@ -192,24 +193,26 @@ def test_bad_input_is_one_clear_line_and_nothing_is_released(folder, monkeypatch
     voile("ledger", "init", "other.db")
     assert "must be the one" in refused("--budget", "9", "--ledger-key", "other.db.key")
     said = voile("text", "protect", "in.csv", "--epsilon", "1", "--ledger", "ledger.db",
-                 "--person", "user", "--vocabulary", "words.txt", error=InvalidInput)  # fmt: skip
+                 "--person", "user", "--vocabulary", "words.txt", "--pass", "all",
+                 error=InvalidInput)  # fmt: skip
     assert "a ledger needs its key" in said
     said = voile("text", "protect", "in.csv", "--epsilon", "1", "--person", "user",
-                 "--vocabulary", "words.txt", error=InvalidInput)  # fmt: skip
+                 "--vocabulary", "words.txt", "--pass", "all", error=InvalidInput)  # fmt: skip
     assert "must go with --ledger" in said
     Path("in.csv").write_text("id,user,text\n1,a,cat\n2,,dog\n")
     assert "line 3: the column 'user' names no person" in refused("--budget", "9")
     assert account("a")["spent"] == 0
     monkeypatch.setenv("VOILE_LEDGER_KEY", "ledger.db.key")  # in place of --ledger-key
     voile("text", "protect", "in.csv", "--epsilon", "1", "--ledger", "ledger.db", "--person",
-          "user", "--vocabulary", "words.txt", "--on-error", "skip", "--budget", "9")  # fmt: skip
+          "user", "--vocabulary", "words.txt", "--on-error", "skip", "--budget", "9",
+          "--pass", "all")  # fmt: skip
 
 
 def command(*more: str, **options: object) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own."""
     arguments = [sys.executable, "-m", "voile", "text", "protect", "in.csv", "--vocabulary",
                  "words.txt", "--epsilon", "1", "--person", "user", "--budget", "9",
-                 "--ledger-key", "ledger.db.key", *more]  # fmt: skip
+                 "--pass", "all", "--ledger-key", "ledger.db.key", *more]  # fmt: skip
     return subprocess.run(arguments, capture_output=True, text=True, **options)  # type: ignore[call-overload, no-any-return]
 
 
@@ -275,12 +278,22 @@ def test_the_same_on_a_server(folder, postgres):
     voile("ledger", "init", postgres, "--ledger-key", "ledger.db.key", "--budget", "3")
     voile("text", "protect", "in.csv", "--vocabulary", "words.txt", "--epsilon", "0.7", "--person",
           "user", "--ledger", postgres, "--ledger-key", "ledger.db.key", "--over-budget", "drop",
-          "--batch-rows", "3")  # fmt: skip
+          "--batch-rows", "3", "--pass", "all")  # fmt: skip
     assert [row["id"] for row in rows_of("in.protected.csv")] == ["0", "1", "2", "3", "6"]
     facts = json.loads(voile("ledger", "show", postgres, "--json"))
     assert (facts["rows"], facts["people"]) == (5, 3)
     assert "whole" in voile("ledger", "verify", postgres, "--ledger-key", "ledger.db.key", "--json")
     assert len(voile("ledger", "export", postgres).splitlines()) == 4
+
+
+def test_a_person_is_charged_though_the_column_is_left_out(folder):
+    said = voile("text", "protect", "in.csv", "--vocabulary", "words.txt", "--ledger", "ledger.db",
+                 "--person", "user", "--epsilon", "0.7", "--budget", "20", "--ledger-key",
+                 "ledger.db.key", error=InvalidInput)  # fmt: skip
+    assert "user (looks like keys)" in said
+    text("--budget", "20", "--drop", "id,user")
+    assert set(rows_of("in.protected.csv")[0]) == {"text"}
+    assert account("a")["spent"] == 2.8
 
 
 def test_show_and_export(folder):

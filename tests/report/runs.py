@@ -112,7 +112,7 @@ def commands(files: dict[str, Path], folder: Path) -> dict[str, list[str]]:
         ],
         "text protect": [
             text, "--epsilon", "3", "--top", "2000", "--out", str(folder / "reviews.out.csv"),
-            "--overwrite",
+            "--pass", "all", "--overwrite",
         ],
         "text audit": [
             text, noise, "--epsilon", "0.3,2", "--sensitive", "all", "--epochs", "1",

@@ -143,7 +143,19 @@ def test_json_keeps_its_schema(done, name):
         ("explain", ["--epsilon", "900", "--distance", "1"]),  # odds beyond any double
         ("mechanisms", []),
         ("places show", ["{folder}/box.voile", "--at", "45.0,5.0", "--out", "{folder}/here"]),
-        ("text protect", ["{folder}/reviews.csv", "--epsilon", "3", "--top", "2000", "--dry-run"]),
+        (
+            "text protect",
+            [
+                "{folder}/reviews.csv",
+                "--epsilon",
+                "3",
+                "--top",
+                "2000",
+                "--pass",
+                "all",
+                "--dry-run",
+            ],
+        ),
     ],
 )
 def test_other_json_keeps_its_schema_too(done, folder, name, arguments):

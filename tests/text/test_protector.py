@@ -233,7 +233,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def call(files: Path, *arguments: str, code: int = 0) -> str:
-    words = ["--vocabulary", str(files / "words.txt")]
+    words = ["--vocabulary", str(files / "words.txt"), "--pass", "all"]
     result = CliRunner().invoke(app, ["protect", *words, *arguments])
     if code:
         assert isinstance(result.exception, VoileError), result.output
@@ -355,7 +355,7 @@ def test_a_killed_command_continues(files: Path) -> None:
     rows = "".join(f"{i},the cat sat do run tree dog {'the dog ' * 200}\n" for i in range(400))
     (files / "long.csv").write_text("id,text\n" + rows)
     arguments = ["protect", str(files / "long.csv"), "--vocabulary", str(files / "words.txt")]
-    arguments += ["--epsilon", "1", "--batch-rows", "5"]
+    arguments += ["--epsilon", "1", "--batch-rows", "5", "--pass", "all"]
     code = "from voile.cli.text import app; import sys; app(sys.argv[1:])"
     job = subprocess.Popen(
         [sys.executable, "-c", code, *arguments], env=dict(os.environ), stdout=subprocess.DEVNULL

@@ -16,6 +16,7 @@ from voile.cli._ledger import (
     ledger_choice,
     show_charged,
 )
+from voile.cli.columns import Drop, Pass, dropped_columns
 from voile.cli.engine import (
     Address,
     EngineName,
@@ -55,6 +56,8 @@ def protect(
         bool, typer.Option("--public-length", help="Split the budget over each actual length.")
     ] = False,
     out: OutputFile = None,
+    passing: Pass = None,
+    drop: Drop = None,
     mechanism: Annotated[
         str,
         typer.Option(
@@ -118,13 +121,15 @@ def protect(
 ) -> None:
     """Replace every word of a text column by a draw, and say what was guaranteed.
 
-    Example: `voile text protect reviews.csv --column text --epsilon 3 --jobs 2`
+    Example: `voile text protect reviews.csv --column text --epsilon 3 --pass stars --drop user`
+
+    Every column beside the text must be named in --pass or --drop.
 
     Interrupted? Repeat the same command: it continues and never draws twice for a row.
     """
     from voile.domains.text.tiers import DEFAULT_PIPELINE
     from voile.errors import InvalidInput
-    from voile.jobs import OnError
+    from voile.jobs import OnError, named_columns
     from voile.tasks import text_protect
     from voile.tasks.text_recipe import TextRecipe, epsilon_keeping
 
@@ -151,7 +156,9 @@ def protect(
         remap=remap,
         seed=seed,
     )
-    recipe, _ = text_protect.checked(recipe)
+    recipe, source = text_protect.checked(recipe)
+    passed, dropped = named_columns(passing), dropped_columns(drop)
+    clear = text_protect.clear_columns(recipe, source, passed, dropped, document_column)
     if keep is not None:
         from dataclasses import replace
 
@@ -163,7 +170,7 @@ def protect(
     if dry_run:
         from voile.tasks.text_recipe import build_protector
 
-        facts = text_protect.describe(recipe, build_protector(recipe))
+        facts = text_protect.describe(recipe, build_protector(recipe), clear)
         show_facts(facts, as_json, "Nothing was released.")
         _write(pages, facts, file, None, seed, as_json)
         return
@@ -173,6 +180,8 @@ def protect(
             recipe,
             out=target,
             engine=chosen_engine(engine, jobs, address),
+            pass_columns=passed,
+            drop_columns=dropped,
             document_column=document_column,
             on_error=policy,
             batch_rows=batch_rows,

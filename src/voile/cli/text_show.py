@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from voile.cli.columns import show_clear
 from voile.cli.show import print_json
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def show_facts(facts: dict[str, Any], as_json: bool, note: str) -> None:
         return
     from voile.tasks.text_protect import sentence
 
+    show_clear(facts)
     words = facts["vocabulary"]
     lines = [sentence(facts)]
     if facts["seed"] is not None:
@@ -97,6 +99,8 @@ def show_facts(facts: dict[str, Any], as_json: bool, note: str) -> None:
     lines += _expected_lines(facts["expected"])
     if "rows" in facts:
         lines += _counted_lines(facts)
+    if facts["dropped"]:
+        lines.append(f"Left out: the columns {', '.join(facts['dropped'])}.")
     lines += [f"Not covered: {item}." for item in facts["outside"]]
     typer.echo("\n".join(line for line in (*lines, note) if line))
 

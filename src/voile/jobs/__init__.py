@@ -5,6 +5,13 @@ twice. So a job draws each part once, keeps it, and shows the output only when i
 """
 
 from voile.jobs.charging import Charging, WhenSpent
+from voile.jobs.columns_in_clear import (
+    ColumnsInClear,
+    Named,
+    columns_in_clear,
+    named_columns,
+    safe_names,
+)
 from voile.jobs.engines import Engine, Processes, Ray, engine_named, spread
 from voile.jobs.locations import Location, location
 from voile.jobs.records import (
@@ -25,9 +32,11 @@ __all__ = [
     "BeyondBudget",
     "Charging",
     "ColumnRows",
+    "ColumnsInClear",
     "Engine",
     "JobReport",
     "Location",
+    "Named",
     "OnError",
     "Processes",
     "Ray",
@@ -37,9 +46,12 @@ __all__ = [
     "Source",
     "Transform",
     "WhenSpent",
+    "columns_in_clear",
     "engine_named",
     "location",
+    "named_columns",
     "open_source",
     "run_job",
+    "safe_names",
     "spread",
 ]

@@ -46,6 +46,8 @@ class PartTask:
     key: int
     charging: Charging | None = None
     after: int | None = None
+    dropped: frozenset[str] = frozenset()
+    """Columns that are read and not written."""
 
     @property
     def part(self) -> int:
@@ -147,8 +149,16 @@ def _kept(
         ]
     else:
         changed = released.rows
+    if task.dropped:
+        changed = [_without(row, task.dropped) for row in changed]
     empty = dict.fromkeys(task.columns)
     return [empty if place is None else changed[place] for place in order], counts
+
+
+def _without(row: Row | RowProblem, dropped: frozenset[str]) -> Row | RowProblem:
+    if isinstance(row, RowProblem):
+        return row
+    return {name: value for name, value in row.items() if name not in dropped}
 
 
 def _by_column(

@@ -50,6 +50,7 @@ def run_job(
     *,
     identity: Mapping[str, Any],
     added_columns: Sequence[str] = (),
+    dropped_columns: Sequence[str] = (),
     jobs: int = 1,
     engine: Engine | None = None,
     batch_rows: int = 2000,
@@ -67,8 +68,9 @@ def run_job(
     exist and *never draws for their rows again*, whichever engine made them. The target appears in
     one step when all parts are there. `engine` says who makes the parts, `jobs` processes here
     unless given; `make_transform` is called once in each process (it must be picklable for more
-    than one). `added_columns` hold numbers and stand after the source's. `progress` gets the number
-    of rows done since its last call. With `charging` each part is charged to a ledger before it is
+    than one). `added_columns` hold numbers and stand after the source's; `dropped_columns` can be
+    read by the transform and are not written. `progress` gets the number of rows done since its
+    last call. With `charging` each part is charged to a ledger before it is
     drawn; a job that fails for its input is refunded, since all of it is deleted unread. What
     `guarantee` says of the finished job is written to `<target>.guarantee.json` just before the
     target appears: no release stands without it. Memory: the pieces under way, whatever the file's
@@ -103,6 +105,8 @@ def run_job(
         "on_error": str(on_error),
         "added_columns": list(added_columns),
     }
+    if dropped_columns:
+        known["dropped_columns"] = sorted(dropped_columns)
     if charging is not None:
         known["ledger"] = charging.identity()
     start = time.monotonic()
@@ -113,14 +117,15 @@ def run_job(
         with space.locked():
             space.stopped.remove()
             try:
-                columns = (*source.columns, *(c for c in added_columns if c not in source.columns))
+                added = (c for c in added_columns if c not in source.columns)
+                columns = (*(c for c in source.columns if c not in dropped_columns), *added)
                 schema = _schema(source, out, columns)
 
                 def tasks() -> Iterator[PartTask]:
                     for piece in source.pieces(size=batch_rows):
                         yield PartTask(
                             space.job, piece, source, out, columns, schema, on_error, _key(),
-                            charging,
+                            charging, dropped=frozenset(dropped_columns),
                         )  # fmt: skip
 
                 notes, existing = _draw(tasks, space, make_transform, chosen, progress)

@@ -9,7 +9,7 @@ from voile.audit.finding import Verdict
 from voile.report.charts_common import bar_chart, odds_chart
 from voile.report.drawing import percent
 from voile.report.model import Chart, Provenance, Report, Table, Value
-from voile.report.words import COUNTS, counted, ground, sentence
+from voile.report.words import COUNTS, columns_in_clear, counted, ground, sentence
 
 
 def protect_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
@@ -38,15 +38,17 @@ def protect_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Repor
     if "rows" in facts:
         tables.append(_text_counts(facts))
         charts.append(_document_chart(facts))
+    clear = columns_in_clear(facts)
     return Report(
         title="A release of text",
-        answer=f"{done}: {promise} ({basis}).",
-        verdict=Verdict.OPEN if basis == "claimed" else Verdict.HOLDS,
+        answer=f"{clear} {done}: {promise} ({basis}).".strip(),
+        verdict=Verdict.OPEN if basis == "claimed" or clear else Verdict.HOLDS,
         because=ground(basis),
         guarantee=tuple(
             line for line in facts["explanation"].splitlines() if not line.startswith("Not covered")
         ),
         not_protected=(
+            *((clear,) if clear else ()),
             *(sentence(item) for item in facts["outside"]),
             "A document as a whole: its words spend ε one by one, and together as much as the "
             "chart of documents shows.",
@@ -109,6 +111,8 @@ def _text_settings(facts: Mapping[str, Any]) -> Table:
         ("distance", str(facts["metric"])),
         ("vocabulary", f"{words['name']}, {words['words']:,} words"),
         ("randomness", str(facts["randomness"])),
+        ("columns in clear", ", ".join(facts["passed_in_clear"]) or "none"),
+        ("columns left out", ", ".join(facts["dropped"]) or "none"),
     ]
     for name, value in (facts.get("tiers") or {}).items():
         rows.append((f"ε of the level {name}", "in clear" if value is None else float(value)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 TESTED = "What was tested"
 OWN_FIGURES = (
     "This report itself: its figures were computed from the originals, and no ε covers them. "
@@ -40,6 +43,23 @@ def sentence(text: str) -> str:
     'The length of a text.'
     """
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def columns_in_clear(facts: Mapping[str, Any]) -> str:
+    """Which columns a release passed in clear, and what they look like; empty if none did.
+
+    >>> columns_in_clear({"passed_in_clear": ["mail", "stars"],
+    ...                   "looks_like_identifiers": {"mail": "e-mail addresses"}})
+    'IN CLEAR: the columns mail (looks like e-mail addresses), stars.'
+    """
+    passed = facts.get("passed_in_clear") or ()
+    signs = facts.get("looks_like_identifiers") or {}
+    if not passed:
+        return ""
+    listed = ", ".join(
+        name + (f" (looks like {signs[name]})" if name in signs else "") for name in passed
+    )
+    return f"IN CLEAR: the column{'s' if len(passed) > 1 else ''} {listed}."
 
 
 def counted(number: int, noun: str) -> str:

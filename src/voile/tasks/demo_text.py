@@ -33,6 +33,8 @@ TARGET = 0.1
 """Names that a reader of whole messages may get: one in ten."""
 LONGEST = 80
 ROUNDS = 5
+PASSED, DROPPED = ("topic", "tone", "region"), ("id", "customer")
+"""Columns of the messages that are released in clear, and those that are left out."""
 
 
 def text_steps(folder: Path, seed: int | None) -> Iterator[Event]:
@@ -52,10 +54,15 @@ def text_steps(folder: Path, seed: int | None) -> Iterator[Event]:
 
 
 def _protected(recipe: TextRecipe, released: Path) -> Iterator[Event]:
-    command = f"voile text protect messages.csv --column text --epsilon {EPSILON:g}"
+    command = (
+        f"voile text protect messages.csv --column text --epsilon {EPSILON:g} "
+        f"--pass {','.join(PASSED)} --drop {','.join(DROPPED)}"
+    )
     plan = Plan("text", f"Protect {MESSAGES} made-up support messages, word by word", command)
     yield plan
-    facts = protect_file(recipe, out=released, overwrite=True)
+    facts = protect_file(
+        recipe, out=released, pass_columns=PASSED, drop_columns=DROPPED, overwrite=True
+    )
     changed = facts["changed"] / facts["words"]
     yield Found(
         plan,
@@ -203,12 +210,13 @@ def _adapted(known: _Known, recipe: TextRecipe, original: Path, out: Path) -> It
     pii, poii = chosen.strengths
     command = (
         f"voile text protect messages.csv --epsilon {EPSILON:g} --tiers pii,poii "
-        f"--alpha {pii:g},{poii:g},1 --pipeline names.txt --out messages.tuned.csv"
+        f"--alpha {pii:g},{poii:g},1 --pipeline names.txt --out messages.tuned.csv "
+        f"--pass {','.join(PASSED)} --drop {','.join(DROPPED)}"
     )
     plan = Plan("text", "Protect again with these strengths, and read it again", command)
     yield plan
     tuned = replace(recipe, alphas=(pii, poii, 1.0), pipeline=str(out.with_name("names.txt")))
-    protect_file(tuned, out=out, overwrite=True)
+    protect_file(tuned, out=out, pass_columns=PASSED, drop_columns=DROPPED, overwrite=True)
     found = known.reading(original, out, _laws(tuned))
     useful = text_utility(original, out, label="topic", encoder=False)
     accuracy = useful.accuracy.value if useful.accuracy is not None else float("nan")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,16 +20,20 @@ from voile.errors import InvalidInput
 from voile.jobs import (
     Batch,
     BeyondBudget,
+    ColumnsInClear,
     Engine,
     JobReport,
     Location,
+    Named,
     OnError,
     Replaced,
     RowProblem,
     Source,
+    columns_in_clear,
     location,
     open_source,
     run_job,
+    safe_names,
 )
 from voile.ledger import Bill
 from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
@@ -54,26 +58,30 @@ class MakeTextTransform:
 
     recipe: TextRecipe
     words: Vocabulary
+    clear: ColumnsInClear
     document_column: bool = False
 
     def __call__(self) -> TextTransform:
         """One transform for one process."""
         frozen(self.words.embedding.coordinates)  # travelling may have thawed it
         protector = build_protector(self.recipe, self.words)
-        return TextTransform(self.recipe, protector, self.document_column)
+        return TextTransform(self.recipe, protector, self.clear, self.document_column)
 
 
 @dataclass(frozen=True)
 class TextTransform:
-    """Releases the text column of a batch; other columns pass as they are."""
+    """Releases the text column of a batch; the columns in clear pass as they are."""
 
     recipe: TextRecipe
     protector: TextProtector
+    clear: ColumnsInClear
     document_column: bool
 
     def __call__(self, batch: Batch) -> Replaced:
         """A text or a problem for each row, and counts of words and lengths."""
         plans = self.protector.plan(list(batch.column(self.recipe.column)))
+        for place, problem in self.clear.strangers(batch.rows).items():
+            plans[place] = Refused(problem.reason)
         if batch.charge is not None:
             spends = [None if isinstance(p, Refused) else self.protector.spends(p) for p in plans]
             for place in np.flatnonzero(~batch.charge(Bill.listed(spends))).tolist():
@@ -110,6 +118,8 @@ def protect_file(
     *,
     out: str | Path | Location,
     engine: Engine | None = None,
+    pass_columns: Named = (),
+    drop_columns: Sequence[str] = (),
     document_column: bool = False,
     on_error: OnError = OnError.FAIL,
     batch_rows: int = 2000,
@@ -119,15 +129,18 @@ def protect_file(
 ) -> dict[str, Any]:
     """Release a file's text column and write `<out>` and `<out>.guarantee.json`.
 
-    With a ledger, a row charges its person the epsilons of all words that are drawn for it.
+    Every other column must be named: in `pass_columns` (or "all") to be written as it is, in
+    `drop_columns` to be left out. With a ledger, a row charges its person the epsilons of all words
+    that are drawn for it; its column is no exception.
 
     Returns what the JSON file holds: what was promised, what lies outside, what the epsilon does.
     """
     recipe, source = checked(recipe)
+    clear = clear_columns(recipe, source, pass_columns, drop_columns, document_column)
     target = location(out)
     protector = build_protector(recipe)
     warm_up()
-    facts = describe(recipe, protector)
+    facts = describe(recipe, protector, clear)
 
     def said(report: JobReport) -> dict[str, Any]:
         return facts | _counted(report, recipe) | ledger_facts(charging, report)
@@ -136,9 +149,10 @@ def protect_file(
     report = run_job(
         source,
         target,
-        MakeTextTransform(recipe, _bare(protector.vocabulary), document_column),
+        MakeTextTransform(recipe, _bare(protector.vocabulary), clear, document_column),
         identity=recipe.identity() | {"vocabulary_sha256": protector.vocabulary.embedding.digest},
         added_columns=(DOCUMENT_COLUMN,) if document_column else (),
+        dropped_columns=clear.dropped,
         engine=engine,
         batch_rows=batch_rows,
         on_error=on_error,
@@ -164,9 +178,21 @@ def checked(recipe: TextRecipe) -> tuple[TextRecipe, Source]:
     recipe = check_budget(recipe)
     source = open_source(recipe.source)
     if recipe.column not in source.columns:
-        listed = ", ".join(source.columns[:20])
+        listed = ", ".join(list(safe_names(source.columns).values())[:20])
         raise InvalidInput(f"the column must be one of {listed}; got {recipe.column!r}")
     return recipe, source
+
+
+def clear_columns(
+    recipe: TextRecipe,
+    source: Source,
+    pass_columns: Named,
+    drop_columns: Sequence[str],
+    document_column: bool,
+) -> ColumnsInClear:
+    """What happens to the other columns; the total of each document is the release's own."""
+    changed = (recipe.column, DOCUMENT_COLUMN) if document_column else (recipe.column,)
+    return columns_in_clear(source, changed=changed, passing=pass_columns, dropping=drop_columns)
 
 
 def warm_up() -> None:
@@ -182,7 +208,7 @@ def _harmless() -> Generator:
     return seeded_rng(0)
 
 
-def describe(recipe: TextRecipe, protector: TextProtector) -> dict[str, Any]:
+def describe(recipe: TextRecipe, protector: TextProtector, clear: ColumnsInClear) -> dict[str, Any]:
     """All that is known before a word is drawn: the guarantee and what it does."""
     from voile import __version__
 
@@ -204,6 +230,7 @@ def describe(recipe: TextRecipe, protector: TextProtector) -> dict[str, Any]:
             "sha256": words.embedding.digest,
             "private": words.private,
         },
+        **clear.facts(),
         "outside": list(guarantee.outside),
         "randomness": "secure" if recipe.seed is None else "seeded: not for release",
         "seed": recipe.seed,

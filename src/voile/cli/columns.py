@@ -1,0 +1,34 @@
+"""`--pass` and `--drop`: the columns that no mechanism changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+Pass = Annotated[
+    str | None,
+    typer.Option("--pass", help="Other columns to release IN CLEAR: a,b,c or all."),
+]
+Drop = Annotated[str | None, typer.Option("--drop", help="Other columns to leave out: a,b,c.")]
+
+
+def dropped_columns(drop: str | None) -> tuple[str, ...]:
+    """The columns of `--drop`, by name."""
+    from voile.errors import InvalidInput
+    from voile.jobs import named_columns
+
+    names = named_columns(drop)
+    if names == "all":
+        raise InvalidInput("--drop must name its columns, got all")
+    return tuple(names)
+
+
+def show_clear(facts: Mapping[str, Any]) -> None:
+    """What stands in clear, before anything else and in amber."""
+    from voile.report.words import columns_in_clear
+
+    line = columns_in_clear(facts)
+    if line:
+        typer.secho(line, fg=typer.colors.YELLOW, bold=True)

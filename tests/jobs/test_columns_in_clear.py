@@ -1,0 +1,188 @@
+"""Columns beside what is protected: refused until named, told apart by looks, never quoted."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from voile.errors import CannotWrite, InvalidInput
+from voile.jobs import Replaced, columns_in_clear, named_columns, open_source, run_job, safe_names
+from voile.jobs.column_signs import sign_of
+
+ROWS = ["ann@example.org,5,The cat", "bob@example.org,4,A dog"]
+
+
+@pytest.fixture
+def source(tmp_path: Path):
+    file = tmp_path / "in.csv"
+    file.write_text("contact,stars,text\n" + "\n".join(ROWS) + "\n")
+    return open_source(file)
+
+
+def test_every_other_column_must_be_named(source) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        columns_in_clear(source, changed=["text"])
+    said = str(refused.value)
+    assert "contact (looks like e-mail addresses), stars" in said
+    assert "example.org" not in said
+    with pytest.raises(InvalidInput, match="neither for contact"):
+        columns_in_clear(source, changed=["text"], passing=["stars"])
+    clear = columns_in_clear(source, changed=["text"], passing=["stars"], dropping=["contact"])
+    assert clear.facts() == {
+        "passed_in_clear": ["stars"],
+        "passed_all": False,
+        "dropped": ["contact"],
+        "looks_like_identifiers": {},
+    }
+
+
+def test_all_is_recorded_with_what_it_let_through(source) -> None:
+    facts = columns_in_clear(source, changed=["text"], passing="all").facts()
+    assert facts["passed_all"]
+    assert facts["passed_in_clear"] == ["contact", "stars"]
+    assert facts["looks_like_identifiers"] == {"contact": "e-mail addresses"}
+    some = columns_in_clear(source, changed=["text"], passing="all", dropping=["contact"])
+    assert (some.passed, some.dropped) == (("stars",), ("contact",))
+
+
+@pytest.mark.parametrize(
+    ("passing", "dropping", "words"),
+    [
+        (["star"], [], "it has no 'star'"),
+        ("all", ["email"], "it has no 'email'"),
+        (["text"], [], "what is protected"),
+        ("all", ["text"], "what is protected"),
+        (["stars"], ["stars"], "in both"),
+    ],
+)
+def test_wrong_names_are_refused(source, passing, dropping, words) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        columns_in_clear(source, changed=["text"], passing=passing, dropping=dropping)
+
+
+def test_a_column_alone_needs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The cat\n")
+    (tmp_path / "a.csv").write_text("text\nThe cat\n")
+    for name in ("a.txt", "a.csv"):
+        assert columns_in_clear(open_source(tmp_path / name), changed=["text"]).passed == ()
+
+
+def test_a_file_without_a_header_is_not_read_aloud(tmp_path: Path) -> None:
+    (tmp_path / "bare.csv").write_text("17,Ada was diagnosed,0.5\n18,Bob,0.6\n")
+    with pytest.raises(InvalidInput) as refused:
+        columns_in_clear(open_source(tmp_path / "bare.csv"), changed=["17"])
+    assert "Ada" not in str(refused.value)
+    assert "column 2" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("user_id", True),
+        ("Date of birth", True),
+        ("x1", True),
+        ("+44 20 7946 0958", False),
+        ("Ann Smith 1984", False),
+        ("a sentence that is much too long", False),
+        ("ann@example.org", False),
+        ("", False),
+    ],
+)
+def test_names_that_look_like_data_are_numbers(name: str, shown: bool) -> None:
+    assert safe_names([name])[name] == (name if shown else "column 1")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "sign"),
+    [
+        ("customerEmail", [], "e-mail addresses"),
+        ("full name", [], "names"),
+        ("street_address", [], "addresses"),
+        ("a", ["x", "write to ann@example.org"], "e-mail addresses"),
+        ("a", ["GB82 WEST 1234 5698 7654 32"], "accounts and cards"),
+        ("a", ["4111111111111111", "1"], "accounts and cards"),
+        ("a", ["+44 20 7946 0958", "(020) 7946 0123"], "phone numbers"),
+        ("a", ["078-05-1120"], "official numbers"),
+        ("a", ["1954-03-02", "2001-11-30"], "dates of birth"),
+        ("a", ["2024-03-02", "2025-11-30"], ""),
+        ("a", ["a long remark about somebody else here"], "free text"),
+        ("a", [f"A{i}" for i in range(50)], "values that are nearly all different"),
+        ("a", [f"{i / 7:.4f}" for i in range(50)], ""),
+        ("a", ["up", "down"] * 30, ""),
+        ("a", [None, "", {"b": 1}], ""),
+        ("stars", [1, 2.5, True], ""),
+        ("cardinality", [], ""),
+    ],
+)
+def test_what_a_column_looks_like(name: str, values: list, sign: str) -> None:
+    assert sign_of(name, values) == sign
+
+
+def test_options_are_names_between_commas() -> None:
+    assert named_columns("a, b") == ("a", "b")
+    assert named_columns(" all ") == "all"
+    assert named_columns("") == ()
+
+
+def _shout(batch):
+    return Replaced({"text": [value.upper() for value in batch.column("text")]})
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.jsonl"])
+def test_a_dropped_column_is_read_and_not_written(tmp_path: Path, name: str) -> None:
+    rows = [{"who": "ann", "text": "a", "n": 1}, {"who": "bob", "text": "b", "n": 2}]
+    lines = [json.dumps(row) for row in rows]
+    if name.endswith("csv"):
+        lines = ["who,text,n", *(",".join(map(str, row.values())) for row in rows)]
+    (tmp_path / name).write_text("\n".join(lines) + "\n")
+    seen = []
+
+    def transform(batch):
+        seen.extend(batch.column("who"))
+        return _shout(batch)
+
+    out = tmp_path / ("out" + Path(name).suffix)
+    source = open_source(tmp_path / name)
+    run_job(source, out, lambda: transform, identity={}, dropped_columns=["who"])
+    assert seen == ["ann", "bob"]
+    written = out.read_text()
+    assert "who" not in written
+    assert "ann" not in written
+    assert open_source(out).columns == ("text", "n")
+
+
+def test_dropped_columns_reach_parquet(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    table = pyarrow.table({"who": ["ann", "bob"], "text": ["a", "b"], "n": [1, 2]})
+    parquet.write_table(table, tmp_path / "in.parquet")
+    source = open_source(tmp_path / "in.parquet")
+    out = tmp_path / "out.parquet"
+    run_job(source, out, lambda: _shout, identity={}, dropped_columns=["who"])
+    assert parquet.read_table(out).to_pydict() == {"text": ["A", "B"], "n": [1, 2]}
+
+
+def test_a_restart_that_drops_other_columns_is_another_job(tmp_path: Path) -> None:
+    """Else parts with the column and parts without it would be joined."""
+    (tmp_path / "in.csv").write_text("who,text\n" + "ann,a\n" * 6)
+    source, calls = open_source(tmp_path / "in.csv"), []
+
+    def failing(batch):
+        calls.append(batch.part)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return _shout(batch)
+
+    def run(transform, dropped):
+        run_job(
+            source, tmp_path / "out.csv", lambda: transform, identity={}, batch_rows=2,
+            dropped_columns=dropped,
+        )  # fmt: skip
+
+    with pytest.raises(KeyboardInterrupt):
+        run(failing, [])
+    with pytest.raises(CannotWrite, match="differs in dropped_columns"):
+        run(_shout, ["who"])
+    run(_shout, [])
+    assert (tmp_path / "out.csv").read_text() == "who,text\n" + "ann,A\n" * 6
