@@ -17,7 +17,7 @@ from voile.ledger.decide import by_person, decide
 from voile.ledger.entries import NOWHERE, Event, Head, after, packed
 from voile.ledger.filters import Budget
 from voile.ledger.kinds import Kind
-from voile.ledger.people import Key
+from voile.ledger.people import Key, person_name
 from voile.ledger.register import LARGEST, NOBODY, Hashes, Register
 from voile.ledger.replica import Replica, added
 from voile.ledger.store import Front, Store, Transaction, open_store
@@ -243,8 +243,8 @@ class Ledger:
 
     def account(self, person: str) -> tuple[int, int, int, int]:
         """A person's epsilon, moment, delta and number of rows."""
-        wanted = self._key.person(person)
-        found = list(self.accounts([wanted]))
+        name = person_name(person)
+        found = [] if name is None else list(self.accounts([self._key.person(name)]))
         return found[0][1:] if found else (0, 0, 0, 0)
 
     def accounts(

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import os
+import re
 import secrets
 import stat
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -114,26 +117,53 @@ def is_number(name: str) -> bool:
     return name.isdecimal() and name.isascii() and len(name) < 19 and str(int(name)) == name
 
 
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE]\+[0-9]{1,3})?")
+_NOBODY = ("", "nan", "NaN")
+
+
 def person_name(value: Any) -> str | None:
     """A value of the person column as a name; None if it names nobody.
 
-    42, 42.0 and "42" are one person: a column of numbers with a gap in it comes back as floats
-    from many a tool, and the same person must not get a second budget for that.
+    One number is one person however a file holds it: 42 in JSON, "42" and "42.0" in CSV, 42.0 in
+    Parquet. A column of numbers with a gap in it comes back as floats from many a tool, and the
+    same person must not get a second budget for that. So noughts at the end of a fraction do not
+    count ("42.50" is 42.5), nor does the exponent that large floats are written with ("1e+05").
+    Noughts or a plus sign in front are not how numbers are written: "042" is somebody else. Where
+    two persons go by one number ("1.1" and "1.10"), they share a budget, which can only refuse too
+    much.
 
-    >>> [person_name(v) for v in (42, 42.0, " 42", "", None, float("nan"), ["x"])]
-    ['42', '42', '42', None, None, None, None]
+    >>> [person_name(v) for v in (42, 42.0, " 42", "42.0", "", None, float("nan"), "NaN", ["x"])]
+    ['42', '42', '42', '42', None, None, None, None, None]
+    >>> [person_name(v) for v in ("42.50", 42.5, "042", "1e+05", "-0.0", "4.2.0")]
+    ['42.5', '42.5', '042', '100000', '0', '4.2.0']
     """
     if isinstance(value, str):
-        return value.strip() or None
+        name = value.strip()
+        if name.isdigit():  # the usual case, quickly; "042" too is a name as it stands
+            return name
+        return None if name in _NOBODY else _plain_number(name)
     if value is None or isinstance(value, bool):
         return None
-    if isinstance(value, int):
+    if isinstance(value, int | np.integer):
         return str(value)
     if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
+        if not math.isfinite(value):
             return None
         return str(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, Decimal):
+        return _plain_number(f"{value:f}") if value.is_finite() else None
     return None
+
+
+def _plain_number(name: str) -> str:
+    """A number that was written as a float, as the decimal that it is; other names as they are."""
+    if not _NUMBER.fullmatch(name):
+        return name
+    if "+" in name:
+        whole = person_name(float(name))
+        return name if whole is None else whole
+    digits = name.rstrip("0").rstrip(".") if "." in name else name
+    return "0" if digits == "-0" else digits
 
 
 def make_key(path: str | Path) -> Key:
