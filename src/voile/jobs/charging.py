@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -46,7 +46,7 @@ class Charging:
     It travels to worker processes with the key in it, and is never written anywhere.
     """
 
-    where: str
+    where: str = field(repr=False)  # it may hold a password
     key: Key
     person: str
     when_spent: WhenSpent = WhenSpent.REFUSE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any, cast
 
 from voile.errors import CannotWrite, InvalidInput, MissingExtra
@@ -17,10 +17,13 @@ BUFFER = 2**20
 class RemoteFile:
     """A file in a store that fsspec opens by its URL. It is written whole or not at all."""
 
-    url: str
+    url: str = field(repr=False)
 
     def __str__(self) -> str:
-        return self.url
+        """The URL as it may be shown: without a login, and without what follows a question mark."""
+        scheme, _, rest = self.url.partition("?")[0].partition("://")
+        host, slash, path = rest.partition("/")
+        return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
     @property
     def name(self) -> str:
@@ -86,7 +89,7 @@ class RemoteFile:
             return False
         except (TypeError, ValueError, NotImplementedError) as problem:
             raise CannotWrite(
-                f"the store of {self.url} must be able to create a file only if it is absent; "
+                f"the store of {self} must be able to create a file only if it is absent; "
                 "this one cannot: upgrade its fsspec package, or write to a shared disk"
             ) from problem
         return True

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from voile.errors import BadFile, CannotWrite, MissingExtra
+from voile.ledger.address import server_address
 from voile.ledger.amounts import Whole
 from voile.ledger.entries import Entry, Head
 from voile.ledger.store import FORMAT, Front, other_format
@@ -51,7 +52,7 @@ class PostgresStore:
     """A ledger on a server; one connection for each process."""
 
     def __init__(self, where: str) -> None:
-        self.where = where
+        self._address = server_address(where)
         self._connection: Any = None
         self._process = 0
 
@@ -142,7 +143,9 @@ class PostgresStore:
                 import psycopg
             except ImportError:
                 raise MissingExtra("psycopg", extra="postgres") from None
-            self._connection = psycopg.connect(self.where, autocommit=True, connect_timeout=10)
+            self._connection = psycopg.connect(
+                self._address.url, autocommit=True, connect_timeout=10
+            )
             self._process = os.getpid()
         return self._connection
 
@@ -159,8 +162,9 @@ class PostgresStore:
                 "there is no ledger in this database and schema; make one with `voile ledger init`"
             ) from None
         except psycopg.Error as problem:
-            # The server's first line says what is wrong; it never holds the password.
-            reason = (str(problem).strip().splitlines() or ["no reason given"])[0]
+            # The first line says what is wrong: the server's, or libpq's on a well-formed address.
+            first = (str(problem).strip().splitlines() or ["no reason given"])[0]
+            reason = self._address.told(first)
             raise CannotWrite(
                 f"the ledger on PostgreSQL cannot be used: {reason}; nothing more is released, "
                 "what was charged stays charged; mend it and repeat the command to continue"

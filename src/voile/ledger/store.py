@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from voile.ledger.address import is_server
 from voile.ledger.amounts import Whole
 from voile.ledger.entries import Entry, Head
 
 FORMAT = 3
 """Other formats are refused: their persons have other hashes, and would get a second account."""
-URLS = ("postgresql://", "postgres://")
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ def other_format(version: int) -> str:
 
 
 def open_store(where: str) -> Store:
-    """The store at a path (SQLite) or a postgresql:// address."""
-    if where.startswith(URLS):
+    """The store at a path (SQLite) or a postgresql:// address; anything else is refused."""
+    if is_server(where):
         from voile.ledger.postgres import PostgresStore
 
         return PostgresStore(where)

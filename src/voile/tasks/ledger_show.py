@@ -22,6 +22,7 @@ from voile.ledger import (
     shown,
     verify,
 )
+from voile.ledger.address import is_server
 from voile.ledger.amounts import NANO
 
 
@@ -45,8 +46,9 @@ def init_ledger(
     if delta and budget is None:
         raise InvalidInput("--budget-delta must go with --budget")
     terms = None if budget is None else Budget(budget, delta=delta)
+    server = is_server(where)
     if key_file is None:
-        if "://" in where:
+        if server:
             raise InvalidInput("name the file of the key: --ledger-key FILE")
         key_file = f"{where}.key"
     new = not Path(key_file).exists()
