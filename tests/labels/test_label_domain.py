@@ -53,7 +53,7 @@ def test_reading(tmp_path):
         (["n", "y"], [[1, "p"], ["", "q"], [2, "p"]], "line 3: the value of 'n' is missing"),
         (["n", "y"], [[1, "p"], [2, ""], [2, "p"]], "line 3: the value of 'y' is missing"),
         (["n", "y"], [[1, "p"], [2, "q", 3]], "line 3: must have 2 values, got 3"),
-        (["n", "z"], [[1, "p"], [2, "q"]], "label must be one of the columns 'n', 'z'"),
+        (["n", "z"], [[1, "p"], [2, "q"]], "label must be one of n, z; got 'y'"),
         (["n", "n", "y"], [[1, 1, "p"]], "column names must differ"),
         (["y"], [["p"], ["q"], ["p"], ["q"]], "must have a feature"),
         (["n", "y"], [], "records below its header"),

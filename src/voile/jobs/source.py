@@ -133,7 +133,8 @@ def opened(place: Location) -> Iterator[IO[bytes]]:
             # A buffer of C between the lines and Python's own: ten times as fast.
             yield cast(IO[bytes], io.BufferedReader(gzip.GzipFile(fileobj=file), BUFFER))
         except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
-            raise BadFile(f"{place.name} is a damaged gzip file: {problem}") from problem
+            # The module's own message may show the first bytes of what is no gzip file.
+            raise BadFile(f"{place.name} is no gzip file, or a damaged one") from problem
 
 
 def _not_empty(source: Source) -> Source:

@@ -8,6 +8,7 @@ from typing import Any
 
 from voile.core.guarantee import Guarantee
 from voile.errors import InvalidInput
+from voile.files import no_such_column
 from voile.jobs import Charging, JobReport, WhenSpent
 from voile.ledger import Budget, Kind, read_key, shown
 
@@ -41,8 +42,7 @@ def charging_for(
             "leave out --seed or --ledger"
         )
     if choice.person not in columns:
-        listed = ", ".join(columns[:20])
-        raise InvalidInput(f"--person must be one of {listed}; got {choice.person!r}")
+        raise no_such_column(choice.person, columns, what="--person")
     charging = Charging(
         choice.where, read_key(choice.key_file), choice.person, WhenSpent(choice.over_budget)
     )

@@ -17,7 +17,7 @@ from voile.domains.places.design import PlacesDesign
 from voile.errors import InvalidInput, MissingExtra, require
 from voile.jobs import Engine, spread
 from voile.optimise.smooth import SmoothMechanism
-from voile.tasks.places_design import read_degrees
+from voile.tasks.places_files import read_degrees, read_traces
 from voile.tasks.places_ratios import close_blocks, random_blocks, random_ratio
 
 
@@ -136,7 +136,7 @@ def audit_files(
     guess = _bayes_guesses(design)
     found["bayes_error"] = float(np.linalg.norm(inside - guess[outputs], axis=1).mean())
     if trace is not None:
-        found |= _trace_attack(design, inside, outputs, _groups(original, trace), engine)
+        found |= _trace_attack(design, inside, outputs, read_traces(original, trace), engine)
     return found
 
 
@@ -245,16 +245,3 @@ def _batches(traces: Sequence[Indices], *, steps: int = 20_000) -> Iterator[list
         batch.append(trace)
     if batch:
         yield batch
-
-
-def _groups(path: str | Path, column: str) -> list[Indices]:
-    import csv
-
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file)
-        if column not in (reader.fieldnames or ()):
-            raise InvalidInput(f"{Path(path).name} must have the trace column {column!r}")
-        names = np.array([row[column] for row in reader])
-    _, member = np.unique(names, return_inverse=True)
-    order = np.argsort(member, kind="stable")
-    return list(np.split(order, np.flatnonzero(np.diff(member[order])) + 1))

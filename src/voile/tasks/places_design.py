@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from voile.core.arrays import Floats, Indices
+from voile.core.arrays import Indices
 from voile.domains.places.city import synthetic_city
 from voile.domains.places.design import PlacesDesign
 from voile.domains.places.problems import (
@@ -23,7 +22,7 @@ from voile.domains.places.problems import (
 )
 from voile.domains.places.projection import Projection
 from voile.domains.places.readers import read_roads
-from voile.errors import BadFile, InvalidInput, require, require_epsilon
+from voile.errors import InvalidInput, require, require_epsilon
 from voile.optimise.anchored import aipo, aipo_relaxed
 from voile.optimise.best import best
 from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
@@ -31,6 +30,7 @@ from voile.optimise.laplace_remap import LaplaceRemap, exponential_law, laplace_
 from voile.optimise.lower_bounds import paper_bound, partition_bound
 from voile.optimise.problem import Problem
 from voile.optimise.smooth import SmoothMechanism
+from voile.tasks.places_files import read_degrees
 
 METHODS = ("best", "spline", "bilinear", "axis", "laplace", "laplace-remap")
 LARGEST_EPSILON = 100.0
@@ -216,32 +216,6 @@ def compare_places(
     )
     add("lower bound", lambda: (partition_bound(problem, epsilon=epsilon, p=p).value, None))
     return rows
-
-
-def read_degrees(path: str | Path, *, lat: str, lon: str) -> tuple[Floats, Floats]:
-    """Latitudes and longitudes of a CSV file's rows."""
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            missing = [name for name in (lat, lon) if name not in (reader.fieldnames or ())]
-            if missing:
-                listed = ", ".join(reader.fieldnames or ())
-                raise InvalidInput(
-                    f"{Path(path).name} must have the columns {lat} and {lon}, it "
-                    f"has {listed or 'none'}; name them with --lat and --lon"
-                )
-            pairs = [(float(row[lat]), float(row[lon])) for row in reader]
-    except (OSError, UnicodeDecodeError) as problem:
-        raise BadFile(f"{path} cannot be read as CSV") from problem
-    except (TypeError, ValueError) as problem:
-        if isinstance(problem, InvalidInput):
-            raise
-        raise InvalidInput(
-            f"{Path(path).name} must hold a number in {lat} and {lon} of every row"
-        ) from problem
-    require(len(pairs) > 0, Path(path).name, "at least one row", "none")
-    table = np.array(pairs)
-    return table[:, 0], table[:, 1]
 
 
 def _solved(

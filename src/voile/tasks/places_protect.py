@@ -16,6 +16,7 @@ from voile.core.arrays import Floats
 from voile.core.randomness import Generator, seeded_rng
 from voile.domains.places.design import PlacesDesign
 from voile.errors import BadFile, InvalidInput
+from voile.files import no_such_column
 from voile.jobs import (
     Batch,
     BeyondBudget,
@@ -32,6 +33,7 @@ from voile.jobs import (
 from voile.ledger import Bill
 from voile.storage import load
 from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
+from voile.tasks.places_files import degrees_of, not_degrees
 
 SEEDED = "seeded: not for release"
 
@@ -86,12 +88,12 @@ class PlacesTransform:
     def __call__(self, batch: Batch) -> Replaced:
         """New coordinates or a problem for each row, and counts of places on and off the map."""
         before = (batch.column(self.lat), batch.column(self.lon))
-        degrees = _degrees_of(*before)
+        degrees = degrees_of(*before)
         good = np.asarray(np.isfinite(degrees).all(axis=1))
         usable = degrees[good]
         points = self.design.projection.to_km(usable[:, 0], usable[:, 1])
         outside = self._outside(points)
-        problem = RowProblem(f"{self.lat} and {self.lon} must be degrees within ±90 and ±180")
+        problem = RowProblem(not_degrees(self.lat, self.lon))
         problems: dict[int, RowProblem] = dict.fromkeys(np.flatnonzero(~good).tolist(), problem)
         chosen = good
         if batch.charge is not None:
@@ -161,10 +163,7 @@ def protect_places(
     design = _loaded(str(mechanism), content)
     for column in (lat, lon):
         if column not in source.columns:
-            raise InvalidInput(
-                f"the file must have a column {column!r}, it has "
-                f"{', '.join(source.columns[:20])}; name it with --lat and --lon"
-            )
+            raise no_such_column(column, source.columns, do="name it with --lat and --lon")
     if seed is not None:
         seeded_rng(seed)
     design.mechanism.draw(
@@ -227,25 +226,3 @@ def _shown(drawn: NDArray[np.object_], before: Sequence[Any]) -> list[Any]:
     """Text where the file holds text, numbers where it holds numbers."""
     text = set(map(type, before)) <= {str}
     return drawn.tolist() if text else [float(value) for value in drawn]
-
-
-def _degrees_of(latitudes: Sequence[Any], longitudes: Sequence[Any]) -> Floats:
-    """Rows of latitude and longitude; NaN where a row has no usable pair."""
-    count = len(latitudes)
-    try:  # the usual case, without a call of ours for each row
-        table = np.empty((count, 2))
-        table[:, 0] = np.fromiter(map(float, latitudes), float, count)
-        table[:, 1] = np.fromiter(map(float, longitudes), float, count)
-    except (TypeError, ValueError):
-        pairs = [_degrees(*pair) for pair in zip(latitudes, longitudes, strict=True)]
-        return np.array(pairs, dtype=float).reshape(-1, 2)
-    table[(np.abs(table) > (90.0, 180.0)).any(axis=1)] = np.nan
-    return table
-
-
-def _degrees(latitude: Any, longitude: Any) -> tuple[float, float]:
-    try:
-        lat, lon = float(latitude), float(longitude)
-    except (TypeError, ValueError):
-        return (np.nan, np.nan)
-    return (lat, lon) if abs(lat) <= 90 and abs(lon) <= 180 else (np.nan, np.nan)

@@ -17,6 +17,7 @@ from voile.domains.text.sequences import Corpus
 from voile.domains.text.tiers import DEFAULT_PIPELINE, Tiers, tiers
 from voile.domains.text.vocabulary import Vocabulary
 from voile.errors import InvalidInput, MissingExtra, require
+from voile.files import no_such_column
 from voile.jobs import RowProblem, open_source
 
 ATTACKERS = ("rnn", "lstm", "transformer")
@@ -30,8 +31,7 @@ def read_texts(path: str | Path, column: str) -> list[str]:
     """The text column of a file; a missing value is an empty text."""
     source = open_source(path)
     if column not in source.columns:
-        listed = ", ".join(source.columns[:20])
-        raise InvalidInput(f"the column must be one of {listed}; got {column!r}")
+        raise no_such_column(column, source.columns)
     texts = []
     for line, row in source.rows():
         if isinstance(row, RowProblem):

@@ -16,7 +16,7 @@ from voile.core.randomness import Generator
 from voile.domains.text import Vocabulary
 from voile.domains.text.protector import TextProtector
 from voile.domains.text.released import Refused
-from voile.errors import InvalidInput
+from voile.files import no_such_column
 from voile.jobs import (
     Batch,
     BeyondBudget,
@@ -33,7 +33,6 @@ from voile.jobs import (
     location,
     open_source,
     run_job,
-    safe_names,
 )
 from voile.ledger import Bill
 from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
@@ -178,8 +177,7 @@ def checked(recipe: TextRecipe) -> tuple[TextRecipe, Source]:
     recipe = check_budget(recipe)
     source = open_source(recipe.source)
     if recipe.column not in source.columns:
-        listed = ", ".join(list(safe_names(source.columns).values())[:20])
-        raise InvalidInput(f"the column must be one of {listed}; got {recipe.column!r}")
+        raise no_such_column(recipe.column, source.columns)
     return recipe, source
 
 

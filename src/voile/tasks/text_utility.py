@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from voile.errors import InvalidInput, require
+from voile.files import no_such_column
 from voile.jobs import RowProblem, open_source
 from voile.leakage.text_utility import (
     Interval,
@@ -91,8 +92,7 @@ def read_texts(path: Path, column: str, label: str | None) -> tuple[list[str], l
     source = open_source(path)
     for name in (column, *([label] if label else [])):
         if name not in source.columns:
-            listed = ", ".join(source.columns[:20])
-            raise InvalidInput(f"the column of {path.name} must be one of {listed}; got {name!r}")
+            raise no_such_column(name, source.columns, what=f"the column of {path.name}")
     texts, labels = [], []
     for line, row in source.rows():
         if isinstance(row, RowProblem):

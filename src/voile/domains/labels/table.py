@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from voile.core.arrays import Indices
 from voile.errors import InvalidInput
+from voile.files import no_such_column
 
 OnError = Literal["fail", "skip", "mask"]
 ABSENT = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
@@ -75,7 +76,7 @@ def read_table(
         raise InvalidInput(f"on_error must be fail, skip or mask, got {on_error!r}")
     names, rows, skipped = _rows(Path(path), header=header, on_error=on_error)
     if label not in names:
-        raise InvalidInput(f"the label must be one of the columns {_listed(names)}, got {label!r}")
+        raise no_such_column(label, names, what="the label")
     unknown = [name for name in drop if name not in names]
     if unknown:
         raise InvalidInput(f"columns to drop must be in the file, got {_listed(unknown)}")

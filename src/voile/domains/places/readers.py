@@ -11,6 +11,7 @@ import numpy as np
 
 from voile.domains.places.roads import RoadNetwork, network_from_degrees
 from voile.errors import BadFile, InvalidInput, MissingExtra
+from voile.files.column_names import listed
 
 _DRIVABLE = frozenset(
     [
@@ -177,7 +178,7 @@ def _table(
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError) as problem:
+    except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise BadFile(f"{path} cannot be read as CSV") from problem
     if not rows:
         raise BadFile(f"{path} is empty")
@@ -192,7 +193,7 @@ def _table(
             elif name != "length":
                 raise BadFile(
                     f"{Path(path).name} must have a column named one of "
-                    f"{', '.join(aliases)}; it has {', '.join(head[:12])}"
+                    f"{', '.join(aliases)}; it has {listed(head)}"
                 )
         rows = rows[1:]
     else:

@@ -1,0 +1,86 @@
+"""Places from a user's file: coordinates in degrees, and which rows make one trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from voile.core.arrays import Floats, Indices
+from voile.errors import InvalidInput
+from voile.files import no_such_column
+from voile.jobs import RowProblem, open_source
+
+_DEGREES = "{lat} and {lon} must be degrees within ±90 and ±180"
+
+
+def read_degrees(path: str | Path, *, lat: str, lon: str) -> tuple[Floats, Floats]:
+    """Latitudes and longitudes of a file's rows; a row without them is named by its line."""
+    lines, (latitudes, longitudes) = _columns(
+        path, (lat, lon), do=f"{lat} and {lon} are needed; name others with --lat and --lon"
+    )
+    table = degrees_of(latitudes, longitudes)
+    wrong = np.flatnonzero(np.isnan(table).any(axis=1))
+    if len(wrong):
+        raise InvalidInput(
+            f"{Path(path).name}, line {lines[wrong[0]]}: {not_degrees(lat, lon)}; {len(wrong):,} "
+            "rows are not so: mend them or leave them out"
+        )
+    return table[:, 0], table[:, 1]
+
+
+def read_traces(path: str | Path, column: str) -> list[Indices]:
+    """The rows of each trace, in the file's order: those with the same value of a column."""
+    _, (names,) = _columns(path, (column,), do="name the trace column with --trace")
+    _, member = np.unique(np.array([str(name) for name in names]), return_inverse=True)
+    order = np.argsort(member, kind="stable")
+    return list(np.split(order, np.flatnonzero(np.diff(member[order])) + 1))
+
+
+def not_degrees(lat: str, lon: str) -> str:
+    """What is wrong with a row whose coordinates are none."""
+    return _DEGREES.format(lat=lat, lon=lon)
+
+
+def degrees_of(latitudes: Sequence[Any], longitudes: Sequence[Any]) -> Floats:
+    """Rows of latitude and longitude; NaN where a row has no usable pair."""
+    count = len(latitudes)
+    try:  # the usual case, without a call of ours for each row
+        table = np.empty((count, 2))
+        table[:, 0] = np.fromiter(map(float, latitudes), float, count)
+        table[:, 1] = np.fromiter(map(float, longitudes), float, count)
+    except (TypeError, ValueError, OverflowError):
+        pairs = [_degrees(*pair) for pair in zip(latitudes, longitudes, strict=True)]
+        table = np.array(pairs, dtype=float).reshape(-1, 2)
+    table[~(np.abs(table) <= (90.0, 180.0)).all(axis=1)] = np.nan
+    return table
+
+
+def _degrees(latitude: Any, longitude: Any) -> tuple[float, float]:
+    try:
+        return float(latitude), float(longitude)
+    except (TypeError, ValueError, OverflowError):
+        return (np.nan, np.nan)
+
+
+def _columns(
+    path: str | Path, names: Sequence[str], *, do: str
+) -> tuple[list[int], tuple[list[Any], ...]]:
+    """The lines of all rows, and what they hold in these columns."""
+    source = open_source(path)
+    for name in names:
+        if name not in source.columns:
+            raise no_such_column(
+                name, source.columns, what=f"the column of {Path(path).name}", do=do
+            )
+    lines: list[int] = []
+    values: tuple[list[Any], ...] = tuple([] for _ in names)
+    for line, row in source.rows():
+        if isinstance(row, RowProblem):
+            raise InvalidInput(f"{Path(path).name}, line {line}: {row.reason}")
+        lines.append(line)
+        for name, column in zip(names, values, strict=True):
+            column.append(row.get(name))
+    return lines, values
