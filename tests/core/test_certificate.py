@@ -45,6 +45,19 @@ def test_names_the_worst_pair_and_output():
     assert found.epsilon == pytest.approx(math.log(2) / 2, rel=1e-12)
 
 
+def test_a_tie_is_decided_by_position_and_not_by_the_last_bit():
+    """Two pairs reach the same ratio but for 2^-37 of it; the bound is the larger, to the bit."""
+    places = voile.Space([[0.0], [1.0], [9.0], [10.0]], metric=voile.metrics.euclidean())
+    hair = np.array([2**22, -(2**22)], dtype=object)
+    first, later = np.array([3, 1], dtype=object) * 2**60, np.array([3, 1], dtype=object) * 2**60
+    weights = np.array([first, first[::-1], later + hair, (later + hair)[::-1]]).astype(np.uint64)
+    found = certify(places, weights)
+    assert (found.secrets, found.output) == ((0, 1), 0)
+    assert found.epsilon == certify(places, weights[[2, 3, 0, 1]]).epsilon
+    alone = certify(voile.Space(places.items[2:], metric=places.metric), weights[2:])
+    assert found.lower <= alone.epsilon <= found.epsilon
+
+
 def test_a_zero_beside_a_non_zero_is_infinite():
     found = certify(LINE, table([2, 1, 1], [2, 0, 2], [2, 1, 1]))
     assert math.isinf(found.epsilon)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -94,15 +95,36 @@ def test_without_information_one_word_is_left_and_with_all_of_it_every_word() ->
     assert sharp.targets.tolist() == list(range(50))
 
 
+def tied_words() -> Embedding:
+    """The corners, edges and faces of a cube around 0: hardly a choice that is not a tie."""
+    return Embedding.of(np.stack(np.meshgrid(*[[-1, 0, 1]] * 3), axis=-1).reshape(-1, 3))
+
+
+def targets_of(words: Embedding, prior) -> list[int]:
+    return word_remap(word_exponential(words, epsilon=3.0), prior=prior).targets.tolist()
+
+
 def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    law = word_exponential(random_words(4, 40), epsilon=3.0)
-    prior = 1 / np.arange(1, 41)
-    whole = word_remap(law, prior=prior).targets
     module = sys.modules[_constructor.__module__]
-    monkeypatch.setattr(module, "_BLOCK_ELEMENTS", 3 * 40)
-    assert word_remap(law, prior=prior).targets.tolist() == whole.tolist()
+    cases = [(random_words(4, 40), 1 / np.arange(1, 41)), (tied_words(), np.ones(27))]
+    whole = [targets_of(*case) for case in cases]
+    for rows in (1, 3, 10):
+        monkeypatch.setattr(module, "_BLOCK_ELEMENTS", rows * 40)
+        assert [targets_of(*case) for case in cases] == whole
+
+
+def test_ties_are_decided_by_position_on_any_processor() -> None:
+    """Two words in one direction: the first is taken; and a whole map, number by number."""
+    words = Embedding.of([[1.0, 1.0], [3.0, 3.0], [2.0, 2.0], [-1.0, 0.0]])
+    assert targets_of(words, [1, 0, 0, 0]) == [0, 1, 2, 0]  # not dearer: a word stays itself
+    assert targets_of(words, [0, 1, 1, 0]) == [0, 1, 2, 1]
+    points = np.random.default_rng(9).integers(-64, 65, size=(600, 7)) / 64
+    points[300:320] = 2 * points[:20]
+    found = targets_of(Embedding.of(points), 1 / np.arange(1.0, 601))
+    assert len(set(found)) == 193
+    assert hashlib.sha256(str(found).encode()).hexdigest()[:16] == "c1fe8a91ee7b7482"
 
 
 def test_the_cache_is_used_told_apart_and_mended(tmp_path: Path) -> None:

@@ -115,3 +115,21 @@ def test_bad_costs_are_refused():
         solve_blocks(np.array([[0.0, np.nan]]), cones)
     with pytest.raises(InvalidInput, match="shape"):
         solve_blocks(np.zeros((2, 3)), cones)
+
+
+def test_a_cone_at_its_tip_stops_the_solver_and_raises_nothing(town, monkeypatch):
+    """Where every number of a cone has become 0, quotients are undefined: no step is taken."""
+    from voile.optimise._chunk import Chunk
+
+    factor = Chunk.factor
+
+    def at_its_tip(self, total):
+        factor(self, total)
+        self.point[0] = 0.0
+
+    monkeypatch.setattr(Chunk, "factor", at_its_tip)
+    grid = town.grid((4, 3), degree=1)
+    cones = gradient_cones(*grid.rows(), grid.size, epsilon=0.6, p=2.0)
+    answer = solve_blocks(town.costs(grid), cones, iterations=2)
+    assert not answer.converged
+    assert (answer.coefficients == 1 / len(answer.coefficients)).all()  # where it began

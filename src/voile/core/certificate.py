@@ -22,12 +22,17 @@ last place. Eight units cover one logarithm with room to spare, sixteen the diff
 """
 
 
+_TIE = 2.0**-32
+"""Ratios this close, relatively, are taken as equal when one pair is to be named."""
+
+
 @dataclass(frozen=True)
 class Certificate:
     """The largest |ln K(y|x) − ln K(y|x')| / d(x, x'), and where it is reached.
 
     `epsilon` is rounded up and `lower` down, so the true value lies between them.
-    `secrets` and `output` are positions in the space and among the outputs.
+    `secrets` and `output` are positions in the space and among the outputs: of pairs that reach
+    it to nine digits, the first.
     """
 
     epsilon: float
@@ -70,20 +75,28 @@ def certify(space: Space, weights: Weights) -> Certificate:
         return Certificate(infinite, infinite, place, int(columns[column]), distance, unit)
     logs = _relative_logs(table)
     error = _ROUNDING * float(np.abs(logs).max())
-    best = (0.0, 0.0, 0, 0)
 
     def worst_of(rows: slice) -> tuple[float, float, int, int]:
         return _worst_in(space, table, logs, rows, error)
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for found in pool.map(worst_of, _row_blocks(len(table))):
-            best = max(best, found)
-    upper, lower, first, second = best
-    column = int(np.abs(logs[first] - logs[second]).argmax())
+        found = list(pool.map(worst_of, _row_blocks(len(table))))
+    upper, lower = max(block[0] for block in found), max(block[1] for block in found)
+    _, _, first, second = found[_first_largest(np.array([block[0] for block in found]))]
+    column = _first_largest(np.abs(logs[first] - logs[second]))
     distance = float(_between(space.metric, space, first, second))
     return Certificate(
         upper, lower, (first, second), int(columns[column]), distance, space.metric.unit
     )
+
+
+def _first_largest(values: Floats) -> int:
+    """The first of the largest values: a tie is decided by position, not by the last bit.
+
+    A logarithm's last bit differs between processors, and many pairs of a regular space reach
+    the same ratio.
+    """
+    return int((values >= values.max() * (1 - _TIE)).argmax())
 
 
 def _row_blocks(rows: int) -> Iterator[slice]:
@@ -133,8 +146,8 @@ def _worst_in(
     for i, j in np.argwhere(~apart):
         if not np.array_equal(table[rows.start + i], table[rows.start + j]):
             upper[i, j] = np.inf
-    i, j = np.unravel_index(int(upper.argmax()), upper.shape)
-    high = float(upper[i, j])
+    i, j = np.unravel_index(_first_largest(upper.ravel()), upper.shape)
+    high = float(upper.max())
     if high == 0.0:
         return (0.0, 0.0, 0, 0)
     if high == np.inf:

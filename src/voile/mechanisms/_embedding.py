@@ -57,7 +57,7 @@ class Embedding:
         numeric = points.ndim == 2 and points.dtype.kind in "fiu"
         require(numeric, "vectors", "rows of numbers", f"shape {points.shape} of {points.dtype}")
         require(len(points) >= 2, "a vocabulary", "at least two words", len(points))
-        lengths = np.sqrt(np.einsum("ij,ij->i", points, points, dtype=np.float64))
+        lengths = np.sqrt(_sums_of_squares(points))
         if normalise:
             if not lengths.all():
                 raise InvalidInput(
@@ -117,9 +117,13 @@ class Embedding:
     @cached_property
     def _columns(self) -> Floats:
         """(−2b, 1, ‖b‖²) for each word b: with (a, ‖a‖², 1) one product gives ‖a − b‖²."""
-        norms = np.einsum("ij,ij->i", self.points, self.points)
-        table = np.column_stack([-2.0 * self.points, np.ones(len(self)), norms])
-        return np.asarray(frozen(table))
+        ones = np.ones(len(self))
+        return np.asarray(frozen(np.column_stack([-2.0 * self.points, ones, self.squared_norms])))
+
+    @cached_property
+    def squared_norms(self) -> Floats:
+        """‖word‖² in steps: integers, held exactly."""
+        return np.asarray(frozen(np.einsum("ij,ij->i", self.points, self.points)))
 
     def squared(
         self,
@@ -139,6 +143,14 @@ class Embedding:
         product = points @ self._columns[:, :-2].T
         product += self._columns[:, -1]
         return product
+
+
+def _sums_of_squares(points: Items) -> Floats:
+    """By row, added a column at a time: in an order that no processor or library changes."""
+    total = np.zeros(len(points))
+    for column in points.T:
+        total += column.astype(np.float64) ** 2
+    return total
 
 
 def positions_in(words: Embedding, values: Sequence[Any] | Items) -> Indices:

@@ -13,7 +13,7 @@ import numpy as np
 from voile.errors import MissingExtra
 
 try:
-    from numba import njit
+    from numba import njit as njit
 except ImportError:
     raise MissingExtra("numba", extra="text") from None
 
@@ -23,11 +23,41 @@ Array = Any
 _TRY_WORDS = 3
 """A try takes at most this many random words: one to propose, two to accept."""
 
+_PER_LOG2 = 1.4426950408889634
+_LOG2_HIGH = 0.6931471803691238
+"""The first 33 bits of ln 2, so that its multiples up to 2**20 are exact."""
+_LOG2_LOW = 1.9082149292705877e-10
+_HALVES = 2.0 ** -np.arange(64)
+
+
+@njit(cache=True, nogil=True)
+def exp_minus(exponent: float) -> float:
+    """e^−x for 0 ≤ x < 44, from additions and multiplications alone: the same on any processor.
+
+    A library's exp may differ in its last bit from one processor to the next, and a draw or a tie
+    with it. Here x = k·ln 2 + r with |r| ≤ (ln 2)/2, and Taylor's polynomial of degree 13 gives
+    e^−r to 2^−57; rounding adds less than one and a half units in the last place.
+    """
+    halvings = int(exponent * _PER_LOG2 + 0.5)
+    t = halvings * _LOG2_LOW - (exponent - halvings * _LOG2_HIGH)
+    series = 1 / 479001600 + t * (1 / 6227020800)
+    series = 1 / 39916800 + t * series
+    series = 1 / 3628800 + t * series
+    series = 1 / 362880 + t * series
+    series = 1 / 40320 + t * series
+    series = 1 / 5040 + t * series
+    series = 1 / 720 + t * series
+    series = 1 / 120 + t * series
+    series = 1 / 24 + t * series
+    series = 1 / 6 + t * series
+    series = 0.5 + t * series
+    return (1.0 + (t + t * t * series)) * _HALVES[halvings]
+
 
 @njit(cache=True, nogil=True)
 def weight(squared: Any, rate: float, cap: float) -> float:
     """exp(−min(rate·√S, cap)): the one definition, for sampler and closed form alike."""
-    return math.exp(-min(rate * math.sqrt(squared), cap))
+    return exp_minus(min(rate * math.sqrt(squared), cap))
 
 
 @njit(cache=True, nogil=True)

@@ -26,7 +26,7 @@ RELATIVE_ERROR = 2.0**-45
 """Bound on |ln(computed weight / exact weight)|, in units of 1.
 
 The exponent is at most 41 and is the product of two correctly rounded numbers: off by at most
-41·3·2^−53 < 2^−46. exp adds at most four units in the last place (any libm in use is better),
+41·3·2^−53 < 2^−46. The exponential (`exp_minus`) adds at most a unit and a half in the last place,
 the quotient that makes an acceptance two: together below 2^−45.
 """
 

@@ -26,14 +26,17 @@ def compiled(function: F) -> F:
 
 
 def compiled_loosely(function: F) -> F:
-    """The same with fused and reordered sums, for a solver whose answer is repaired anyway."""
+    """The same with fused and reordered sums, for a solver whose answer is repaired anyway.
+
+    A division by zero gives an infinity, as in NumPy: the solver looks at what it got and stops.
+    """
     try:
         from numba import njit
     except ImportError as missing:
         raise MissingExtra("numba", extra="places") from missing
     loose = {"nnan": False, "contract": True, "reassoc": True, "arcp": True}
     flags = {name for name, on in loose.items() if on}
-    return cast(F, njit(nogil=True, cache=True, fastmath=flags)(function))
+    return cast(F, njit(nogil=True, cache=True, fastmath=flags, error_model="numpy")(function))
 
 
 def in_slices(work: Callable[[int, slice], None], count: int) -> int:

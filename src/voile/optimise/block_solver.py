@@ -15,6 +15,7 @@ certified afterwards. Its prices and multipliers give rigorous lower bounds (see
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -204,10 +205,14 @@ class _Run:
             )
 
         level = self._level(0.0, 0.0)
+        if not level > 0:
+            return 0.0
         _, primal, dual = self._direction(0.0, False, price_change)
         ahead = self._level(min(1.0, primal), min(1.0, dual))
         centre = min(1.0, max(ahead / level, 0.0) ** 3)
         change, primal, dual = self._direction(max(centre, 1e-5) * level, True, price_change)
+        if not (np.isfinite(change).all() and math.isfinite(primal + dual)):
+            return 0.0  # a cone has shrunk to its tip: the last iterate is the answer
         keep = 0.95 if iteration < 6 else 0.99
         primal, dual = min(1.0, keep * primal), min(1.0, keep * dual)
         self._each(lambda chunk: chunk.move(primal, dual))

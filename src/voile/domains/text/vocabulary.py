@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ class Vocabulary:
         without a look at the private text; no guarantee rests on it.
         """
         shares = 1 / (np.arange(1, len(self) + 1) + 2.7)
-        return np.append(shares / shares.sum(), 0.0)
+        return np.append(shares / math.fsum(shares), 0.0)  # fsum: the same on any processor
 
 
 def vocabulary(
