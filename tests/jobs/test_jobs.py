@@ -11,11 +11,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from voile.errors import BadFile, CannotWrite, InvalidInput
-from voile.jobs import Batch, OnError, Released, RowProblem, open_source, run_job
+from voile.jobs import Batch, OnError, Released, RowProblem, disk, open_source, run_job
 from voile.jobs import workspace as workspace_module
 
 
@@ -266,17 +267,15 @@ def test_outputs_that_cannot_be_written(tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
 def test_a_full_disk_leaves_no_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = open_source(write_csv(tmp_path / "in.csv", 3))
-    real = Path.write_bytes
 
-    def full(self: Path, data: bytes) -> int:
-        with open("/dev/full", "wb", buffering=0) as file:  # the system's own ENOSPC
-            return int(file.write(data) or 0)
+    def full(path: Path, mode: str, **how: Any) -> Any:
+        return open("/dev/full", "wb", buffering=0)  # the system's own ENOSPC
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(disk, "open_private", full)
     with pytest.raises(CannotWrite, match="disk is full"):
         run_job(source, tmp_path / "out.csv", MakeCount(tmp_path / "x"), identity={})
     assert not (tmp_path / "out.csv").exists()
-    monkeypatch.setattr(Path, "write_bytes", real)
+    monkeypatch.undo()
     run_job(source, tmp_path / "out.csv", MakeCount(tmp_path / "x"), identity={})
     assert len(read_csv(tmp_path / "out.csv")) == 4
 

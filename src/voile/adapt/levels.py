@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from voile.errors import BadFile, CannotWrite, InvalidInput, require
+from voile.files import write_private
 
 Evaluate = Callable[[tuple[float, ...]], tuple[float, float]]
 """Strengths of the levels → (violation share, utility loss). Must use common random numbers:
@@ -164,7 +165,7 @@ def _write(
     part = target.with_name(f".{target.name}.part")
     content = {"levels": asdict(levels), "about": about, "state": asdict(state)}
     try:
-        part.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        write_private(part, json.dumps(content, indent=1) + "\n")
         os.replace(part, target)
     except OSError as problem:
         raise CannotWrite(f"cannot write {target}: {problem.strerror or problem}") from problem

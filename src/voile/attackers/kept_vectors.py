@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.files import make_private_folder, open_private
+
 _ENDING = ".vectors"
 
 
@@ -50,12 +52,12 @@ class KeptVectors:
     def add(self, texts: Sequence[str], vectors: NDArray[Any]) -> None:
         """Write these down; they are found from the next start on."""
         if self._own is None:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.folder)
             self._own = self.folder / f"{os.getpid()}-{secrets.token_hex(4)}{_ENDING}"
         table = np.empty(len(texts), dtype=self._record)
         table["key"] = np.frombuffer(b"".join(map(_key, texts)), dtype="V16")
         table["vector"] = vectors
-        with self._own.open("ab") as file:
+        with open_private(self._own, "ab") as file:
             file.write(table.tobytes())
 
 

@@ -110,13 +110,14 @@ def export(
     Example: `voile ledger export ledger.db --out accounts.csv`
     """
     from voile.errors import CannotWrite
+    from voile.files import open_private
     from voile.tasks.ledger_show import export_ledger
 
     if out is None:
         export_ledger(ledger, sys.stdout, entries=entries)
         return
     try:
-        with out.open("w" if overwrite else "x", encoding="utf-8", newline="") as file:
+        with open_private(out, "w" if overwrite else "x", encoding="utf-8", newline="") as file:
             count = export_ledger(ledger, file, entries=entries)
     except FileExistsError:
         raise CannotWrite(f"{str(out)!r} exists already; choose another or --overwrite") from None

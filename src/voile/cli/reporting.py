@@ -106,9 +106,9 @@ class Wanted:
         key = secrets.token_bytes(32)
         made = build(self._provenance(randomness, private, public, key))
         if self.charts is not None:
-            write_charts(made.all_charts(), self.charts)
+            write_charts(made.all_charts(), self.charts, sources=private)
         if self.report is not None:
-            write_report(made, self.report)
+            write_report(made, self.report, sources=private)
             if private:
                 typer.echo(
                     f"Key of the private files' hashes in the report, to be kept by you alone: "

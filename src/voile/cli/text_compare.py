@@ -143,7 +143,7 @@ def compare(
         }
     )
     if out:
-        write_comparison(found, out)
+        write_comparison(found, out, file)
     if as_json:
         print_json(facts)
     else:

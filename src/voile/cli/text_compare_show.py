@@ -98,21 +98,22 @@ def _number(value: float) -> str:
     return "∞" if value == float("inf") else f"{value:.2f}"
 
 
-def write_comparison(found: Comparison, out: Path) -> None:
-    """JSON, CSV and charts in a folder."""
+def write_comparison(found: Comparison, out: Path, file_read: Path) -> None:
+    """JSON, CSV and charts in a folder; none is readable by more than its owner and the file is."""
     import csv
 
+    from voile.files import make_private_folder, open_private, write_private
     from voile.report.calibration_charts import calibration_charts
 
     content = found.to_json()
-    out.mkdir(parents=True, exist_ok=True)
+    make_private_folder(out)
     text = json.dumps(plain(content | {"caution": CAUTION}), indent=2, ensure_ascii=False)
-    (out / "comparison.json").write_text(text, encoding="utf-8")
-    with (out / "comparison.csv").open("w", newline="", encoding="utf-8") as file:
+    write_private(out / "comparison.json", text)
+    with open_private(out / "comparison.csv", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         keys = [k for k in content["cells"][0] if k != "shown"]
         writer.writerow([*keys, "attack", "lower", "middle", "upper", "ceiling", "success", "note"])
         for cell in content["cells"]:
             for s in cell["shown"]:
                 writer.writerow([*(cell[k] for k in keys), *s.values()])
-    calibration_charts(content["cells"], out)
+    calibration_charts(content["cells"], out, sources=[file_read])

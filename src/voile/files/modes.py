@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 
@@ -22,20 +22,21 @@ def make_private_folder(path: Path) -> None:
     path.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
 
 
-def open_private(path: Path, mode: str = "w", **how: Any) -> IO[Any]:
-    """`open`, and a file that this makes is for its owner alone from its first byte on."""
+def open_private(path: Path, mode: str = "w", **how: Any) -> Any:
+    """`open`, and what this makes or empties is for its owner alone from its first byte on."""
     return open(path, mode, opener=_private, **how)
 
 
 def _private(name: str, flags: int) -> int:
-    return os.open(name, flags, PRIVATE_FILE)
+    descriptor = os.open(name, flags, PRIVATE_FILE)
+    if flags & os.O_TRUNC and os.name != "nt":
+        os.fchmod(descriptor, PRIVATE_FILE)  # it may have been there, open to others
+    return descriptor
 
 
 def write_private(path: Path, content: str | bytes) -> None:
     """The whole content of a file that is for its owner alone; what stood there is replaced."""
     with open_private(path, "wb") as file:
-        if os.name != "nt":
-            os.fchmod(file.fileno(), PRIVATE_FILE)  # it may have been there, open to others
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from voile.errors import CannotWrite
+from voile.files import like_source, make_private_folder, open_private, require_regular
 
 BUFFER = 2**20
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
@@ -43,8 +44,8 @@ class LocalFile:
         return LocalFile(self.path / name)
 
     def make_folder(self) -> None:
-        """Make it a folder, unless it is one."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        """Make it a folder for its owner alone, unless it is one."""
+        make_private_folder(self.path)
 
     def names(self) -> set[str]:
         """What this folder holds; nothing if it is not there."""
@@ -61,14 +62,14 @@ class LocalFile:
 
     def open(self) -> IO[bytes]:
         """Its bytes, buffered."""
+        require_regular(self.path)
         return self.path.open("rb", buffering=BUFFER)
 
     def write(self, content: bytes) -> None:
         """Write it whole under another name, sync, rename."""
         temporary = self._temporary()
         try:
-            temporary.write_bytes(content)
-            _sync(temporary)
+            self._written(temporary, content)
             temporary.replace(self.path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -77,8 +78,7 @@ class LocalFile:
         """Write it whole under another name, sync, and link: a link never replaces."""
         temporary = self._temporary()
         try:
-            temporary.write_bytes(content)
-            _sync(temporary)
+            self._written(temporary, content)
             try:
                 os.link(temporary, self.path)
             except FileExistsError:
@@ -97,7 +97,7 @@ class LocalFile:
     @contextmanager
     def writing(self) -> Iterator[IO[bytes]]:
         """A file to write to, on disk when the context ends."""
-        with self.path.open("wb", buffering=BUFFER) as file:
+        with open_private(self.path, "wb", buffering=BUFFER) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -122,17 +122,27 @@ class LocalFile:
         else:
             self.path.unlink(missing_ok=True)
 
+    def readable_like(self, source: object) -> None:
+        """Let those read it who may read the source; until then its owner alone may."""
+        like_source(self.path, [str(source)])
+
+    def _written(self, temporary: Path, content: bytes) -> None:
+        """Content on the disk under another name, for its owner alone."""
+        with open_private(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
     def _temporary(self) -> Path:
         """A name nobody else writes to, whatever machine they are on."""
         return self.path.with_name(f".{self.path.name}.{uuid.uuid4().hex}.tmp")
 
 
 def _sync(path: Path) -> None:
-    """See that a file, or a folder's names, are on disk."""
-    folder = path.is_dir()
-    if folder and os.name == "nt":  # no such thing there
+    """See that a folder's names are on disk."""
+    if os.name == "nt":  # no such thing there
         return
-    descriptor = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

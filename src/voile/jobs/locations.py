@@ -37,7 +37,7 @@ class Location(Protocol):
         ...
 
     def make_folder(self) -> None:
-        """Make it a folder, unless it is one."""
+        """Make it a folder for its owner alone, unless it is one."""
         ...
 
     def names(self) -> set[str]:
@@ -70,6 +70,10 @@ class Location(Protocol):
 
     def move(self, target: Any, *, overwrite: bool) -> None:
         """Give it another name in the same store, at once where the store can."""
+        ...
+
+    def readable_like(self, source: object) -> None:
+        """Let those read it who may read the source; what is written is its owner's alone."""
         ...
 
     def remove(self) -> None:

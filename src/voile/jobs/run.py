@@ -133,8 +133,11 @@ def run_job(
                 _join(space, notes, columns)
                 if guarantee is not None:
                     report = replace(report, guarantee=guarantee(report))
-                    write_json(out.beside(out.name + ".guarantee.json"), report.guarantee)
+                    said = out.beside(out.name + ".guarantee.json")
+                    write_json(said, report.guarantee)
+                    said.readable_like(source.location)
                 if space.joined.exists():  # else an interrupted run had just given it its name
+                    space.joined.readable_like(source.location)
                     space.joined.move(out, overwrite=overwrite)
             except CannotWrite:
                 raise  # a full disk or a dead worker: the parts are kept, as for an interrupt

@@ -108,6 +108,9 @@ class RemoteFile:
             raise FileExistsError(str(target))
         store.mv(path, target._store()[1])
 
+    def readable_like(self, source: object) -> None:
+        """Nothing: who may read in a store is the store's business."""
+
     def remove(self) -> None:
         """Delete it, with all it holds."""
         store, path = self._store()

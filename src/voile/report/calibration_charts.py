@@ -12,7 +12,9 @@ from voile.report.model import Chart
 from voile.report.pictures import write_charts
 
 
-def calibration_charts(cells: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
+def calibration_charts(
+    cells: Sequence[Mapping[str, Any]], folder: Path, *, sources: Sequence[Path | str] = ()
+) -> list[Path]:
     """Write the charts of a comparison's cells (as `Comparison.to_json` gives them), PNG and SVG.
 
     `calibration`: empirical against nominal ε, by the strongest attack; the same for each attack if
@@ -25,7 +27,7 @@ def calibration_charts(cells: Sequence[Mapping[str, Any]], folder: Path) -> list
         if any(cell.get(use) is not None for cell in cells):
             charts.append(use_chart(cells, use=use, chosen=None))
             break
-    return write_charts(charts, folder)
+    return write_charts(charts, folder, sources=sources)
 
 
 def _by_attack(cells: Sequence[Mapping[str, Any]]) -> list[Chart]:

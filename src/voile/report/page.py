@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 from voile.audit.finding import Verdict
 from voile.errors import CannotWrite
+from voile.files import like_source, write_private
 from voile.report.glossary import GLOSSARY
 from voile.report.model import Chart, Provenance, Report, Table, Value, finite
 from voile.report.pictures import complete, script, still
@@ -34,13 +35,17 @@ _PARTS = {
 }
 
 
-def write_report(report: Report, path: str | Path) -> Path:
-    """Write the report under its name once it is complete."""
+def write_report(report: Report, path: str | Path, *, sources: Sequence[Path | str] = ()) -> Path:
+    """Write the report under its name once it is complete.
+
+    Those may read it who may read the sources that it was made from.
+    """
     target = Path(path)
     text = render(report)
     part = target.with_name(f".{target.name}.part")
     try:
-        part.write_text(text, encoding="utf-8")
+        write_private(part, text)
+        like_source(part, sources)
         os.replace(part, target)
     except OSError as problem:
         raise CannotWrite(f"cannot write {target}: {problem.strerror or problem}") from problem

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from voile.errors import CannotWrite, MissingExtra
+from voile.files import like_source, write_private
 from voile.report.model import Chart
 from voile.report.theme import chart_config, painted
 
@@ -38,8 +39,13 @@ def script() -> str:
     return bundle.replace("</script", "<\\/script")
 
 
-def write_charts(charts: Sequence[Chart], folder: str | Path) -> list[Path]:
-    """Write each chart as `NAME.svg` and `NAME.png` (twice the size, for sharp print)."""
+def write_charts(
+    charts: Sequence[Chart], folder: str | Path, *, sources: Sequence[Path | str] = ()
+) -> list[Path]:
+    """Write each chart as `NAME.svg` and `NAME.png` (twice the size, for sharp print).
+
+    Those may read them who may read the sources that they were made from.
+    """
     target = Path(folder)
     converter = _converter()
     written = []
@@ -49,8 +55,10 @@ def write_charts(charts: Sequence[Chart], folder: str | Path) -> list[Path]:
             spec = painted(complete(chart.spec))
             spec["config"]["background"] = "white"
             svg, png = target / f"{chart.name}.svg", target / f"{chart.name}.png"
-            svg.write_text(converter.vegalite_to_svg(spec, allowed_base_urls=[]), encoding="utf-8")
-            png.write_bytes(converter.vegalite_to_png(spec, scale=2.0, allowed_base_urls=[]))
+            write_private(svg, converter.vegalite_to_svg(spec, allowed_base_urls=[]))
+            write_private(png, converter.vegalite_to_png(spec, scale=2.0, allowed_base_urls=[]))
+            like_source(svg, sources)
+            like_source(png, sources)
             written += [svg, png]
     except OSError as problem:
         raise CannotWrite(f"cannot write charts to {target}: {problem.strerror}") from problem

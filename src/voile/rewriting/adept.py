@@ -16,6 +16,7 @@ from voile.core.arrays import Floats, Items
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.errors import BadFile, require, require_epsilon
+from voile.files import make_private_folder
 from voile.rewriting.latent_noise import DELTA, GaussianNoise, clip_norm, gaussian_noise
 from voile.rewriting.rewriter import Fidelity, Rewritten, check_fidelity, guarantee_for
 
@@ -58,7 +59,7 @@ class Autoencoder:
         from safetensors.torch import save_file
 
         home = Path(folder)
-        home.mkdir(parents=True, exist_ok=True)
+        make_private_folder(home)
         save_file(self.network.state_dict(), home / "model.safetensors")
         facts = {
             "words": self.words,

@@ -128,6 +128,7 @@ def labels_protect(
     if recipe is None and drafted:
         with writing(beside):
             beside.write(text.encode("utf-8"))
+            beside.readable_like(source.location)
     identity = {
         "job": "labels protect",
         "mechanism": mechanism,

@@ -12,6 +12,7 @@ from voile.attackers.attribution_likelihood import Likelihood
 from voile.attackers.attribution_surface import Overlap, TfIdf
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput
+from voile.files import make_private_folder
 from voile.tasks.text_models import language_named
 from voile.tasks.text_prepared import Prepared
 
@@ -55,7 +56,7 @@ def judge(
         leave = originals_leave_this_machine
         ask = endpoint(url, model=model, key=key, originals_leave_this_machine=leave)
     if kept:
-        kept.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(kept.parent)
     return LlmJudge(
         ask,
         kept=kept,

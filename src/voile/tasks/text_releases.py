@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from voile.core.randomness import Generator, seeded_rng
+from voile.files import add_line
 
 PART = 250
 """Texts released at a time; what an interruption can cost."""
@@ -78,9 +79,6 @@ def kept_entries(path: Path | None) -> Iterable[Any]:
 
 
 def keep_entry(path: Path | None, entry: Any) -> None:
-    """Add an entry to the file. The break comes first: a line cut off spoils itself alone."""
-    if path is None:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write("\n" + json.dumps(entry))
+    """Add an entry to the file, which is for its owner alone: it holds private texts or draws."""
+    if path is not None:
+        add_line(path, json.dumps(entry))
