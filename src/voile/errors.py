@@ -20,7 +20,11 @@ positions and shapes are given instead of values.
 
 from __future__ import annotations
 
+import sys
+from numbers import Real
 from typing import Any
+
+_LARGEST = sys.float_info.max
 
 
 class VoileError(Exception):
@@ -89,7 +93,14 @@ def require(condition: bool, name: str, must: str, got: Any, do: str = "") -> No
         raise InvalidInput(f"{name} must be {must}, got {got}" + (f"; {do}" if do else ""))
 
 
-def require_epsilon(epsilon: float, name: str = "epsilon") -> None:
-    """A privacy parameter that a mechanism is built for: finite and above zero."""
-    ok = isinstance(epsilon, int | float) and 0 < epsilon < float("inf")
-    require(ok, name, "a finite number > 0", epsilon)
+def require_epsilon(epsilon: float, name: str = "epsilon") -> float:
+    """A privacy parameter that a mechanism is built for, finite and above zero, as a double.
+
+    Any real number will do, NumPy's too; it is computed with as a double from here on.
+
+    >>> require_epsilon(2)
+    2.0
+    """
+    real = isinstance(epsilon, Real) and not isinstance(epsilon, bool)
+    require(real and 0 < epsilon < _LARGEST, name, "a finite number > 0", epsilon)
+    return float(epsilon)

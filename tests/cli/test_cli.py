@@ -32,7 +32,7 @@ def test_version():
 
 def test_explain_answers_the_question():
     text = run("explain", "--epsilon", "0.8", "--distance", "1", "--candidates", "100").stdout
-    assert "odds between them change by at most e^0.8 = 2.2×" in text
+    assert "odds between them change by at most e^0.8 = 2.23×" in text
     assert "at most 2.2 % of the time, instead of 1 %" in text
     assert "█" in text
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from voile.core.rounding import at_least, at_most
 from voile.errors import require
 
 
@@ -55,9 +56,9 @@ class Finding:
 
     def __str__(self) -> str:
         bracket = (
-            f"at least {self.lower:.6g}"
+            f"at least {at_least(self.lower, digits=6)}"
             if math.isinf(self.upper) and math.isfinite(self.lower)
-            else f"between {self.lower:.6g} and {self.upper:.6g}"
+            else f"between {at_least(self.lower, digits=6)} and {at_most(self.upper, digits=6)}"
         )
         ground = (
             "computed"

@@ -89,7 +89,7 @@ def audit_labels(
     labels = np.asarray(labels, dtype=np.intp)
     require(len(epsilons) > 0, "epsilons", "at least one", "none")
     for epsilon in epsilons:
-        require_epsilon(epsilon)
+        epsilon = require_epsilon(epsilon)
     require(0 < confidence < 1, "confidence", "between 0 and 1", confidence)
     prior = np.bincount(labels, minlength=classes) / len(labels)
     beliefs = cross_fit(features, labels, classes=classes, rng=rng, folds=folds, over=over)

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from voile.core.rounding import percent_at_most
+
 Latitude = Annotated[str, typer.Option("--lat", help="The latitude column.")]
 Longitude = Annotated[str, typer.Option("--lon", help="The longitude column.")]
 
@@ -23,7 +25,7 @@ def show_design(facts: dict[str, Any], explanation: str) -> None:
     if facts["lower_bound"] is not None:
         typer.echo(
             f"No private mechanism with these outputs goes below {facts['lower_bound']:.4f} "
-            f"km: this one is at most {100 * facts['gap']:.1f} % above the optimum"
+            f"km: this one is at most {percent_at_most(facts['gap'])} above the optimum"
         )
     rows = [
         [name, f"{loss:.4f}", f"{100 * (facts['loss'] / loss - 1):+.1f} %"]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from voile.core.arrays import Floats, Weights
+from voile.core.arrays import Floats, Indices, Weights
 from voile.core.metric import Metric
+from voile.core.rounding import at_most
 from voile.core.space import Space
 
 _ROUNDING = 2.0**-48
@@ -22,8 +25,10 @@ last place. Eight units cover one logarithm with room to spare, sixteen the diff
 """
 
 
-_TIE = 2.0**-32
-"""Ratios this close, relatively, are taken as equal when one pair is to be named."""
+_AS_LARGE = 1 - 2.0**-40
+"""Ratios this close are one: which of them comes out larger is up to the processor."""
+_TINIEST = math.nextafter(0.0, 1.0)
+"""Rows that differ have an epsilon above zero, were it the smallest there is."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,7 @@ class Certificate:
     """The largest |ln K(y|x) − ln K(y|x')| / d(x, x'), and where it is reached.
 
     `epsilon` is rounded up and `lower` down, so the true value lies between them.
-    `secrets` and `output` are positions in the space and among the outputs: of pairs that reach
-    it to nine digits, the first.
+    `secrets` and `output` are positions in the space and among the outputs.
     """
 
     epsilon: float
@@ -47,8 +51,8 @@ class Certificate:
             return f"certified ε = 0 per {self.unit}: all secrets are released alike"
         first, second = self.secrets
         return (
-            f"certified ε = {self.epsilon:.6g} per {self.unit}, reached by secrets {first} and "
-            f"{second}, {self.distance:.4g} {self.unit} apart, at output {self.output}"
+            f"certified ε = {at_most(self.epsilon, digits=6)} per {self.unit}, reached by secrets "
+            f"{first} and {second}, {self.distance:.4g} {self.unit} apart, at output {self.output}"
         )
 
 
@@ -60,8 +64,8 @@ def certify(space: Space, weights: Weights) -> Certificate:
 
     Proof of the bound: all rows have the same total, so ln K(y|x) − ln K(y|x') is the log-ratio
     of two integers; its computed value is off by at most `_ROUNDING` times the largest
-    logarithm, which is added before the division by the distance. At distance 0 the rows must
-    be equal integer by integer.
+    logarithm, which is added before the division by the distance. Rows that are equal integer
+    by integer tell nothing at any distance; at distance 0 no others are allowed.
     """
     seen = weights.any(axis=0)
     columns = np.flatnonzero(seen)
@@ -73,30 +77,21 @@ def certify(space: Space, weights: Weights) -> Certificate:
         place = (first, second)
         unit = space.metric.unit
         return Certificate(infinite, infinite, place, int(columns[column]), distance, unit)
-    logs = _relative_logs(table)
+    kinds, logs = _kinds(table), _relative_logs(table)
     error = _ROUNDING * float(np.abs(logs).max())
 
-    def worst_of(rows: slice) -> tuple[float, float, int, int]:
-        return _worst_in(space, table, logs, rows, error)
+    def worst_of(rows: slice) -> _Worst:
+        return _worst_in(space, kinds, logs, rows, error)
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         found = list(pool.map(worst_of, _row_blocks(len(table))))
-    upper, lower = max(block[0] for block in found), max(block[1] for block in found)
-    _, _, first, second = found[_first_largest(np.array([block[0] for block in found]))]
+    upper, lower = max((worst.upper, worst.lower) for worst in found)
+    first, second = next(w.secrets for w in found if w.upper >= upper * _AS_LARGE)
     column = _first_largest(np.abs(logs[first] - logs[second]))
     distance = float(_between(space.metric, space, first, second))
     return Certificate(
         upper, lower, (first, second), int(columns[column]), distance, space.metric.unit
     )
-
-
-def _first_largest(values: Floats) -> int:
-    """The first of the largest values: a tie is decided by position, not by the last bit.
-
-    A logarithm's last bit differs between processors, and many pairs of a regular space reach
-    the same ratio.
-    """
-    return int((values >= values.max() * (1 - _TIE)).argmax())
 
 
 def _row_blocks(rows: int) -> Iterator[slice]:
@@ -131,9 +126,20 @@ def _relative_logs(table: Weights) -> Floats:
     return np.where(table >= reference / 2, near, far)
 
 
-def _worst_in(
-    space: Space, table: Weights, logs: Floats, rows: slice, error: float
-) -> tuple[float, float, int, int]:
+class _Worst(NamedTuple):
+    """The bracket of a block's largest ratio, and the first pair that reaches it."""
+
+    upper: float
+    lower: float
+    secrets: tuple[int, int]
+
+
+def _first_largest(values: Floats) -> int:
+    """The position of the largest value, the first of those that rounding may have parted."""
+    return int((values >= values.max() * _AS_LARGE).argmax())
+
+
+def _worst_in(space: Space, kinds: Indices, logs: Floats, rows: slice, error: float) -> _Worst:
     """The largest ratio of a block of rows with all rows from the block's first on."""
     from scipy.spatial.distance import cdist
 
@@ -141,17 +147,28 @@ def _worst_in(
     gaps = cdist(logs[rows], logs[later], "chebyshev")
     distances = space.metric.pairwise(space.items[rows], space.items[later])
     apart = distances > 0
-    upper = np.zeros_like(gaps)
-    np.divide(gaps + error, distances, out=upper, where=apart)
-    for i, j in np.argwhere(~apart):
-        if not np.array_equal(table[rows.start + i], table[rows.start + j]):
-            upper[i, j] = np.inf
-    i, j = np.unravel_index(_first_largest(upper.ravel()), upper.shape)
-    high = float(upper.max())
-    if high == 0.0:
-        return (0.0, 0.0, 0, 0)
-    if high == np.inf:
-        return (np.inf, np.inf, rows.start + int(i), rows.start + int(j))
-    low = max(0.0, float((gaps[i, j] - error) / distances[i, j]))
-    # One part in 2**51 covers the rounding of the sum and of the quotient.
-    return high * (1 + 2.0**-51), low * (1 - 2.0**-51), rows.start + int(i), rows.start + int(j)
+    same = kinds[rows, None] == kinds[None, later]
+    upper = np.full_like(gaps, np.inf)
+    with np.errstate(over="ignore", under="ignore"):
+        np.divide(gaps + error, distances, out=upper, where=apart)
+    np.maximum(upper, _TINIEST, out=upper)
+    upper[same] = 0.0
+    largest = int(upper.argmax())
+    i, j = np.unravel_index(_first_largest(upper), upper.shape)
+    high, secrets = float(upper.flat[largest]), (rows.start + int(i), rows.start + int(j))
+    if same.all() or high == np.inf:
+        return _Worst(high, high, secrets)
+    low = max(0.0, float(gaps.flat[largest] - error)) / float(distances.flat[largest])
+    # One part in 2**51 covers the rounding of the sum and of the quotient, a unit more that of a
+    # quotient too small for all its digits.
+    return _Worst(
+        math.nextafter(high * (1 + 2.0**-51), math.inf),
+        max(0.0, math.nextafter(low * (1 - 2.0**-51), -math.inf)),
+        secrets,
+    )
+
+
+def _kinds(table: Weights) -> Indices:
+    """A number for each row, the same for equal rows."""
+    known: dict[bytes, int] = {}
+    return np.array([known.setdefault(row.tobytes(), len(known)) for row in table], dtype=np.intp)

@@ -32,7 +32,7 @@ class Channel:
     >>> channel.probabilities()[0].round(5)
     array([0.50648, 0.3072 , 0.18632])
     >>> print(channel.certificate())
-    certified ε = 0.614107 per km, reached by secrets 0 and 1, 1 km apart, at output 0
+    certified ε = 0.614108 per km, reached by secrets 0 and 1, 1 km apart, at output 0
     """
 
     space: Space

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from voile.core.arrays import Floats
 from voile.core.metric import Metric
-from voile.errors import InvalidInput, require
+from voile.core.rounding import (
+    at_most,
+    exp_upwards,
+    odds_at_most,
+    percent_at_most,
+    product_at_most,
+    product_upwards,
+    sum_upwards,
+)
+from voile.errors import BadFile, InvalidInput, require
+
+VERSION = 1
+"""Of the serial form, `Guarantee.to_dict`."""
 
 
 class Basis(StrEnum):
@@ -48,20 +62,28 @@ class Guarantee:
     outside: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        require(self.epsilon >= 0, "epsilon", ">= 0", self.epsilon)  # NaN fails too
-        require(0 <= self.delta <= 1, "delta", "between 0 and 1", self.delta)
+        for name, most, must in (("epsilon", math.inf, ">= 0"), ("delta", 1, "between 0 and 1")):
+            value = getattr(self, name)
+            real = isinstance(value, Real) and not isinstance(value, bool)
+            require(real and 0 <= value <= most, name, must, value)  # NaN fails too
+            object.__setattr__(self, name, float(value))
         object.__setattr__(self, "basis", Basis(self.basis))
+        object.__setattr__(self, "outside", tuple(self.outside))
         self.metric.require_metric()
 
     # ── composition ────────────────────────────────────────────────────────────────────────
 
     def repeated(self, times: int) -> Guarantee:
-        """The same secret released `times` times with fresh noise: epsilon and delta add up."""
+        """The same secret released `times` times with fresh noise: epsilon and delta add up.
+
+        Rounded up, as every sum of bounds.
+        """
         require(times >= 1 and int(times) == times, "times", "an integer >= 1", times)
-        return replace(self, epsilon=self.epsilon * times, delta=min(1.0, self.delta * times))
+        epsilon, delta = (product_upwards(x, int(times)) for x in (self.epsilon, self.delta))
+        return replace(self, epsilon=epsilon, delta=min(1.0, delta))
 
     def then(self, other: Guarantee) -> Guarantee:
-        """The same secret released by two mechanisms: epsilons and deltas add up.
+        """The same secret released by two mechanisms: epsilons and deltas add up, rounded up.
 
         Both must speak of the same metric and granularity; the weaker basis is kept.
         """
@@ -71,20 +93,24 @@ class Guarantee:
                 f"{self.granularity} and {other.metric} for {other.granularity}; restate one first"
             )
         return Guarantee(
-            epsilon=self.epsilon + other.epsilon,
+            epsilon=sum_upwards(self.epsilon, other.epsilon),
             metric=self.metric,
             granularity=self.granularity,
             basis=max(self.basis, other.basis, key=_STRENGTH.index),
-            delta=min(1.0, self.delta + other.delta),
+            delta=min(1.0, sum_upwards(self.delta, other.delta)),
             outside=tuple(dict.fromkeys(self.outside + other.outside)),
         )
 
     # ── what it means ──────────────────────────────────────────────────────────────────────
 
     def odds_factor(self, distance: float) -> float:
-        """By how much a release can move the odds between two secrets this far apart."""
-        require(distance >= 0, "distance", ">= 0", distance)
-        return _exp(self.epsilon * min(distance, self.metric.largest))
+        """By how much a release can move the odds between two secrets this far apart, at most."""
+        return exp_upwards(self._loss(distance, "distance"))
+
+    def _loss(self, distance: float, name: str) -> float:
+        """The exponent ε·d of the bound, rounded up."""
+        require(distance >= 0, name, ">= 0", distance)
+        return product_upwards(self.epsilon, float(min(distance, self.metric.largest)))
 
     def best_guess(
         self,
@@ -106,8 +132,7 @@ class Guarantee:
         0.7311
         """
         top, count = _likeliest(candidates, prior)
-        require(within >= 0, "within", ">= 0", within)
-        shrink = math.exp(-self.epsilon * min(within, self.metric.largest))
+        shrink = math.exp(-self._loss(within, "within"))
         failing = self.delta * (count - 1) * shrink
         return min(1.0, (1 + failing) / (1 + (1 - top) / top * shrink))
 
@@ -123,7 +148,7 @@ class Guarantee:
         >>> import voile
         >>> print(Guarantee(0.8, voile.metrics.euclidean(unit="km"), "one location").explain())
         ε = 0.8 per km for one location (claimed).
-        Two locations 1 km apart: whatever is released, the odds between them change by at most e^0.8 = 2.2×.
+        Two locations 1 km apart: whatever is released, the odds between them change by at most e^0.8 = 2.23×.
         An attacker who knows that the location is one of 100 equally likely ones within 1 km of each other names the right one at most 2.2 % of the time, instead of 1 %.
         """  # noqa: E501
         unit, noun = self.metric.unit, self.granularity.removeprefix("one ")
@@ -136,18 +161,18 @@ class Guarantee:
         far = "" if bounded else f" within {reach:g} {unit} of each other"
         lines.append(
             f"An attacker who knows that the {noun} is one of {candidates} equally likely "
-            f"ones{far} names the right one at most {_percent(guess)} of the time, instead of "
-            f"{_percent(1 / candidates)}."
+            f"ones{far} names the right one at most {percent_at_most(guess)} of the time, "
+            f"instead of {_percent(1 / candidates)}."
         )
         lines += [f"Not covered: {item}." for item in self.outside]
         return "\n".join(lines)
 
     def headline(self) -> str:
         """One line: epsilon, unit, granularity, basis."""
-        delta = f", δ = {self.delta:g}" if self.delta else ""
+        delta = f", δ = {at_most(self.delta)}" if self.delta else ""
         return (
-            f"ε = {self.epsilon:.6g} per {self.metric.unit}{delta} for {self.granularity} "
-            f"({self.basis})."
+            f"ε = {at_most(self.epsilon, digits=6)} per {self.metric.unit}{delta} for "
+            f"{self.granularity} ({self.basis})."
         )
 
     def _pair(self, distance: float, noun: str) -> str:
@@ -156,14 +181,62 @@ class Guarantee:
         return f"Two {noun}s {distance:g} {self.metric.unit} apart"
 
     def _odds(self, distance: float) -> str:
-        factor = self.odds_factor(distance)
-        exponent = self.epsilon * min(distance, self.metric.largest)
-        shown = f"{factor:.2g}" if factor < 100 else f"{factor:.3g}"
         text = (
             "whatever is released, the odds between them change by at most "
-            f"e^{exponent:.3g} = {shown}×"
+            f"e^{product_at_most(self.epsilon, min(distance, self.metric.largest))} = "
+            f"{odds_at_most(self.odds_factor(distance))}"
         )
-        return text + (f", except with probability {self.delta:g}" if self.delta else "")
+        return text + (f", except with probability {at_most(self.delta)}" if self.delta else "")
+
+    # ── in a file ──────────────────────────────────────────────────────────────────────────
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one serial form, the same in every guarantee file; infinity is null, as in JSON.
+
+        >>> import voile
+        >>> Guarantee(1.0, voile.metrics.discrete(), "one label").to_dict()["metric"]
+        {'name': 'discrete', 'unit': 'change', 'parameters': {}, 'largest': 1.0}
+        """
+        return {
+            "version": VERSION,
+            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
+            "delta": self.delta,
+            "metric": self.metric.to_dict(),
+            "granularity": self.granularity,
+            "basis": str(self.basis),
+            "outside": list(self.outside),
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any], *, metric: Metric | None = None) -> Guarantee:
+        """The guarantee that `to_dict` wrote: what the record says, nothing of it checked.
+
+        Its metric is known by name only, unless the `metric` itself is at hand; that must be the
+        one that the record names.
+
+        >>> import voile
+        >>> label = Guarantee(1.0, voile.metrics.discrete(), "one label")
+        >>> Guarantee.from_dict(label.to_dict(), metric=voile.metrics.discrete()) == label
+        True
+        """
+        version = record.get("version")
+        if version != VERSION:
+            raise BadFile(f"a guarantee of version {VERSION} must say so, got {version!r}")
+        try:
+            named = Metric.from_dict(record["metric"])
+            if metric is not None and metric.to_dict() != named.to_dict():
+                raise BadFile(f"the guarantee speaks of {named}, and not of {metric}")
+            epsilon, outside = record["epsilon"], record["outside"]
+            return cls(
+                math.inf if epsilon is None else epsilon,
+                named if metric is None else metric,
+                _text(record["granularity"]),
+                Basis(record["basis"]),
+                record["delta"],
+                tuple(_text(item) for item in list(outside)),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise BadFile("a guarantee must have the fields that to_dict writes") from problem
 
 
 def odds_curve(guarantee: Guarantee, distances: Floats) -> Floats:
@@ -194,9 +267,11 @@ def _likeliest(candidates: int | None, prior: Sequence[float] | None) -> tuple[f
     return float(values.max()), int((values > 0).sum())
 
 
-def _exp(exponent: float) -> float:
-    return math.exp(exponent) if exponent < 709 else math.inf
-
-
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.4g} %"
+    return f"{100 * share:.3g} %"
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("must be a text")
+    return value

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from voile.core.arrays import Floats, Items
-from voile.errors import NotAMetric
+from voile.errors import BadFile, InvalidInput, NotAMetric, require
 
 BLOCK_ELEMENTS = 2**22
 """Distances are computed in blocks of about this many (32 MB of doubles)."""
+
+
+def _any_items(items: Items) -> None:
+    """Nothing is asked of items. A function, so that metrics travel to other processes."""
 
 
 @dataclass(frozen=True)
 class Metric:
     """A distance with a name and a unit; epsilon is always *per unit* of it.
 
-    Two metrics are equal when name, unit and parameters are. `instead` is empty for a true
-    metric; for a dissimilarity without the triangle inequality it names the metric to use.
+    Two metrics are equal when name, unit, parameters and distance are. The metrics of voile have
+    distances that compare by what defines them; a function of one's own is equal to itself only.
+    `instead` is empty for a true metric; for a dissimilarity without the triangle inequality it
+    names the metric to use. With `extended`, secrets may be infinitely far apart: the guarantee
+    says nothing about such a pair. Otherwise a distance is finite or an error.
     The distance between two secrets *is* the double that `pairwise` returns: guarantees and
     certificates speak of that number.
     """
 
     name: str
     unit: str
-    distance: Callable[[Items, Items], Floats] = field(compare=False, repr=False)
+    distance: Callable[[Items, Items], Floats] = field(repr=False)
     parameters: tuple[tuple[str, float | str], ...] = ()
-    largest: float = float("inf")
+    largest: float = math.inf
     instead: str = ""
-    check_items: Callable[[Items], None] = field(
-        default=lambda items: None, compare=False, repr=False
-    )
+    extended: bool = False
+    check_items: Callable[[Items], None] = field(default=_any_items, compare=False, repr=False)
 
     @property
     def is_metric(self) -> bool:
@@ -47,7 +55,30 @@ class Metric:
 
     def pairwise(self, left: Items, right: Items) -> Floats:
         """All distances, shape (len(left), len(right)), held in memory at once."""
-        return self.distance(left, right)
+        if left.shape[1:] != right.shape[1:]:
+            raise InvalidInput(
+                f"items must be of one form to have a distance, got rows of shape "
+                f"{left.shape[1:]} and {right.shape[1:]}"
+            )
+        table = self.distance(left, right)
+        self._check(table)
+        return table
+
+    def _check(self, table: Floats) -> None:
+        """Refuse what is no distance: at an infinite one, anything would be certified as ε = 0."""
+        if not table.size:
+            return
+        low, high = float(table.min()), float(table.max())  # NaN if there is one
+        good = low >= 0 and (high < math.inf or self.extended)
+        require(
+            good,
+            "distances",
+            "finite numbers >= 0",
+            f"some beyond the range of a double in {self}" if high == math.inf else "others",
+            "give coordinates in a larger unit",
+        )
+        if high > self.largest * (1 + 1e-9):
+            raise InvalidInput(f"distances must be at most {self.largest:g}, the largest of {self}")
 
     def blocks(
         self, left: Items, right: Items, *, elements: int = BLOCK_ELEMENTS
@@ -56,7 +87,75 @@ class Metric:
         step = max(1, elements // max(1, len(right)))
         for start in range(0, len(left), step):
             rows = slice(start, min(start + step, len(left)))
-            yield rows, self.distance(left[rows], right)
+            yield rows, self.pairwise(left[rows], right)
+
+    # ── in a file ──────────────────────────────────────────────────────────────────────────
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name, unit, parameters and largest distance, as JSON holds them: infinity is null."""
+        return {
+            "name": self.name,
+            "unit": self.unit,
+            "parameters": {name: _finite(value) for name, value in self.parameters},
+            "largest": _finite(self.largest),
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Metric:
+        """The metric that `to_dict` wrote, by name only: it compares, and measures nothing.
+
+        >>> Metric.from_dict(Metric("mine", "km", max).to_dict()).unit
+        'km'
+        """
+        try:
+            pairs = dict(record["parameters"]).items()
+            parameters = tuple((str(name), _infinite(value)) for name, value in pairs)
+            largest = _infinite(record["largest"])
+            name, unit = record["name"], record["unit"]
+        except (KeyError, TypeError, ValueError) as problem:
+            raise BadFile("a metric must have name, unit, parameters and largest") from problem
+        named = isinstance(name, str) and isinstance(unit, str)
+        if not named or isinstance(largest, str) or not largest >= 0:
+            raise BadFile("a metric must have a name, a unit and a largest distance")
+        return cls(name, unit, OnlyNamed(), parameters, largest)
 
     def __str__(self) -> str:
         return f"{self.name} distance in {self.unit}"
+
+
+@dataclass(frozen=True)
+class KnownBy:
+    """A distance that equals another if their definitions do, such as a digest of the vectors."""
+
+    definition: Hashable
+    function: Callable[[Items, Items], Floats] = field(compare=False, repr=False)
+
+    def __call__(self, left: Items, right: Items) -> Floats:
+        """All distances."""
+        return self.function(left, right)
+
+
+@dataclass(frozen=True)
+class OnlyNamed:
+    """The distance of a metric that is known by its name alone."""
+
+    def __call__(self, left: Items, right: Items) -> Floats:
+        """Refuses."""
+        raise InvalidInput(
+            "a metric that was read from a guarantee has a name and no distances; take those of "
+            "the mechanism's own space"
+        )
+
+
+def _finite(value: float | str) -> float | str | None:
+    """A parameter as JSON holds it."""
+    return None if isinstance(value, float) and value == math.inf else value
+
+
+def _infinite(value: Any) -> float | str:
+    """The parameter that JSON holds."""
+    if value is None:
+        return math.inf
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise TypeError("a parameter must be a number, a text or null")
+    return value

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices, Items, frozen
-from voile.core.metric import Metric
+from voile.core.metric import KnownBy, Metric
 from voile.core.space import Space, as_items
 from voile.errors import InvalidInput, OutsideSpace, require
 
@@ -90,7 +90,7 @@ class Embedding:
         return Metric(
             name,
             self.unit,
-            self._distances,  # no closure: an embedding travels to other processes
+            KnownBy(self.digest, self._distances),  # no closure: it travels to other processes
             parameters=(("vectors", self.digest[:16]),),
             largest=self._longest_chord if name == "chord" else math.inf,
             check_items=_check_positions,

@@ -135,7 +135,7 @@ def word_law(
     outputs: Indices | None = None,
 ) -> WordLaw:
     """The law exp(−(s/2)·min(d, γ)), s a hair below epsilon: what rounding costs is inside ε."""
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     # Two numerators and two normalisers may each be off by RELATIVE_ERROR, at worst between two
     # words one step apart. The factor covers the rounding of the distance itself.
     rounding = 4 * RELATIVE_ERROR / words.step

@@ -33,7 +33,7 @@ def calibrated(
     """
     from scipy.optimize import brentq
 
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(0 < tolerance < 1, "tolerance", "between 0 and 1", tolerance)
     best = build(epsilon)
     if best.certificate().epsilon > epsilon:

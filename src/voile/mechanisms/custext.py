@@ -12,7 +12,7 @@ import numpy as np
 from voile.core import weights as integer
 from voile.core.arrays import Floats, Indices, Items, Weights
 from voile.core.guarantee import Basis, Guarantee
-from voile.core.metric import Metric
+from voile.core.metric import KnownBy, Metric
 from voile.core.randomness import Generator
 from voile.core.space import Space
 from voile.errors import require, require_epsilon
@@ -73,7 +73,7 @@ def custext(
     >>> np.exp(law.log_prob([0], [0, 1, 2, 3])).round(3)
     array([[0.731, 0.269, 0.   , 0.   ]])
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     # Beyond, the smallest weights of a row would be too short of digits to round inside epsilon.
     require(epsilon <= 40, "epsilon", "at most 40 for custext", epsilon)
     require(size >= 2, "size", ">= 2", size)
@@ -95,8 +95,9 @@ def custext(
     metric = Metric(
         "discrete within a group",
         "change",
-        distance,
+        KnownBy((size, words.digest), distance),
         parameters=(("size", float(size)), ("vectors", words.digest[:16])),
+        extended=True,
     )
     outside = (
         f"which of the {len(members)} groups a word belongs to: releases never leave the group",

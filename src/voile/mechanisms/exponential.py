@@ -32,7 +32,7 @@ def exponential(
     >>> exponential(line, epsilon=1.0).probabilities()[1].round(4)
     array([0.2741, 0.4519, 0.2741])
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     released = space.items if outputs is None else as_items(outputs, name="outputs")
     distances = space.metric.pairwise(space.items, released)
 

@@ -22,7 +22,7 @@ def geometric(space: Space, *, epsilon: float, granularity: str = "one number") 
     >>> geometric(counts, epsilon=1.0).probabilities()[0].round(4)
     array([0.7311, 0.17  , 0.0989])
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     step = _even_step(space)
     positions = np.arange(len(space))
     steps = np.abs(positions[:, None] - positions[None, :])

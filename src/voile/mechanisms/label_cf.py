@@ -103,7 +103,7 @@ def label_cf(
     >>> round(blur.conditional.epsilon, 4), round(blur.label.epsilon, 4), round(blur.kept, 4)
     (1.5, 0.5, 0.8465)
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     _check_bracket(lower, upper, weights, labels=len(response.space))
     between = pair_spreads(response)
     for_label = spread(response)

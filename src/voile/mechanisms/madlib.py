@@ -24,7 +24,7 @@ def madlib(words: Embedding, *, epsilon: float, granularity: str = "one word") -
     >>> madlib(words, epsilon=90.0).release([1, 2], voile.seeded_rng(1))
     array([1, 2])
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     return WordNoise(words, Guarantee(epsilon, words.metric, granularity, Basis.PROVED))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from voile.core.arrays import Floats, Items
 from voile.core.guarantee import Basis, Guarantee
-from voile.core.metric import Metric
+from voile.core.metric import KnownBy, Metric
 from voile.errors import require, require_epsilon
 from voile.mechanisms._embedding import Embedding
 from voile.mechanisms._word_noise import WordNoise
@@ -27,7 +27,7 @@ def mahalanobis(
     >>> mahalanobis(words, epsilon=90.0).guarantee.metric.name
     'mahalanobis'
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(0 <= blend <= 1, "blend", "between 0 and 1", blend)
     dimensions = words.points.shape[1]
     spread = np.atleast_2d(np.cov(words.points.T))
@@ -46,7 +46,8 @@ def mahalanobis(
         return cdist(flattened[left], flattened[right], "euclidean")
 
     parameters = (("blend", float(blend)), ("vectors", words.digest[:16]))
-    metric = Metric("mahalanobis", words.unit, distance, parameters=parameters)
+    known = KnownBy((float(blend), words.digest), distance)
+    metric = Metric("mahalanobis", words.unit, known, parameters=parameters)
     return WordNoise(words, Guarantee(epsilon, metric, granularity, Basis.PROVED), shape=root)
 
 

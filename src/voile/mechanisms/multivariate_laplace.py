@@ -47,7 +47,7 @@ def multivariate_laplace(
     >>> multivariate_laplace(words, epsilon=50.0).release([[1.0, 0.0]], voile.seeded_rng(1))
     array([[1., 0.]])
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     if space.metric.name != "euclidean":
         raise InvalidInput(
             f"multivariate_laplace must have voile.metrics.euclidean(), got {space.metric}; for "

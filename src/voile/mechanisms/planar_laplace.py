@@ -60,7 +60,7 @@ def planar_laplace(
     """
     from voile.metrics.lp import euclidean
 
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(0 < step < np.inf, "step", "> 0", step)
     guarantee = Guarantee(epsilon, euclidean(unit=unit), granularity, Basis.PROVED)
     return PlanarLaplace(guarantee, float(step))

@@ -30,7 +30,7 @@ def planar_laplace_grid(
     >>> channel.probabilities()[12, 12].round(5)        # stays in the middle cell
     np.float64(0.10968)
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     if grid.metric.name != "euclidean" or grid.items.ndim != 2 or grid.items.shape[1] != 2:
         raise InvalidInput(
             f"planar_laplace_grid must have points in the plane with voile.metrics.euclidean(), "

@@ -28,7 +28,7 @@ def randomised_response(
     """
     from voile.metrics.discrete import discrete
 
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     space = Space(labels, metric=discrete())
     distinct = len(set(space.items.tolist())) if space.items.ndim == 1 else 0
     require(space.items.ndim == 1, "labels", "a list of labels", f"{space.items.ndim} dimensions")

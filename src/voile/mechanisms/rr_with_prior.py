@@ -35,7 +35,7 @@ def rr_with_prior(
     """
     from voile.metrics.discrete import discrete
 
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     space = Space(labels, metric=discrete())
     require(space.items.ndim == 1, "labels", "a list of labels", f"{space.items.ndim} dimensions")
     distinct = len(set(space.items.tolist()))

@@ -11,7 +11,7 @@ import numpy as np
 
 from voile.core.arrays import Floats, Items
 from voile.core.guarantee import Guarantee
-from voile.core.metric import Metric
+from voile.core.metric import KnownBy, Metric
 from voile.core.randomness import Generator, uniform_bits
 from voile.core.space import Space
 from voile.errors import require
@@ -106,8 +106,9 @@ def santext_plus(
     metric = Metric(
         "euclidean between rare words",
         words.unit,
-        distance,
+        KnownBy((first, words.digest), distance),
         parameters=(("first rare", float(first)), ("vectors", words.digest[:16])),
+        extended=True,
     )
     note = (
         f"the {first} most frequent words: each is kept with probability {1 - coin:g}, and then "

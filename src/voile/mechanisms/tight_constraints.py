@@ -26,7 +26,7 @@ def tight_constraints(space: Space, *, epsilon: float, granularity: str = "one s
     >>> round(channel.expected_loss(space.distances()), 4)
     1.5623
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     distances = space.distances()
     if np.any(np.triu(distances == 0, k=1)):
         raise DoesNotExist(

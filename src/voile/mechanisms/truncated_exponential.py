@@ -20,7 +20,7 @@ def truncation_distance(size: int, *, epsilon: float, beta: float) -> float:
     >>> round(truncation_distance(400_000, epsilon=2.0, beta=0.001), 5)
     19.80597
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(0 < beta < 1, "beta", "between 0 and 1", beta)
     require(size >= 2, "the number of items", ">= 2", size)
     return max(0.0, 2.0 / epsilon * math.log((1 - beta) * (size - 1) / beta))
@@ -50,7 +50,7 @@ def truncated_exponential(
     >>> truncated_exponential(line, epsilon=1.0, gamma=2.0).probabilities()[0].round(4)
     array([0.5065, 0.3072, 0.1863])
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     if gamma is not None and beta is not None:
         raise InvalidInput("give either gamma or beta, and not both")
     if gamma is None:

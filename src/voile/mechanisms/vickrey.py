@@ -26,7 +26,7 @@ def vickrey(
     >>> vickrey(words, epsilon=90.0, second=1.0).release([0, 0], voile.seeded_rng(1))
     array([1, 1])
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(0 <= second <= 1, "second", "between 0 and 1", second)
     guarantee = Guarantee(epsilon, words.metric, granularity, Basis.PROVED)
     return WordNoise(words, guarantee, second=float(second))

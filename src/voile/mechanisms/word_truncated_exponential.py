@@ -47,7 +47,7 @@ def word_truncated_exponential(
     >>> law.release([0, 0, 0], voile.seeded_rng(1)).shape
     (3,)
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     if gamma is not None and beta is not None:
         raise InvalidInput("give either gamma or beta, and not both")
     if gamma is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from voile.core.arrays import Floats, Items
@@ -21,7 +23,8 @@ def _check_directions(items: Items) -> None:
 
 
 def _unit_vectors(items: Items) -> Floats:
-    scaled: Floats = items / np.abs(items).max(axis=1, keepdims=True)
+    points = items.astype(np.float64)  # the smallest integer of a type has no absolute value
+    scaled: Floats = points / np.abs(points).max(axis=1, keepdims=True)
     scaled /= np.linalg.norm(scaled, axis=1, keepdims=True)
     return scaled
 
@@ -30,6 +33,25 @@ def _chords(left: Items, right: Items) -> Floats:
     from scipy.spatial.distance import cdist
 
     return np.minimum(cdist(_unit_vectors(left), _unit_vectors(right), "euclidean"), 2.0)
+
+
+@dataclass(frozen=True)
+class Angle:
+    """The distance of `angular`."""
+
+    def __call__(self, left: Items, right: Items) -> Floats:
+        """All angles."""
+        angles: Floats = 2.0 * np.arcsin(_chords(left, right) / 2.0)
+        return angles
+
+
+@dataclass(frozen=True)
+class OneMinusCosine:
+    """The dissimilarity of `cosine_distance`."""
+
+    def __call__(self, left: Items, right: Items) -> Floats:
+        """All of them."""
+        return np.asarray(_chords(left, right) ** 2 / 2.0)
 
 
 def angular() -> Metric:
@@ -42,12 +64,7 @@ def angular() -> Metric:
     >>> angular().pairwise(np.array([[1.0, 0.0]]), np.array([[0.0, 3.0]])).round(5)
     array([[1.5708]])
     """
-
-    def distance(left: Items, right: Items) -> Floats:
-        angles: Floats = 2.0 * np.arcsin(_chords(left, right) / 2.0)
-        return angles
-
-    return Metric("angular", "radian", distance, largest=np.pi, check_items=_check_directions)
+    return Metric("angular", "radian", Angle(), largest=np.pi, check_items=_check_directions)
 
 
 def cosine_distance() -> Metric:
@@ -55,14 +72,10 @@ def cosine_distance() -> Metric:
 
     Directions at 0°, 60° and 120° have 1.5 > 0.5 + 0.5, so it is not a metric.
     """
-
-    def distance(left: Items, right: Items) -> Floats:
-        return _chords(left, right) ** 2 / 2.0
-
     return Metric(
         "cosine distance",
         "1 − cosine",
-        distance,
+        OneMinusCosine(),
         largest=2.0,
         instead="voile.metrics.angular(), or voile.metrics.euclidean() on normalised vectors",
         check_items=_check_directions,

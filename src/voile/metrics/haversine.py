@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from voile.core.arrays import Floats, Items
@@ -11,6 +13,22 @@ from voile.metrics.lp import check_points
 
 EARTH_RADIUS = {"km": 6371.0088, "m": 6371008.8}
 """The mean radius of the Earth (IUGG), in each unit on offer."""
+
+
+@dataclass(frozen=True)
+class GreatCircle:
+    """The distance of `haversine`, on a sphere of this radius."""
+
+    radius: float
+
+    def __call__(self, left: Items, right: Items) -> Floats:
+        """All distances."""
+        a, b = np.radians(left), np.radians(right)
+        latitude = np.sin((a[:, None, 0] - b[None, :, 0]) / 2) ** 2
+        longitude = np.sin((a[:, None, 1] - b[None, :, 1]) / 2) ** 2
+        chord = latitude + np.cos(a[:, None, 0]) * np.cos(b[None, :, 0]) * longitude
+        arcs: Floats = 2 * self.radius * np.arcsin(np.sqrt(np.minimum(chord, 1.0)))
+        return arcs
 
 
 def haversine(*, unit: str = "km") -> Metric:
@@ -26,28 +44,22 @@ def haversine(*, unit: str = "km") -> Metric:
     """
     require(unit in EARTH_RADIUS, "unit", "km or m", unit)
     radius = EARTH_RADIUS[unit]
+    return Metric(
+        "haversine", unit, GreatCircle(radius), largest=np.pi * radius, check_items=_check_places
+    )
 
-    def distance(left: Items, right: Items) -> Floats:
-        a, b = np.radians(left), np.radians(right)
-        latitude = np.sin((a[:, None, 0] - b[None, :, 0]) / 2) ** 2
-        longitude = np.sin((a[:, None, 1] - b[None, :, 1]) / 2) ** 2
-        chord = latitude + np.cos(a[:, None, 0]) * np.cos(b[None, :, 0]) * longitude
-        arcs: Floats = 2 * radius * np.arcsin(np.sqrt(np.minimum(chord, 1.0)))
-        return arcs
 
-    def check(items: Items) -> None:
-        check_points(items)
-        require(
-            items.shape[1] == 2,
-            "places",
-            "rows of latitude and longitude",
-            f"{items.shape[1]} columns",
+def _check_places(items: Items) -> None:
+    check_points(items)
+    require(
+        items.shape[1] == 2,
+        "places",
+        "rows of latitude and longitude",
+        f"{items.shape[1]} columns",
+    )
+    outside = int((np.abs(items) > (90.0, 180.0)).any(axis=1).sum())
+    if outside:
+        raise InvalidInput(
+            f"latitudes must lie in [-90, 90] and longitudes in [-180, 180], got {outside} of "
+            f"{len(items)} rows outside; are the two columns swapped?"
         )
-        outside = int((np.abs(items) > (90.0, 180.0)).any(axis=1).sum())
-        if outside:
-            raise InvalidInput(
-                f"latitudes must lie in [-90, 90] and longitudes in [-180, 180], got {outside} of "
-                f"{len(items)} rows outside; are the two columns swapped?"
-            )
-
-    return Metric("haversine", unit, distance, largest=np.pi * radius, check_items=check)

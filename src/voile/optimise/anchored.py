@@ -102,7 +102,7 @@ def aipo(
     (Proposition 4, with Definition 3's convention that λ weighs the *lower* corner). The loss
     reported is the true one of the normalised mechanism.
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     begun = time.monotonic()
     inside = epsilon / 2 * (1 - 1e-7)
     if budgets is None:
@@ -162,7 +162,7 @@ def aipo_relaxed(
     yardstick, has no guarantee, and cannot be deployed. Pairs within `reach` cells are
     constrained (directly, with their own distance), which the paper's baseline does for all.
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     begun = time.monotonic()
     grid = problem.grid(cells, degree=1)
     cones = _nearby_cones(grid, epsilon * (1 - 1e-7), p, reach)

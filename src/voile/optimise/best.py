@@ -48,7 +48,7 @@ def best(
     value says that it loses (then `losses` has no figure for it). Screening can only cost loss,
     never privacy: the answer is repaired and certified like any other.
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     begun = time.monotonic()
     losses: dict[str, float] = {}
     noisy: LaplaceRemap | None = None

@@ -65,7 +65,7 @@ def gradient_cones(
     replaced by an inscribed polygon with `facets` sides (N = 2) or by the largest Euclidean ball
     inside it (N = 3): both ask for a little more than needed, never for less.
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(p >= 1, "p", "between 1 and infinity", p)
     dimensions = rows.shape[1] - 1
     scaled = rows.copy()

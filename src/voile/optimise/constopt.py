@@ -41,7 +41,7 @@ def constopt(
     >>> constopt(grid, epsilon=1.0, loss=grid.distances()).certificate().epsilon <= 1.0
     True
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     released = space.items if outputs is None else as_items(outputs, name="outputs")
     n, m = len(space), len(released)
     require(1 <= near <= n, "near", f"between 1 and {n}", near)

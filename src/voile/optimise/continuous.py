@@ -166,7 +166,7 @@ def smooth_spline(
     """
     grid = problem.grid(cells, degree=2)
     if tension is None:
-        require_epsilon(epsilon)
+        epsilon = require_epsilon(epsilon)
         diagonal = len(cells) ** (-1 / dual_exponent(p))
         tension = min(epsilon * diagonal, 3 / max(grid.steps))
     grid = replace(grid, tension=tension)
@@ -249,7 +249,7 @@ def _solved(
     hopeless: float = math.inf,
 ) -> Design:
     """Solve a hair inside epsilon, mend, certify, build; mend harder if rounding asks for it."""
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     begun = time.monotonic()
     guarantee = Guarantee(
         epsilon,

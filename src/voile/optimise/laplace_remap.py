@@ -149,7 +149,7 @@ def laplace_remap(
     released as the output nearest its centre: plain Laplace noise. Costs places × cells × 64
     exponentials.
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     if len(problem.low) != 2 or p not in (1.0, 2.0):
         raise InvalidInput("Laplace noise must be in the plane with ℓ₁ or ℓ₂; use smooth_spline")
     xs = np.linspace(problem.low[0], problem.high[0], int(cells[0]) + 1)

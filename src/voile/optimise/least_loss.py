@@ -135,7 +135,7 @@ def _solve(
     granularity: str,
     tolerance: float,
 ) -> Channel:
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     released = space.items if outputs is None else as_items(outputs, name="outputs")
     weights = np.full(len(space), 1 / len(space)) if prior is None else np.asarray(prior, float)
     table = np.asarray(loss, dtype=float)

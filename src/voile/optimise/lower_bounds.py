@@ -78,7 +78,7 @@ def partition_bound(
     """
     import time
 
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(size >= 2, "size", ">= 2", size)
     begun = time.monotonic()
     parts = max(1, round(len(problem.places) / size))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from voile.core.rounding import percent_at_most
 from voile.report.drawing import altair, base, finished, percent, series
 from voile.report.model import Chart, Table
 from voile.report.theme import colour
@@ -156,8 +157,8 @@ def belief_chart(*, epsilon: float, noun: str, distance: float = 1.0, unit: str 
         title=f"What ε = {epsilon:.4g} lets somebody believe",
         alt=(
             f"Between two {noun}s{far}: a belief on the dashed line before the release ends within "
-            f"the band after it, whatever is released. Half-sure becomes at most {percent(half)} "
-            "sure."
+            f"the band after it, whatever is released. Half-sure becomes at most "
+            f"{percent_at_most(half)} sure."
         ),
         data=table,
         height=280,

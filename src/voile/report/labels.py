@@ -7,6 +7,7 @@ from typing import Any
 
 from voile.audit.finding import Verdict
 from voile.core.guarantee import Guarantee
+from voile.core.rounding import percent_at_most
 from voile.report.charts_common import bar_chart, frontier_chart
 from voile.report.charts_labels import belief_chart, feature_chart, label_leakage_chart
 from voile.report.drawing import percent
@@ -132,7 +133,7 @@ def protect_report(
         title="A release of labelled records",
         answer=(
             f"{counted(int(facts['records']), 'record')} were released by {facts['mechanism']}: a "
-            f"half-sure guess of a label becomes at most {percent(half)} sure, {what}."
+            f"half-sure guess of a label becomes at most {percent_at_most(half)} sure, {what}."
         ),
         verdict=Verdict.OPEN if basis == "claimed" else Verdict.HOLDS,
         because=f"ε = {guarantee.epsilon:.4g} is {basis}. {ground(basis)}",

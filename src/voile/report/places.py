@@ -10,6 +10,7 @@ import numpy as np
 from voile.audit.finding import Verdict
 from voile.core.arrays import Floats
 from voile.core.guarantee import Basis
+from voile.core.rounding import percent_at_most
 from voile.domains.places.design import PlacesDesign
 from voile.report.charts_common import guarantee_chart
 from voile.report.charts_places import (
@@ -43,7 +44,7 @@ def design_report(
     near = (
         ""
         if gap is None
-        else f", at most {100 * gap:.1f} % more than any private mechanism must lose"
+        else f", at most {percent_at_most(gap)} more than any private mechanism must lose"
     )
     answer = (
         f"At ε = {claim:g} per {unit}, people on this map can be reported with an expected travel "

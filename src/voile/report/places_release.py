@@ -8,6 +8,7 @@ from typing import Any
 from voile.audit.finding import Verdict
 from voile.core.arrays import Floats
 from voile.core.guarantee import Basis
+from voile.core.rounding import odds_at_most
 from voile.domains.places.design import PlacesDesign
 from voile.report.charts_common import bar_chart, guarantee_chart, interval_chart
 from voile.report.model import Provenance, Report, Table, or_infinity, promised, worst_verdict
@@ -40,7 +41,7 @@ def protect_report(
         answer=(
             f"{counted(int(facts['rows']), 'place')} {'was' if facts['rows'] == 1 else 'were'} "
             f"replaced by draws: between two places 1 {unit} apart, one release moves the odds by "
-            f"at most {odds:.3g}×."
+            f"at most {odds_at_most(odds)}."
         ),
         verdict=Verdict.OPEN if guarantee.basis == Basis.CLAIMED else Verdict.HOLDS,
         because=f"ε = {claim:g} per {unit} is {guarantee.basis}. {ground(guarantee.basis)}",

@@ -156,7 +156,7 @@ class Adept:
 
     def at(self, epsilon: float) -> Adept:
         """The same model at another epsilon."""
-        require_epsilon(epsilon)
+        epsilon = require_epsilon(epsilon)
         return replace(self, epsilon=epsilon)
 
     def latent(self, texts: Sequence[str]) -> Floats:
@@ -215,7 +215,7 @@ def adept(
     past ε = 1 (at ε = 1000 the truth is 22,181). Costs two passes of a small LSTM.
     """
     check_fidelity(fidelity)
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     return Adept(autoencoder, epsilon, delta, fidelity)
 
 

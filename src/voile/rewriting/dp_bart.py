@@ -63,7 +63,7 @@ class DpBart:
 
     def at(self, epsilon: float) -> DpBart:
         """The same model at another epsilon."""
-        require_epsilon(epsilon)
+        epsilon = require_epsilon(epsilon)
         return replace(self, epsilon=epsilon)
 
     def indices(self, texts: Sequence[str]) -> tuple[Any, Any, int]:
@@ -150,7 +150,7 @@ def dp_bart(
     scripts and the published signal-to-noise ratios do.
     """
     check_fidelity(fidelity)
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(bool(language.model.config.is_encoder_decoder), "model", "an encoder–decoder", "other")
     width = int(language.model.config.d_model)
     chosen = np.arange(width) if kept is None else np.unique(np.asarray(kept, dtype=np.intp))

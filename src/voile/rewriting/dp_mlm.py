@@ -57,7 +57,7 @@ class DpMlm:
 
     def at(self, epsilon: float) -> DpMlm:
         """The same model at another epsilon for each word."""
-        require_epsilon(epsilon)
+        epsilon = require_epsilon(epsilon)
         return replace(self, sampler=replace(self.sampler, epsilon=epsilon))
 
     @cached_property

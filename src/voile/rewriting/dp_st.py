@@ -91,7 +91,7 @@ class DpSt:
 
     def at(self, epsilon: float) -> DpSt:
         """The same corpus at another epsilon."""
-        require_epsilon(epsilon)
+        epsilon = require_epsilon(epsilon)
         return replace(self, epsilon=epsilon)
 
     def rewrite(self, texts: Sequence[str], rng: Generator) -> Rewritten:
@@ -188,7 +188,7 @@ def dp_st(
     `as_released` allows. Writing sees public triples only: post-processing.
     """
     check_fidelity(fidelity)
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(slots >= 1, "slots", ">= 1", slots)
     asked = keep_without_triples and fidelity == "sound"
     require(not asked, "keep_without_triples", "off where the guarantee is sound", "on")

@@ -86,13 +86,13 @@ def laplace_scale(*, clip: float, dimension: int, epsilon: float) -> float:
     >>> round(laplace_scale(clip=1.0, dimension=36, epsilon=2.0), 3)
     6.0
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(clip > 0 and dimension >= 1, "clip and dimension", "> 0", (clip, dimension))
     return 2 * clip * math.sqrt(dimension) / epsilon
 
 
 def _check(sensitivity: float, epsilon: float, delta: float) -> None:
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(0 < sensitivity < math.inf, "sensitivity", "finite and > 0", sensitivity)
     if not 0 < delta < 1:
         raise InvalidInput(f"delta must be in (0, 1) for Gaussian noise, got {delta:g}")

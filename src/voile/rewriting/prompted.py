@@ -56,7 +56,7 @@ class PromptedRewriter:
 
     def at(self, epsilon: float) -> PromptedRewriter:
         """The same model at another epsilon for each token."""
-        require_epsilon(epsilon)
+        epsilon = require_epsilon(epsilon)
         return replace(self, sampler=replace(self.sampler, epsilon=epsilon))
 
     def bounded_by(self, public_texts: Sequence[str]) -> PromptedRewriter:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from voile.core.rounding import exp_upwards, odds_at_most
 from voile.domains.places.design import PlacesDesign
 from voile.samples.trips import write_city, write_crowd, write_trips
 from voile.storage import save
@@ -46,7 +47,8 @@ def places_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         plan,
         (
             f"{facts['rows']:,} places released; two places 1 km apart: odds change by at most "
-            f"e^{EPSILON:g} = 2.2×. Passed as they are: {', '.join(facts['columns_in_clear'])}.",
+            f"e^{EPSILON:g} = {odds_at_most(exp_upwards(EPSILON))}. Passed as they are: "
+            f"{', '.join(facts['columns_in_clear'])}.",
         ),
         {"rows": facts["rows"], "columns_in_clear": facts["columns_in_clear"]},
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from voile.audit.finding import Verdict
+from voile.core.rounding import exp_upwards, odds_at_most
 from voile.report import Provenance, Report, Table, combined
 from voile.report.charts_common import bar_chart, frontier_chart
 from voile.report.charts_labels import label_leakage_chart
@@ -78,7 +79,7 @@ def _town(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
         because="Each certificate was computed over all pairs and outputs, from the integers that "
         "are drawn.",
         guarantee=("Two places 1 km apart: whatever is released, the odds between them change by "
-                   "at most e^2 = 7.4×.",),
+                   "at most e^2 = 7.39×.",),
         not_protected=(AGAIN,),
         provenance=made,
         tables=(
@@ -134,7 +135,7 @@ def _text(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
         "measured with one reader; another may get more.",
         guarantee=(
             f"Whatever is released for a word, the odds between two words 1 unit apart change by "
-            f"at most e^{epsilon:g} = {2.718281828**epsilon:.0f}× ({protected['basis']}).",
+            f"at most e^{epsilon:g} = {odds_at_most(exp_upwards(epsilon))} ({protected['basis']}).",
             f"{int(protected['words']):,} words were drawn anew over 50,000; "
             f"{100 * protected['changed']:.0f} % of them changed.",
         ),
@@ -230,7 +231,7 @@ def _labels(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
         guarantee=(
             f"Released here: label and features together at ε = {epsilon:g}. Any two labels: "
             f"whatever is released, the odds between them change by at most e^{epsilon:g} = "
-            f"{2.718281828**epsilon:.1f}×.",
+            f"{odds_at_most(exp_upwards(epsilon))}.",
         ),
         not_protected=tuple(sentence(item) for item in protected["outside"]),
         provenance=made,

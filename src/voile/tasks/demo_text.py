@@ -13,6 +13,7 @@ from voile.adapt.levels import Levels, Round, adapt, frontier, meets
 from voile.attackers.attribution import Attribution
 from voile.attackers.attribution_surface import Overlap, TfIdf
 from voile.core.arrays import Indices
+from voile.core.rounding import exp_upwards, odds_at_most
 from voile.domains.text.sequences import corpus, read_words
 from voile.domains.text.tiers import tiers
 from voile.domains.text.vocabulary import Vocabulary
@@ -70,7 +71,7 @@ def _protected(recipe: TextRecipe, released: Path) -> Iterator[Event]:
             f"{facts['words']:,} words drawn anew from {facts['vocabulary']['words']:,}, "
             f"{100 * changed:.0f} % of them changed; e-mails, phones, cards became placeholders.",
             f"Whatever is released for a word, the odds between two words 1 unit apart change by "
-            f"at most e^{EPSILON:g} = {np.exp(EPSILON):.0f}× ({facts['basis']}).",
+            f"at most e^{EPSILON:g} = {odds_at_most(exp_upwards(EPSILON))} ({facts['basis']}).",
         ),
         {"words": facts["words"], "changed": changed, "epsilon": EPSILON, "basis": facts["basis"],
          "metric": facts["metric"], "outside": facts["outside"]},

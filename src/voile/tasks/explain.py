@@ -34,7 +34,7 @@ def explain(
     >>> explain(epsilon=1.0, local=True, candidates=2).rows[0][2].__round__(4)
     0.7311
     """
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(len(distances) > 0, "distances", "at least one", "none")
     for distance in distances:
         require(0 <= distance < float("inf"), "distance", "a finite number >= 0", distance)

@@ -157,6 +157,7 @@ def facts_of(done: ProtectedLabels) -> dict[str, Any]:
     p = done.protection
     bounds = {"label": p.label, "conditional": p.conditional, "local": p.local}
     return {
+        "guarantee": done.main.to_dict(),
         "output": str(done.report.output),
         "recipe": str(done.recipe_path),
         "records": done.report.rows,

@@ -256,7 +256,7 @@ def _certified(mechanism: SmoothMechanism | LaplaceRemap) -> float:
 
 
 def _check_epsilon(epsilon: float) -> None:
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(
         epsilon <= LARGEST_EPSILON,
         "epsilon",

@@ -176,6 +176,7 @@ def protect_places(
         others = [c for c in source.columns if c not in (lat, lon)]
         return {
             "voile": __version__,
+            "guarantee": guarantee.to_dict(),
             "method": design.facts.get("method"),
             "epsilon": guarantee.epsilon,
             "unit": guarantee.metric.unit,

@@ -10,8 +10,8 @@ from voile.errors import InvalidInput
 
 SHARED = frozenset(
     {
-        "basis", "bounds", "cell", "charged", "estimate", "finding", "interval", "model",
-        "priced", "round", "shown", "trade-point", "verdict",
+        "basis", "bounds", "cell", "charged", "estimate", "finding", "guarantee", "interval",
+        "model", "priced", "round", "shown", "trade-point", "verdict",
     }
 )  # fmt: skip
 """Definitions that belong to no one command."""

@@ -215,6 +215,7 @@ def describe(recipe: TextRecipe, protector: TextProtector, clear: ColumnsInClear
     words = protector.vocabulary
     facts: dict[str, Any] = {
         "voile": __version__,
+        "guarantee": guarantee.to_dict(),
         "mechanism": recipe.mechanism,
         "epsilon_per_word": recipe.epsilon,
         "unit": guarantee.metric.unit,

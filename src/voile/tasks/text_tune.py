@@ -214,7 +214,7 @@ def tune_text(
     """
     require(data in CAVEATS, "data", "public, held-out or private", data,
             "adapting on private text itself spends privacy")  # fmt: skip
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(0 < target_delta < 1, "target-delta", "in (0, 1)", target_delta)
     require(levels in ("pii,poii", "pii"), "levels", "pii,poii or pii", levels)
     progress("reading words and finding names")

@@ -75,7 +75,7 @@ def cells_protection(recipe: Recipe, *, epsilon: float, label_share: float = 0.5
     """
     from voile.mechanisms import label_cf, randomised_response
 
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     require(0 < label_share < 1, "label_share", "between 0 and 1", label_share)
     cells = recipe.cells
     if cells is None:
@@ -112,7 +112,7 @@ def noise_protection(recipe: Recipe, *, epsilon: float) -> Protection:
     """
     from voile.mechanisms import columnwise, randomised_response
 
-    require_epsilon(epsilon)
+    epsilon = require_epsilon(epsilon)
     # The sum of the parts is rounded up, so the parts are cut a hair below the whole.
     total = epsilon * (1 - 2.0**-40)
     shares = [total * share for share in recipe.shares]
