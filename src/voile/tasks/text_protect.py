@@ -255,8 +255,6 @@ def describe(recipe: TextRecipe, protector: TextProtector, clear: ColumnsInClear
 
 def _remapped(protector: TextProtector) -> dict[str, Any]:
     """What a remap did: its prior, and how many words are left to be released."""
-    import numpy as np
-
     from voile.mechanisms.word_remap import RemappedWords
 
     laws = [law for law in protector.laws if isinstance(law, RemappedWords)]
