@@ -25,7 +25,7 @@ last place. Eight units cover one logarithm with room to spare, sixteen the diff
 """
 
 
-_AS_LARGE = 1 - 2.0**-40
+_AS_LARGE = 1 - 2.0**-32
 """Ratios this close are one: which of them comes out larger is up to the processor."""
 _TINIEST = math.nextafter(0.0, 1.0)
 """Rows that differ have an epsilon above zero, were it the smallest there is."""
