@@ -19,7 +19,8 @@ from voile.domains.text.tiers import Tiers, close_to
 from voile.domains.text.tokens import Token
 from voile.errors import BadFile, InvalidInput, NotAMetric, VoileError
 from voile.leakage.words import best_guess, epsilon_for_kept, kept_share, representative_words
-from voile.mechanisms import word_truncated_exponential
+from voile.mechanisms import word_exponential, word_truncated_exponential
+from voile.mechanisms._word_law import WordLaw
 
 pytest.importorskip("numba")
 
@@ -32,8 +33,19 @@ def animals() -> text.Vocabulary:
 
 
 def exact(**options: object) -> TextProtector:
-    """A protector that changes nothing: weights of 1 and e^−41 in practice never change a word."""
-    return replace(text.protector(animals(), epsilon=1000.0), **options)  # type: ignore[arg-type]
+    """A protector that changes nothing: eight weights of e^−41 beside 1, so 1e-17 a word.
+
+    The exponential law, not TEM, which changes a word with probability β = 0.001 at any epsilon.
+    """
+    blur = text.protector(animals(), epsilon=1000.0, mechanism=word_exponential)
+    return replace(blur, **options)  # type: ignore[arg-type]
+
+
+def test_exact_changes_no_word_but_once_in_a_billion_runs() -> None:
+    (law,) = exact().laws
+    assert isinstance(law, WordLaw)
+    changed = [1 - law.exact_row(word)[word] for word in range(len(ANIMALS) + 1)]
+    assert 1000 * max(changed) < 1e-9  # this module draws fewer words than that from it
 
 
 def test_with_hardly_any_noise_the_text_comes_back() -> None:

@@ -1,0 +1,87 @@
+"""No test fails by luck: draws have keys of their test's name, other sources are listed here."""
+
+from __future__ import annotations
+
+import ast
+import secrets
+from pathlib import Path
+
+import numpy as np
+import numpy.random.bit_generator as numpy_bits
+import pytest
+
+import voile
+from luck import keys_of
+
+_SAYS_NO = "commands that end before they draw: help, wrong usage, faults"
+_COUNTED = "asserts which rows were released and charged, and nothing about what was drawn"
+STARTS_PROCESSES = {
+    "tests/architecture/test_architecture.py": "imports modules; draws nothing",
+    "tests/calibration/test_hostile_endpoint.py": _SAYS_NO,
+    "tests/cli/test_cli.py": _SAYS_NO,
+    "tests/core/test_randomness.py": "draws of 64 bits and more that must differ: 1e-17 by chance",
+    "tests/docs/test_site.py": "builds the pages; draws nothing",
+    "tests/jobs/test_jobs.py": _COUNTED,
+    "tests/jobs/test_ray.py": "draws of 60 bits that must differ or agree: 1e-15 by chance",
+    "tests/ledger/conftest.py": "starts a database server",
+    "tests/ledger/test_book.py": _COUNTED,
+    "tests/ledger/test_kills.py": _COUNTED,
+    "tests/ledger/test_protect.py": _COUNTED,
+    "tests/report/browser.py": "starts a browser; draws nothing",
+    "tests/text/test_posterior_tasks.py": "audits, whose seed is 0 unless given",
+    "tests/text/test_protector.py": _COUNTED,
+}
+"""Test modules that start processes, which have the system's keys; why luck decides nothing."""
+
+_PROCESS = {"subprocess", "multiprocessing", "Popen", "ProcessPoolExecutor", "fork", "ray"}
+
+
+def names_in(path: Path) -> set[str]:
+    """Every name, attribute and imported module of a source file."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found.update(alias.name for alias in node.names)
+            found.add(getattr(node, "module", None) or "")
+    return found
+
+
+def test_keys_follow_from_the_test_s_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in is in place, its keys differ from call to call, and a name repeats them."""
+    assert secrets.randbits.__module__ == numpy_bits.randbits.__module__ == "luck"
+
+    def drawn(name: str) -> list[bytes]:
+        for module in (secrets, numpy_bits):
+            monkeypatch.setattr(module, "randbits", keys_of(name))
+        sources = [voile.secure_rng(), voile.secure_rng(), np.random.default_rng()]
+        return [source.bytes(8) for source in sources]
+
+    assert drawn("one") == drawn("one")
+    assert len({*drawn("one"), *drawn("two")}) == 6
+
+
+def test_modules_that_start_processes_say_why_luck_decides_nothing(root: Path) -> None:
+    starting = {
+        str(path.relative_to(root))
+        for path in (root / "tests").rglob("*.py")
+        if names_in(path) & _PROCESS
+    }
+    assert starting == set(STARTS_PROCESSES), "list it here with the reason, or take it off"
+
+
+def test_no_test_draws_from_another_source(root: Path) -> None:
+    """The legacy global generators of NumPy and of `random` cannot be followed: none is used."""
+    for path in (root / "tests").rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                assert "random" not in {alias.name for alias in node.names}, path
+            if isinstance(node, ast.ImportFrom):
+                assert node.module != "random", path
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
+                legacy = node.value.attr == "random" and getattr(node.value.value, "id", "") == "np"
+                assert not legacy or node.attr[0].isupper() or node.attr == "default_rng", path
