@@ -115,7 +115,7 @@ def commands(files: dict[str, Path], folder: Path) -> dict[str, list[str]]:
             "--pass", "all", "--overwrite",
         ],
         "text audit": [
-            text, noise, "--epsilon", "0.3,2", "--sensitive", "all", "--epochs", "1",
+            text, text, "--epsilon", "0.3,2", "--sensitive", "all", "--epochs", "15",
             "--attacker", "rnn", "--candidates", "40",
         ],
         "text tune": [

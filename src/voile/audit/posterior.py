@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from voile.attackers.attack import SequenceAttack, hidden
+from voile.attackers.learning import Learned
 from voile.audit.finding import Finding
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
@@ -36,6 +37,14 @@ class PosteriorAudit:
     triple_bounds: tuple[tuple[float, float], ...]
     groups: int
     groups_to_certify: tuple[int | None, ...]
+    learned: Learned | None = None
+    is_evidence: bool = True
+    """Whether the attacker is exact, or was shown to have learned from the releases."""
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The share of triples over each epsilon, a mean over groups: what the findings bracket."""
+        return tuple(float(share) for share in self.leakage.shares.mean(axis=0))
 
 
 def posterior(
@@ -49,6 +58,7 @@ def posterior(
     sensitive: Sequence[Indices] | None = None,
     counted: Sequence[Indices] | None = None,
     log_prior: Floats | None = None,
+    learned: Learned | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> PosteriorAudit:
     """Whether Pr[leakage > ε] ≤ δ over random pairs of candidates and releases, for an attacker.
@@ -57,8 +67,9 @@ def posterior(
     interval on the share is Hoeffding's over groups, its failure probability divided over the
     epsilons. `sensitive` picks the positions that hold secrets (default: all); the prior is what
     the same attacker believes with those positions hidden, unless `log_prior` states one. With
-    `counted` only some of them are measured. The verdict
-    is about *this attacker*: a stronger one may do more, so it is never "holds".
+    `counted` only some of them are measured. The verdict is about *this attacker*: a stronger one
+    may do more, so it is never "holds". An attacker that was trained comes with what it `learned`,
+    see `verdicts`.
 
     >>> import numpy as np
     >>> from voile.attackers.bayes import joint_bayes
@@ -95,14 +106,24 @@ def posterior(
             progress(start + len(batch))
 
     leakage = posterior_leakage(shifts(), distances, epsilons=epsilons)
-    return verdicts(leakage, delta=delta, failure_probability=failure_probability)
+    return verdicts(leakage, delta=delta, failure_probability=failure_probability, learned=learned)
 
 
 def verdicts(
-    leakage: PosteriorLeakage, *, delta: float, failure_probability: float = 0.01
+    leakage: PosteriorLeakage,
+    *,
+    delta: float,
+    failure_probability: float = 0.01,
+    learned: Learned | None = None,
 ) -> PosteriorAudit:
-    """The findings that a measured leakage supports at a tolerance delta."""
+    """The findings that a measured leakage supports at a tolerance delta.
+
+    The leakage counts what an attacker *claims* to have learned. Where the truth does not bear out
+    that it learned anything (`learned` is not shown above zero), its claims are its own error: the
+    lower end is then 0, and the finding open.
+    """
     groups = len(leakage.shares)
+    idle = learned is not None and not learned.shown(failure_probability)
     share_of_failure = failure_probability / len(leakage.epsilons)
     findings, logs, triples, needed = [], [], [], []
     for k, epsilon in enumerate(leakage.epsilons):
@@ -113,15 +134,17 @@ def verdicts(
         overall = leakage.violation_shares[k]
         findings.append(
             Finding(
-                question=f"Share of (pair, release) triples with leakage over {epsilon:g}:",
+                question=f"Share of (pair, release) triples with leakage over {epsilon:g}, "
+                "a mean over groups:",
                 claim=delta,
-                lower=lower,
+                lower=0.0 if idle else lower,
                 upper=upper,
                 failure_probability=share_of_failure,
                 samples=groups,
                 unit="triple",
-                detail=f"observed {overall:.4g} over {leakage.triples:,} triples "
-                f"from {leakage.releases:,} releases in {groups:,} groups",
+                detail=f"observed {mean:.4g} over {groups:,} groups, {leakage.releases:,} "
+                f"releases, {leakage.triples:,} triples"
+                + (f"; the attacker {learned}: nothing is shown" if idle else ""),
             )
         )
         logs.append(hoeffding_log10_failure(samples=leakage.triples, delta=delta, share=overall))
@@ -139,7 +162,14 @@ def verdicts(
             else None
         )
     return PosteriorAudit(
-        tuple(findings), leakage, tuple(logs), tuple(triples), groups, tuple(needed)
+        tuple(findings),
+        leakage,
+        tuple(logs),
+        tuple(triples),
+        groups,
+        tuple(needed),
+        learned,
+        not idle,
     )
 
 

@@ -10,7 +10,7 @@ from voile.cli.show import table
 
 if TYPE_CHECKING:
     from voile.audit.finding import Finding
-    from voile.tasks.text_audit import TextPosterior
+    from voile.tasks.text_audit import AttackRun, TextPosterior
     from voile.tasks.text_tune import TunedText
 
 
@@ -26,7 +26,12 @@ def show_audit(found: TextPosterior, delta: float) -> None:
             f"{epsilon:g}",
             _percent(run.shares[k]),
             f"{100 * finding.lower:.3g} – {100 * finding.upper:.3g} %",
-            _told(finding, run.audit.groups_to_certify[k], delta),
+            _told(
+                finding,
+                run.audit.groups_to_certify[k],
+                delta,
+                evidence=run.audit.is_evidence,
+            ),
         ]
         if run.control is not None:
             row.insert(2, _percent(run.control[k]))
@@ -45,6 +50,9 @@ def show_audit(found: TextPosterior, delta: float) -> None:
         if run is lead or not run.reliability.trustworthy:
             which = f"The {run.attacker}" + (f" of seed {run.seed}" if several else "")
             typer.echo(f"{which} is {run.reliability}.")
+        if run.audit.learned is not None and (run is lead or not run.audit.is_evidence):
+            which = f"The {run.attacker}" + (f" of seed {run.seed}" if several else "")
+            typer.echo(f"{which} {run.audit.learned}{_worth(run)}.")
     if found.unaligned or found.unpaired:
         typer.echo(
             f"Left out: {found.unaligned:,} of {found.unaligned + found.documents:,} documents "
@@ -86,16 +94,25 @@ def _show_attackers(found: TextPosterior) -> None:
     typer.echo("")
 
 
+def _worth(run: AttackRun) -> str:
+    """What follows where an attacker was not shown to learn."""
+    if run.audit.is_evidence:
+        return ""
+    return ": it was not shown to learn from them, so the leakage it claims is no evidence"
+
+
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _told(finding: Finding, needed: int | None, delta: float) -> str:
+def _told(finding: Finding, needed: int | None, delta: float, *, evidence: bool) -> str:
     """What the interval says about delta, for this attacker."""
     if finding.verdict == "violated":
         return "no: violated"
     if finding.upper <= delta:
         return "yes, for this attacker"
+    if not evidence:
+        return "open: it learned nothing"
     return f"open, {needed:,} documents tell" if needed else "open"
 
 

@@ -33,6 +33,10 @@ def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
         f"Even the cautious end of the interval, {percent(told['lower'])}, is above the "
         f"{percent(delta)} allowed."
         if broken
+        else "The attacker was not shown to learn anything from the releases (held-out secrets, "
+        "right releases against shuffled ones): the leakage it claims is its own error, and "
+        "nothing is shown either way."
+        if (facts["learned"] or {}).get("shown") is False
         else "Nothing was found against the claim. That is not a proof: sampling with "
         f"{'some attackers' if facts.get('runs') else 'one attacker'} can break a claim, never "
         "confirm it."

@@ -37,8 +37,21 @@ def facts_of(found: TextPosterior, *, sensitive: str = "pii,poii") -> dict[str, 
             "calibration_error": lead.reliability.calibration_error,
             "trustworthy": lead.reliability.trustworthy,
         },
+        "learned": _learned(lead),
     }
     return facts | {"runs": _runs(found)} if several else facts
+
+
+def _learned(run: AttackRun) -> dict[str, Any] | None:
+    """What held-out secrets say of the attacker; None if it is exact."""
+    learned = run.audit.learned
+    if learned is None:
+        return None
+    return {
+        "gain": learned.gain,
+        "p_value": learned.p_value,
+        "shown": run.audit.is_evidence,
+    }
 
 
 def _finding(run: AttackRun, k: int, *, named: bool) -> dict[str, Any]:

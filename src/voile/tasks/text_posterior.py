@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from voile.attackers.attack import Observed, SequenceAttack
+from voile.attackers.learning import Learned
 from voile.attackers.reliability import Reliability, reliability
 from voile.audit.posterior import PosteriorAudit, posterior
 from voile.core.arrays import Indices
@@ -140,6 +141,7 @@ def measured(
     delta: float,
     failure_probability: float = 0.01,
     every_word: bool = False,
+    learned: Learned | None = None,
     progress: Progress = lambda line: None,
 ) -> PosteriorAudit:
     """The posterior audit over test documents.
@@ -166,6 +168,7 @@ def measured(
         failure_probability=failure_probability,
         sensitive=[item.sensitive for item in used],
         counted=None if every_word else thinned([item.sensitive for item in used], most=most),
+        learned=learned,
         progress=lambda done: progress(f"measuring: {done} of {len(used)} documents"),
     )
 
