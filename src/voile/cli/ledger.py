@@ -161,7 +161,11 @@ def verify(
             typer.echo(f"{found.entries:,} entries, {found.people:,} persons: {kept} agree.")
             if not found.sealed:
                 typer.echo("Seals were not checked: that takes the key (--ledger-key).")
-            if head is None:
+            if found.seen is not None:
+                typer.echo(
+                    f"It goes on from entry {found.seen.number}, the last seen with this key."
+                )
+            elif head is None:
                 typer.echo("Whether it was cut back to an earlier state only a noted --head tells.")
             typer.echo(f"Head {found.head}")
     if found.problems:

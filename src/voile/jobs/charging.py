@@ -13,7 +13,7 @@ import numpy as np
 
 from voile.errors import OverBudget, VoileError
 from voile.jobs.records import BeyondBudget, RowProblem
-from voile.ledger import Bill, Key, Ledger, Receipt
+from voile.ledger import Bill, Head, Key, Ledger, Receipt
 from voile.ledger.amounts import Bools
 
 PATIENCE = 30.0
@@ -50,11 +50,16 @@ class Charging:
     key: Key
     person: str
     when_spent: WhenSpent = WhenSpent.REFUSE
+    seen: Head | None = None
+    """How far the ledger was seen where the key lies: on a machine without it that is known too."""
 
     @property
     def ledger(self) -> Ledger:
         """The ledger, opened once in each process."""
-        return _opened(self.where, self.key)
+        ledger = _opened(self.where, self.key)
+        if self.seen is not None:
+            ledger.guard.remember(self.seen)
+        return ledger
 
     def identity(self) -> dict[str, str]:
         """What a restart must agree in; the address is left out, it may hold a password."""

@@ -6,11 +6,12 @@ processes, by keyed hash instead of by name.
 """
 
 from voile.ledger.amounts import Bill, Cost, shown, simple_cost, stated
-from voile.ledger.book import Ledger, Receipt
+from voile.ledger.book import Ledger
 from voile.ledger.entries import Entry, Event, Head
 from voile.ledger.filters import Budget
 from voile.ledger.kinds import Kind
 from voile.ledger.people import Key, make_key, person_name, read_key
+from voile.ledger.receipt import Receipt
 from voile.ledger.terms import Terms
 from voile.ledger.verify import Verification, verify
 

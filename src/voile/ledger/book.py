@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from voile.errors import BadFile, CannotWrite, InvalidInput, VoileError, require
-from voile.ledger.amounts import Bill, Bools, Whole
+from voile.ledger.amounts import Bill
+from voile.ledger.chain import is_genuine
 from voile.ledger.decide import by_person, decide
-from voile.ledger.entries import NOWHERE, Event, Head, after, packed
+from voile.ledger.entries import NOWHERE, Entry, Event, Head, after, packed
 from voile.ledger.filters import Budget
+from voile.ledger.guard import Guard
 from voile.ledger.kinds import Kind
+from voile.ledger.pages import changed
 from voile.ledger.people import Key, person_name
-from voile.ledger.register import LARGEST, NOBODY, Hashes, Register
+from voile.ledger.reading import Account, accounts_at
+from voile.ledger.receipt import Receipt, on_disk, request_digest
+from voile.ledger.register import LARGEST, NOBODY, Register
 from voile.ledger.replica import Replica, added
 from voile.ledger.store import Front, Store, Transaction, open_store
 from voile.ledger.terms import Terms, chosen_budget, refuse_change
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """Which rows may be released, and whether this was decided in an earlier run."""
-
-    within: Bools
-    named: Bools
-    """Rows that name a person; no other is ever within."""
-
-    replayed: bool
-    settle: Callable[[], None]
-    """Returns once the charge is on disk, and raises if it could not be written."""
 
 
 class Ledger:
@@ -79,18 +71,21 @@ class Ledger:
         identity = secrets.token_hex(8)
         first = after(NOWHERE, Event.OPENED, facts=f'{{"identity": "{identity}"}}').sealed(key)
         store = open_store(where)
-        store.create(Front(identity, key.check, first.head, ""), first)
+        store.create(Front(identity, key.check, first.head, "").sealed(key), first)
         store.close()
         ledger = cls(where, key)
         if budget is not None:
-            ledger._set(Terms(None, budget))
+            with ledger.store.transaction() as now:
+                ledger._follow(now)
+                ledger._set(now, Terms(None, budget))
+        ledger._front()
         return ledger
 
     # ── terms ──────────────────────────────────────────────────────────────────────────────
 
     def terms(self) -> Terms | None:
         """Kind and budget, once they are set."""
-        text = self.store.front().terms
+        text = self._front().terms
         return Terms.read(text) if text else None
 
     def agree(self, kind: Kind, budget: Budget | None) -> Terms:
@@ -100,22 +95,18 @@ class Ledger:
         one that was set (by `init`, say) holds. As long as nothing is charged both may be changed.
         """
         with self.store.transaction() as now:
+            self._follow(now)
             before = Terms.read(now.front.terms) if now.front.terms else None
             chosen = chosen_budget(before, budget)
             if before is not None and before.kind == kind and before.budget == chosen:
                 return before
             if before is not None and not now.untouched():
                 refuse_change(before, kind, chosen)
-            return self._write(now, Terms(kind, chosen))
+            self._set(now, Terms(kind, chosen))
+        return Terms(kind, chosen)
 
-    def _set(self, terms: Terms) -> None:
-        with self.store.transaction() as now:
-            self._write(now, terms)
-
-    def _write(self, now: Transaction, terms: Terms) -> Terms:
-        entry = after(now.front.head, Event.TERMS, facts=terms.text()).sealed(self._key)
-        now.write(entry, terms.text())
-        return terms
+    def _set(self, now: Transaction, terms: Terms) -> None:
+        self._write(now, after(now.front.head, Event.TERMS, facts=terms.text()), terms.text())
 
     # ── charging ───────────────────────────────────────────────────────────────────────────
 
@@ -140,11 +131,12 @@ class Ledger:
         which = bill.which[some]
         people, owners = self._register.grouped(numbers[some])
         with self.store.transaction() as now:
+            self._follow(now)
             terms = Terms.read(now.front.terms) if now.front.terms else None
             if terms is None or terms.kind is None:
                 raise InvalidInput("the ledger has no kind and budget yet; agree on them first")
             prices = np.array([terms.budget.price(c) for c in bill.prices], np.int64).reshape(-1, 3)
-            request = _digest(self._register.hashes(numbers), prices, bill)
+            request = request_digest(self._register.hashes(numbers), prices, bill)
             if now.refunded(job):
                 raise CannotWrite("this job was given up and its charges taken back; start anew")
             found = now.entry(job, part)
@@ -154,9 +146,9 @@ class Ledger:
                         f"part {part} was charged for other rows than it holds now; "
                         "delete the job's folder and start anew"
                     )
-                return Receipt(found.decisions(), named, replayed=True, settle=_on_disk)
-            self._follow(now)
-            self._known.meet(now, people)
+                self.guard.check_again(now, found)
+                return Receipt(found.decisions(), named, replayed=True, settle=on_disk)
+            self._known.meet(now, self._key, people)
             inside = decide(prices, which, owners, self._known.totals(people)[:, :3], terms.budget)
             table = by_person(prices, which, owners, inside, len(people))
             within = named.copy()
@@ -174,14 +166,21 @@ class Ledger:
                 request=request,
                 persons=self._register.hashes(people).tobytes(),
                 amounts=packed(table),
-            ).sealed(self._key)
+            )
             self._changed = True
-            now.write(entry, now.front.terms)
+            entry = self._write(now, entry, now.front.terms)
             self._known.add(entry, people, table)
             if self._known.long():
-                self._known.fold(now)
-            settle = _on_disk if wait else now.end_beside()
+                now.move(self._known.fold(now, self._key, now.front).sealed(self._key))
+            ended = on_disk if wait else now.end_beside()
+
+        def settle() -> None:
+            ended()
+            self.guard.note(entry.head)
+
         self._settle = settle
+        if wait:
+            settle()
         return Receipt(within, named, replayed=False, settle=settle)
 
     def charged(self, job: str, part: int) -> bool:
@@ -195,9 +194,12 @@ class Ledger:
         so nothing was spent. The job can charge nothing more.
         """
         with self.store.transaction() as now:
+            self._follow(now)
             charged = [e for e in now.entries_of(job) if e.event == Event.CHARGED]
             if not charged or now.refunded(job):
                 return 0
+            if not all(is_genuine(entry, self._key) for entry in charged):
+                raise changed("entries of this job are not what was written")
             sums = added(charged)
             persons = sorted(sums)
             table = np.array([sums[p] for p in persons], dtype=np.int64).reshape(-1, 4)
@@ -207,20 +209,30 @@ class Ledger:
                 job=job,
                 persons=b"".join(persons),
                 amounts=packed(table),
-            ).sealed(self._key)
-            now.write(entry, now.front.terms)
-            return len(charged)
+            )
+            self._write(now, entry, now.front.terms)
+        return len(charged)
 
     def fold(self) -> None:
         """Write the accounts up to the last entry, so that others need not read so many entries."""
         with self.store.transaction() as now:
             self._follow(now)
             self._changed = True
-            self._known.fold(now)
-        self._settle = _on_disk
+            now.move(self._known.fold(now, self._key, now.front).sealed(self._key))
+        self._settle = on_disk
+
+    def _write(self, now: Transaction, entry: Entry, terms: str) -> Entry:
+        """Append an entry and move the sealed first page to it."""
+        sealed = entry.sealed(self._key)
+        now.write(sealed)
+        now.move(replace(now.front, head=sealed.head, terms=terms).sealed(self._key))
+        return sealed
 
     def _follow(self, now: Transaction) -> None:
-        """Bring what is known up to date; begin anew after a transaction that did not end well."""
+        """Check what this transaction stands on and bring what is known up to date.
+
+        What is known begins anew after a transaction that did not end well.
+        """
         if self._settle is not None:
             with suppress(VoileError):  # told to the receipt's owner
                 self._settle()
@@ -228,7 +240,9 @@ class Ledger:
             self._settle = None
         if self._changed:
             self._known, self._changed = Replica(self._register), False
-        self._known.follow(now)
+        self.guard.enter(now)
+        self._known.follow(now, self._key, self.guard.seen)
+        self.guard.remember(now.front.head)
 
     def _forget(self) -> None:
         """Know nobody, and no total."""
@@ -247,28 +261,22 @@ class Ledger:
         found = [] if name is None else list(self.accounts([self._key.person(name)]))
         return found[0][1:] if found else (0, 0, 0, 0)
 
-    def accounts(
-        self, persons: Sequence[bytes] | None = None
-    ) -> Iterator[tuple[bytes, int, int, int, int]]:
+    def accounts(self, persons: Sequence[bytes] | None = None) -> Iterator[Account]:
         """All accounts, or these persons', as of the last entry; a state of one moment."""
-        with self.store.reading():
-            since = added(self.store.entries(self.store.front().through))
-            stored: Iterable[tuple[bytes, int, int, int, int]] = self.store.accounts()
-            if persons is not None:
-                stored = self.store.accounts_of(persons)
-                since = {p: since[p] for p in persons if p in since}
-            for person, *amounts in stored:
-                more = since.pop(person, None)
-                total = amounts if more is None else (more + np.array(amounts)).tolist()
-                yield (person, total[0], total[1], total[2], total[3])
-            for person, more in since.items():
-                total = more.tolist()
-                yield (person, total[0], total[1], total[2], total[3])
+        return accounts_at(self.store, self.key, persons)
+
+    def _front(self) -> Front:
+        """The first page, with the key checked; what it names is on the disk."""
+        front = self.store.front()
+        if self.key is not None:
+            self.guard.check(front)
+            self.guard.note(front.head)
+        return front
 
     @property
     def head(self) -> Head:
         """The last entry."""
-        return self.store.front().head
+        return self._front().head
 
     def close(self) -> None:
         """Let go of the database; it is opened again when it is needed."""
@@ -280,20 +288,13 @@ class Ledger:
     def __exit__(self, *problem: object) -> None:
         self.close()
 
+    @cached_property
+    def guard(self) -> Guard:
+        """Checks this ledger before it is charged."""
+        return Guard(self._key, self.identity)
+
     @property
     def _key(self) -> Key:
         if self.key is None:
             raise InvalidInput("the ledger's key is needed for this: give --ledger-key FILE")
         return self.key
-
-
-def _on_disk() -> None:
-    """What has ended already needs no waiting."""
-
-
-def _digest(persons: Hashes, prices: Whole, bill: Bill) -> bytes:
-    """What was asked for: resuming with other rows under the same part would be seen."""
-    content = hashlib.sha256(persons.tobytes())
-    content.update(prices.astype("<i8").tobytes())
-    content.update(bill.which.astype("<i4").tobytes())
-    return content.digest()

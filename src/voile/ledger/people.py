@@ -46,6 +46,8 @@ class Key:
     """
 
     secret: bytes = field(repr=False)
+    file: str | None = field(default=None, repr=False, compare=False)
+    """Where it was read from: the last-seen heads of its ledgers are kept beside."""
 
     def person(self, name: str) -> bytes:
         """The keyed hash of one person."""
@@ -62,7 +64,7 @@ class Key:
     def _named(self, name: str) -> bytes:
         state = self._begun.copy()
         same = name if name.isascii() else unicodedata.normalize("NFC", name)
-        state.update(same.encode("utf-8"))
+        state.update(same.encode("utf-8", "surrogatepass"))
         return state.digest()
 
     def numbered(self, numbers: NDArray[np.int64]) -> list[bytes]:
@@ -84,7 +86,17 @@ class Key:
 
     def seal(self, digest: bytes) -> bytes:
         """What only the key's holder can write under an entry."""
-        return hmac.digest(self._part(b"seal"), digest, "sha256")
+        return hmac.digest(self._sealing, digest, "sha256")
+
+    def front_seal(self, content: bytes) -> bytes:
+        """What only the key's holder can write on a first page."""
+        return hmac.digest(self._fronts, content, "sha256")
+
+    def page_seal(self, content: bytes) -> bytes:
+        """What only the key's holder can write under a page of accounts."""
+        state = self._begun_pages.copy()
+        state.update(content)
+        return state.digest()
 
     @property
     def check(self) -> str:
@@ -104,8 +116,20 @@ class Key:
     def _begun_numbers(self) -> hashlib.blake2b:
         return hashlib.blake2b(key=self._part(b"numbered persons"), digest_size=8 * HASH_BYTES)
 
-    def __reduce__(self) -> tuple[type[Key], tuple[bytes]]:
-        return Key, (self.secret,)
+    @cached_property
+    def _begun_pages(self) -> hashlib.blake2b:
+        return hashlib.blake2b(key=self._part(b"pages"), digest_size=32)
+
+    @cached_property
+    def _sealing(self) -> bytes:
+        return self._part(b"seal")
+
+    @cached_property
+    def _fronts(self) -> bytes:
+        return self._part(b"fronts")
+
+    def __reduce__(self) -> tuple[type[Key], tuple[bytes, str | None]]:
+        return Key, (self.secret, self.file)
 
 
 def is_number(name: str) -> bool:
@@ -181,7 +205,7 @@ def make_key(path: str | Path) -> Key:
         raise CannotWrite(
             f"the key {str(path)!r} cannot be written: {problem.strerror}"
         ) from problem
-    return Key(secret)
+    return Key(secret, os.path.abspath(path))
 
 
 def read_key(path: str | Path | None) -> Key:
@@ -205,4 +229,4 @@ def read_key(path: str | Path | None) -> Key:
         secret = b""
     if len(secret) != 32:
         raise BadFile(f"{str(path)!r} is not a ledger key, or a damaged one")
-    return Key(secret)
+    return Key(secret, os.path.abspath(path))

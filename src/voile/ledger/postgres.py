@@ -9,30 +9,30 @@ with `synchronous_commit = on`: a charge that has returned survives the server's
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, fields
 from itertools import count
 from typing import Any
 
-import numpy as np
-
 from voile.errors import BadFile, CannotWrite, MissingExtra
 from voile.ledger.address import server_address
-from voile.ledger.amounts import Whole
 from voile.ledger.entries import Entry, Head
-from voile.ledger.store import FORMAT, Front, other_format
+from voile.ledger.store import FORMAT, Front, Page, other_format
 
 _CURSORS = count()  # one may be read while another is
 _FIELDS = ", ".join(f.name for f in fields(Entry))
 _MARKS = ", ".join("%s" for _ in fields(Entry))
 _INSERT = f"INSERT INTO voile_entries ({_FIELDS}) VALUES ({_MARKS})"
 _AFTER = f"SELECT {_FIELDS} FROM voile_entries WHERE number > %s ORDER BY number"
+_PAGES = "SELECT number, content, seal FROM voile_pages ORDER BY number"
+_SOME_PAGES = "SELECT number, content, seal FROM voile_pages WHERE number = ANY(%s)"
 _TABLES = f"""
 CREATE TABLE voile_front (
     one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL CHECK (format = {FORMAT}),
     identity TEXT NOT NULL, key_check TEXT NOT NULL, head_number BIGINT NOT NULL,
-    head_digest BYTEA NOT NULL, terms TEXT NOT NULL, through BIGINT NOT NULL
+    head_digest BYTEA NOT NULL, terms TEXT NOT NULL, through BIGINT NOT NULL,
+    pages BIGINT NOT NULL, seal BYTEA NOT NULL
 );
 CREATE TABLE voile_entries (
     number BIGINT PRIMARY KEY, event TEXT NOT NULL, time TEXT NOT NULL, job TEXT NOT NULL,
@@ -41,10 +41,7 @@ CREATE TABLE voile_entries (
     digest BYTEA NOT NULL, seal BYTEA NOT NULL
 );
 CREATE UNIQUE INDEX voile_entries_by_part ON voile_entries (job, part) WHERE job <> '';
-CREATE TABLE voile_accounts (
-    person BYTEA PRIMARY KEY, epsilon BIGINT NOT NULL, moment BIGINT NOT NULL,
-    delta BIGINT NOT NULL, rows BIGINT NOT NULL
-);
+CREATE TABLE voile_pages (number BIGINT PRIMARY KEY, content BYTEA NOT NULL, seal BYTEA NOT NULL);
 """
 
 
@@ -66,10 +63,9 @@ class PostgresStore:
                 with database.transaction():
                     database.execute(_TABLES)
                     database.execute(
-                        "INSERT INTO voile_front VALUES (1, %s, %s, %s, %s, %s, %s, 0)",
-                        (FORMAT, front.identity, front.check, first.number, first.digest,
-                         front.terms),
-                    )  # fmt: skip
+                        "INSERT INTO voile_front VALUES (1, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+                        (FORMAT, *_front_row(front)),
+                    )
                     database.execute(_INSERT, astuple(first))
             except (psycopg.errors.DuplicateTable, psycopg.errors.UniqueViolation):
                 raise CannotWrite("there is a ledger in this database and schema already") from None
@@ -104,15 +100,12 @@ class PostgresStore:
             statement = "SELECT 1 FROM voile_entries WHERE job = %s AND part = %s AND job <> ''"
             return self._open().execute(statement, (job, part)).fetchone() is not None
 
-    def accounts(self) -> Iterator[tuple[bytes, int, int, int, int]]:
-        """All accounts, by keyed hash."""
-        yield from self._streamed("SELECT * FROM voile_accounts ORDER BY person")
-
-    def accounts_of(self, persons: Sequence[bytes]) -> list[tuple[bytes, int, int, int, int]]:
-        """These persons' accounts."""
-        with self._clear_errors():
-            statement = "SELECT * FROM voile_accounts WHERE person = ANY(%s)"
-            return list(self._open().execute(statement, (list(persons),), binary=True))
+    def pages(self, numbers: Sequence[int] | None = None) -> Iterator[Page]:
+        """Pages of accounts: these, or all."""
+        if numbers is None:
+            yield from self._streamed(_PAGES)
+        else:
+            yield from self._streamed(_SOME_PAGES, (list(numbers),))
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """The entries after a number, by number."""
@@ -146,6 +139,10 @@ class PostgresStore:
             self._connection = psycopg.connect(
                 self._address.url, autocommit=True, connect_timeout=10
             )
+            # The lock on the first page is waited for, and what is read after it must be what its
+            # last holder wrote. So, whatever the server's default is, each statement sees the
+            # state of its own moment; then there is also no failure of serialization to retry.
+            self._connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             self._process = os.getpid()
         return self._connection
 
@@ -161,6 +158,8 @@ class PostgresStore:
             raise BadFile(
                 "there is no ledger in this database and schema; make one with `voile ledger init`"
             ) from None
+        except psycopg.errors.UndefinedColumn:
+            raise BadFile(f"the ledger on PostgreSQL {other_format(FORMAT - 1)}") from None
         except psycopg.Error as problem:
             # The first line says what is wrong: the server's, or libpq's on a well-formed address.
             first = (str(problem).strip().splitlines() or ["no reason given"])[0]
@@ -199,40 +198,43 @@ class PostgresTransaction:
         statement = "SELECT 1 FROM voile_entries WHERE job = %s AND part = -1 AND job <> ''"
         return self._database.execute(statement, (job,)).fetchone() is not None
 
-    def balances(self, persons: Sequence[bytes]) -> Whole:
-        """Four amounts for each person."""
-        statement = "SELECT * FROM voile_accounts WHERE person = ANY(%s)"
-        rows = self._database.execute(statement, (list(persons),), binary=True)
-        found = {bytes(row[0]): row[1:] for row in rows}
-        nothing = (0, 0, 0, 0)
-        table = [found.get(person, nothing) for person in persons]
-        return np.array(table, dtype=np.int64).reshape(-1, 4)
+    def count(self) -> int:
+        """How many entries there are."""
+        return int(self._database.execute("SELECT count(*) FROM voile_entries").fetchone()[0])
+
+    def pages(self, numbers: Sequence[int] | None = None) -> Iterator[Page]:
+        """Pages of accounts: these, or all."""
+        if numbers is None:
+            yield from self._database.execute(_PAGES, binary=True)
+        else:
+            yield from self._database.execute(_SOME_PAGES, (list(numbers),), binary=True)
 
     def entries_after(self, number: int) -> Iterator[Entry]:
         """The entries that follow."""
         for row in self._database.execute(_AFTER, (number,), binary=True):
             yield Entry(*row)
 
-    def write(self, entry: Entry, terms: str) -> None:
-        """Append the entry, move the head."""
-        run = self._database
-        run.execute(_INSERT, astuple(entry))
-        run.execute(
-            "UPDATE voile_front SET head_number = %s, head_digest = %s, terms = %s",
-            (entry.number, entry.digest, terms),
+    def write(self, entry: Entry) -> None:
+        """Append the entry."""
+        self._database.execute(_INSERT, astuple(entry))
+
+    def write_pages(self, pages: Iterable[Page]) -> None:
+        """Set pages of accounts."""
+        numbers, contents, seals = zip(*pages, strict=True)
+        self._database.execute(
+            "INSERT INTO voile_pages SELECT * FROM unnest(%s::bigint[], %s::bytea[], %s::bytea[]) "
+            "ON CONFLICT (number) DO UPDATE SET content = excluded.content, seal = excluded.seal",
+            (list(numbers), list(contents), list(seals)),
         )
 
-    def fold(self, persons: Sequence[bytes], totals: Whole, through: int) -> None:
-        """Set the accounts."""
-        run = self._database
-        run.execute(
-            "INSERT INTO voile_accounts SELECT * FROM unnest(%s::bytea[], %s::bigint[], "
-            "%s::bigint[], %s::bigint[], %s::bigint[]) ON CONFLICT (person) DO UPDATE SET "
-            "epsilon = excluded.epsilon, moment = excluded.moment, delta = excluded.delta, "
-            "rows = excluded.rows",
-            (list(persons), *totals.T.tolist()),
+    def move(self, front: Front) -> None:
+        """Set the first page."""
+        self._database.execute(
+            "UPDATE voile_front SET identity = %s, key_check = %s, head_number = %s, "
+            "head_digest = %s, terms = %s, through = %s, pages = %s, seal = %s",
+            _front_row(front),
         )
-        run.execute("UPDATE voile_front SET through = %s", (through,))
+        self.front = front
 
     def end_beside(self) -> Callable[[], None]:
         """Nothing goes on beside here: the block's end waits for the server."""
@@ -241,12 +243,18 @@ class PostgresTransaction:
 
 def _front(database: Any, lock: str) -> Front:
     statement = (
-        "SELECT identity, key_check, head_number, head_digest, terms, through, format "
-        "FROM voile_front "
+        "SELECT identity, key_check, head_number, head_digest, terms, through, pages, seal, "
+        "format FROM voile_front "
     )
     row = database.execute(statement + lock).fetchone()
     if row is None:
         raise BadFile("the ledger's first page is missing")
-    if row[6] != FORMAT:
-        raise BadFile(f"the ledger on PostgreSQL {other_format(row[6])}")
-    return Front(row[0], row[1], Head(row[2], bytes(row[3])), row[4], row[5])
+    if row[8] != FORMAT:
+        raise BadFile(f"the ledger on PostgreSQL {other_format(row[8])}")
+    head = Head(row[2], bytes(row[3]))
+    return Front(row[0], row[1], head, row[4], row[5], row[6], bytes(row[7]))
+
+
+def _front_row(front: Front) -> tuple[object, ...]:
+    return (front.identity, front.check, front.head.number, front.head.digest, front.terms,
+            front.through, front.pages, front.seal)  # fmt: skip

@@ -9,14 +9,27 @@ more than blurring a place does.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.ledger.amounts import Whole
-from voile.ledger.entries import COLUMNS, Entry, Event
+from voile.ledger.chain import chained, first_to_read
+from voile.ledger.entries import COLUMNS, Entry, Event, Head
+from voile.ledger.pages import (
+    PER_PAGE,
+    accounts_of,
+    balances,
+    merged,
+    page_numbers,
+    pages_for,
+    read,
+    written,
+)
+from voile.ledger.people import Key
 from voile.ledger.register import NOBODY, Numbers, Register
-from voile.ledger.store import Transaction
+from voile.ledger.store import Front, Transaction
 
 FOLD_AFTER, FOLD_EACH = 2**18, 16
 """Charges that gather before the accounts are written: in all, and for each person."""
@@ -31,24 +44,22 @@ class Replica:
 
     def _forget(self, through: int) -> None:
         self.number = self.through = through
-        self.digest = b""
         self.tail = 0
+        self._accounts = 0
         self._totals: Whole = np.zeros((COLUMNS, 1024), dtype=np.int64)
         self._used: NDArray[np.bool_] = np.zeros(COLUMNS, dtype=np.bool_)
         # Whose total holds the account as well, and not just what entries have added to it since.
         self._met: NDArray[np.bool_] = np.zeros(1024, dtype=np.bool_)
         self._touched: NDArray[np.bool_] = np.zeros(1024, dtype=np.bool_)
 
-    def follow(self, now: Transaction) -> None:
-        """Take in what others have written since the last time."""
-        head = now.front.head
-        other = head.number < self.number or (head.number == self.number and
-                                              self.digest not in (b"", head.digest))  # fmt: skip
-        if other or now.front.through != self.through:
+    def follow(self, now: Transaction, key: Key, seen: Head | None) -> None:
+        """Take in what others have written since the last time, each entry checked first."""
+        if now.front.through != self.through:
             self._forget(now.front.through)
-        if head.number > self.number:
-            for entry in now.entries_after(self.number):
-                self.take(entry)
+        self._accounts = PER_PAGE * now.front.pages
+        new = now.entries_after(first_to_read(self.number, seen))
+        for entry in chained(new, after=self.number, front=now.front, key=key, seen=seen):
+            self.take(entry)
 
     def take(self, entry: Entry) -> None:
         """Add an entry's amounts."""
@@ -57,12 +68,15 @@ class Replica:
         self._reserve()
         self.add(entry, numbers, sign * entry.table())
 
-    def meet(self, now: Transaction, people: Numbers) -> None:
+    def meet(self, now: Transaction, key: Key, people: Numbers) -> None:
         """Ask for the accounts of those not met before."""
         self._reserve()
         new = people[~self._met[people] & (people != NOBODY)]
         if len(new) and self.through:  # before the accounts were first written there are none
-            self._add(new, now.balances(self.register.hashes(new).tolist()))
+            persons = self.register.hashes(new).tolist()
+            numbers = page_numbers(persons, now.front.pages)
+            accounts = read(now.pages(numbers), now.front, key, numbers)
+            self._add(new, balances(accounts, persons))
         self._met[new] = True
 
     def totals(self, people: Numbers) -> Whole:
@@ -75,7 +89,7 @@ class Replica:
     def add(self, entry: Entry, people: Numbers, amounts: Whole) -> None:
         """Take in an entry whose persons, each named once, are these."""
         self._add(people, amounts)
-        self.number, self.digest = entry.number, entry.digest
+        self.number = entry.number
         self.tail += len(people)
         self._touched[people] = True
 
@@ -88,19 +102,24 @@ class Replica:
     def long(self) -> bool:
         """Whether so much has gathered that writing the accounts pays.
 
-        Writing one costs as much as some ten charges; a process that begins reads all charges
-        since they were last written.
+        All are written together, so there must be as many charges as accounts; a process that
+        begins reads all charges since they were last written.
         """
-        return self.tail > max(FOLD_AFTER, FOLD_EACH * len(self.register))
+        return self.tail > max(FOLD_AFTER, FOLD_EACH * len(self.register), self._accounts)
 
-    def fold(self, now: Transaction) -> None:
-        """Write the accounts of all whom entries have touched since they were last written."""
+    def fold(self, now: Transaction, key: Key, front: Front) -> Front:
+        """Write all accounts as of the last entry; the first page that goes with them."""
         touched = np.flatnonzero(self._touched)
-        touched = touched[self.register.order(touched)]
-        self.meet(now, touched)
-        now.fold(self.register.hashes(touched).tolist(), self.totals(touched), self.number)
+        self.meet(now, key, touched)
+        newer = accounts_of(self.register.hashes(touched).tolist(), self.totals(touched))
+        accounts = merged(read(now.pages(), now.front, key), newer)
+        pages = pages_for(len(accounts), front.pages)
+        front = replace(front, through=self.number, pages=pages)
+        now.write_pages(written(accounts, front, key))
         self.through, self.tail = self.number, 0
+        self._accounts = PER_PAGE * pages
         self._touched[:] = False
+        return front
 
     def _reserve(self) -> None:
         more = len(self.register) - len(self._met)

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
 
-import numpy as np
-
 from voile.errors import BadFile, CannotWrite
-from voile.ledger.amounts import Whole
 from voile.ledger.commit import Commit, clear_errors
 from voile.ledger.entries import Entry, Head
-from voile.ledger.store import FORMAT, Front, other_format
+from voile.ledger.store import FORMAT, Front, Page, other_format
 
 WAIT_MILLISECONDS = 120_000
 _MARK = 0x766F696C  # "voil", in the file's header: another program's database is told at once
@@ -32,7 +29,7 @@ _TABLES = """
 CREATE TABLE front (
     one INTEGER PRIMARY KEY CHECK (one = 1), identity TEXT NOT NULL, key_check TEXT NOT NULL,
     head_number INTEGER NOT NULL, head_digest BLOB NOT NULL, terms TEXT NOT NULL,
-    through INTEGER NOT NULL
+    through INTEGER NOT NULL, pages INTEGER NOT NULL, seal BLOB NOT NULL
 );
 CREATE TABLE entries (
     number INTEGER PRIMARY KEY, event TEXT NOT NULL, time TEXT NOT NULL, job TEXT NOT NULL,
@@ -41,10 +38,7 @@ CREATE TABLE entries (
     digest BLOB NOT NULL, seal BLOB NOT NULL
 );
 CREATE UNIQUE INDEX entries_by_part ON entries (job, part) WHERE job <> '';
-CREATE TABLE accounts (
-    person BLOB PRIMARY KEY, epsilon INTEGER NOT NULL, moment INTEGER NOT NULL,
-    delta INTEGER NOT NULL, rows INTEGER NOT NULL
-) WITHOUT ROWID;
+CREATE TABLE pages (number INTEGER PRIMARY KEY, content BLOB NOT NULL, seal BLOB NOT NULL);
 """
 
 
@@ -73,8 +67,7 @@ class SqliteStore:
             database.execute(f"PRAGMA user_version = {FORMAT}")
             database.executescript("BEGIN IMMEDIATE;" + _TABLES)
             database.execute(
-                "INSERT INTO front VALUES (1, ?, ?, ?, ?, ?, 0)",
-                (front.identity, front.check, first.number, first.digest, front.terms),
+                "INSERT INTO front VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)", _front_row(front)
             )
             database.execute(f"INSERT INTO entries ({_FIELDS}) VALUES ({_MARKS})", astuple(first))
             database.execute("COMMIT")
@@ -120,15 +113,10 @@ class SqliteStore:
             statement = "SELECT 1 FROM entries WHERE job = ? AND part = ? AND job <> ''"
             return self._open().execute(statement, (job, part)).fetchone() is not None
 
-    def accounts(self) -> Iterator[tuple[bytes, int, int, int, int]]:
-        """All accounts, by keyed hash."""
+    def pages(self, numbers: Sequence[int] | None = None) -> Iterator[Page]:
+        """Pages of accounts: these, or all."""
         with self._clear_errors():
-            yield from self._open().execute("SELECT * FROM accounts ORDER BY person")
-
-    def accounts_of(self, persons: Sequence[bytes]) -> list[tuple[bytes, int, int, int, int]]:
-        """These persons' accounts."""
-        with self._clear_errors():
-            return _accounts(self._open(), persons)
+            yield from _pages(self._open(), numbers)
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """The entries after a number, by number."""
@@ -227,45 +215,52 @@ class SqliteTransaction:
         statement = "SELECT 1 FROM entries WHERE job = ? AND part = -1 AND job <> ''"
         return self._database.execute(statement, (job,)).fetchone() is not None
 
-    def balances(self, persons: Sequence[bytes]) -> Whole:
-        """Four amounts for each person."""
-        found = {row[0]: row[1:] for row in _accounts(self._database, persons)}
-        nothing = (0, 0, 0, 0)
-        rows = [found.get(person, nothing) for person in persons] if found else []
-        if not rows:
-            return np.zeros((len(persons), 4), dtype=np.int64)
-        return np.array(rows, dtype=np.int64)
+    def count(self) -> int:
+        """How many entries there are."""
+        return int(self._database.execute("SELECT count(*) FROM entries").fetchone()[0])
+
+    def pages(self, numbers: Sequence[int] | None = None) -> Iterator[Page]:
+        """Pages of accounts: these, or all."""
+        return _pages(self._database, numbers)
 
     def entries_after(self, number: int) -> Iterator[Entry]:
         """The entries that follow."""
         return _entries(self._database, number)
 
-    def write(self, entry: Entry, terms: str) -> None:
-        """Append the entry, move the head."""
-        run = self._database
-        run.execute(f"INSERT INTO entries ({_FIELDS}) VALUES ({_MARKS})", astuple(entry))
-        run.execute(
-            "UPDATE front SET head_number = ?, head_digest = ?, terms = ?",
-            (entry.number, entry.digest, terms),
-        )
+    def write(self, entry: Entry) -> None:
+        """Append the entry."""
+        statement = f"INSERT INTO entries ({_FIELDS}) VALUES ({_MARKS})"
+        self._database.execute(statement, astuple(entry))
 
-    def fold(self, persons: Sequence[bytes], totals: Whole, through: int) -> None:
-        """Set the accounts."""
-        self._database.executemany(
-            "INSERT INTO accounts VALUES (?, ?, ?, ?, ?) ON CONFLICT (person) DO UPDATE SET "
-            "epsilon = excluded.epsilon, moment = excluded.moment, delta = excluded.delta, "
-            "rows = excluded.rows",
-            zip(persons, *totals.T.tolist(), strict=True),
+    def write_pages(self, pages: Iterable[Page]) -> None:
+        """Set pages of accounts."""
+        self._database.executemany("INSERT OR REPLACE INTO pages VALUES (?, ?, ?)", pages)
+
+    def move(self, front: Front) -> None:
+        """Set the first page."""
+        self._database.execute(
+            "UPDATE front SET identity = ?, key_check = ?, head_number = ?, head_digest = ?, "
+            "terms = ?, through = ?, pages = ?, seal = ?",
+            _front_row(front),
         )
-        self._database.execute("UPDATE front SET through = ?", (through,))
+        self.front = front
 
 
 def _front(database: sqlite3.Connection) -> Front:
-    statement = "SELECT identity, key_check, head_number, head_digest, terms, through FROM front"
-    row = database.execute(statement).fetchone()
+    row = database.execute(
+        "SELECT identity, key_check, head_number, head_digest, terms, through, pages, seal "
+        "FROM front"
+    ).fetchone()
     if row is None:
         raise BadFile("the ledger's first page is missing")
-    return Front(row[0], row[1], Head(row[2], row[3]), row[4], row[5])
+    digest, seal = (value if isinstance(value, bytes) else b"" for value in (row[3], row[7]))
+    whole = [value if isinstance(value, int) else -1 for value in (row[2], row[5], row[6])]
+    return Front(row[0], row[1], Head(whole[0], digest), row[4], whole[1], whole[2], seal)
+
+
+def _front_row(front: Front) -> tuple[object, ...]:
+    return (front.identity, front.check, front.head.number, front.head.digest, front.terms,
+            front.through, front.pages, front.seal)  # fmt: skip
 
 
 def _entry(database: sqlite3.Connection, job: str, part: int) -> Entry | None:
@@ -274,15 +269,17 @@ def _entry(database: sqlite3.Connection, job: str, part: int) -> Entry | None:
     return None if row is None else Entry(*row)
 
 
-def _accounts(
-    database: sqlite3.Connection, persons: Sequence[bytes]
-) -> list[tuple[bytes, int, int, int, int]]:
-    found: list[tuple[bytes, int, int, int, int]] = []
-    for start in range(0, len(persons), _AT_ONCE):
-        some = persons[start : start + _AT_ONCE]
+def _pages(database: sqlite3.Connection, numbers: Sequence[int] | None) -> Iterator[Page]:
+    if numbers is None:
+        for row in database.execute("SELECT number, content, seal FROM pages ORDER BY number"):
+            yield row
+        return
+    for start in range(0, len(numbers), _AT_ONCE):
+        some = numbers[start : start + _AT_ONCE]
         marks = ",".join("?" * len(some))
-        found += database.execute(f"SELECT * FROM accounts WHERE person IN ({marks})", some)
-    return found
+        statement = f"SELECT number, content, seal FROM pages WHERE number IN ({marks})"
+        for row in database.execute(statement, some):
+            yield row
 
 
 def _entries(database: sqlite3.Connection, after: int) -> Iterator[Entry]:

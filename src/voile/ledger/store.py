@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from voile.ledger.address import is_server
-from voile.ledger.amounts import Whole
 from voile.ledger.entries import Entry, Head
+from voile.ledger.people import Key
 
-FORMAT = 3
-"""Other formats are refused: their persons have other hashes, and would get a second account."""
+FORMAT = 4
+"""Of the tables. An older ledger is brought to this one by `voile ledger migrate`."""
+
+Page = tuple[int, bytes, bytes]
+"""A page of accounts: its number, what stands on it, and its seal."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,25 @@ class Front:
 
     through: int = 0
     """The accounts are the sums of the entries up to this one."""
+
+    pages: int = 0
+    """How many pages of accounts there are."""
+
+    seal: bytes = b""
+
+    def sealed(self, key: Key) -> Front:
+        """With the seal that only the key's holder can write."""
+        return replace(self, seal=key.front_seal(self._content()))
+
+    def is_genuine(self, key: Key) -> bool:
+        """Whether it is what the key's holder wrote."""
+        return key.front_seal(self._content()) == self.seal
+
+    def _content(self) -> bytes:
+        """All that the seal covers; terms are last, they alone may hold a line's end."""
+        head = f"{self.head.number}:{bytes(self.head.digest).hex()}"
+        lines = (self.identity, self.check, head, self.through, self.pages, self.terms)
+        return "\n".join(map(str, lines)).encode("utf-8", "surrogatepass")
 
 
 class Transaction(Protocol):
@@ -50,20 +72,28 @@ class Transaction(Protocol):
         """Whether a job was given up and its charges taken back."""
         ...
 
-    def balances(self, persons: Sequence[bytes]) -> Whole:
-        """Four amounts for each person, noughts for one without an account."""
-        ...
-
     def entries_after(self, number: int) -> Iterator[Entry]:
         """The entries that follow, by number."""
         ...
 
-    def write(self, entry: Entry, terms: str) -> None:
-        """Append an entry and move the head."""
+    def count(self) -> int:
+        """How many entries there are."""
         ...
 
-    def fold(self, persons: Sequence[bytes], totals: Whole, through: int) -> None:
-        """Set these accounts to their totals as of an entry."""
+    def pages(self, numbers: Sequence[int] | None = None) -> Iterator[Page]:
+        """Pages of accounts: these, or all."""
+        ...
+
+    def write(self, entry: Entry) -> None:
+        """Append an entry."""
+        ...
+
+    def write_pages(self, pages: Iterable[Page]) -> None:
+        """Set pages of accounts."""
+        ...
+
+    def move(self, front: Front) -> None:
+        """Set the first page."""
         ...
 
     def end_beside(self) -> Callable[[], None]:
@@ -97,12 +127,8 @@ class Store(Protocol):
         """Whether a part was charged."""
         ...
 
-    def accounts(self) -> Iterator[tuple[bytes, int, int, int, int]]:
-        """All accounts as they were last written, by keyed hash."""
-        ...
-
-    def accounts_of(self, persons: Sequence[bytes]) -> list[tuple[bytes, int, int, int, int]]:
-        """These persons' accounts as they were last written, where there are any."""
+    def pages(self, numbers: Sequence[int] | None = None) -> Iterator[Page]:
+        """Pages of accounts as they were last written: these, or all."""
         ...
 
     def entries(self, after: int = 0) -> Iterator[Entry]:

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from voile.errors import VoileError
+from voile.errors import BadFile, VoileError
 from voile.ledger.amounts import Whole
 from voile.ledger.book import Ledger
+from voile.ledger.chain import is_genuine
 from voile.ledger.entries import NO_PART, START, Entry, Event, Head
+from voile.ledger.pages import hashes_of, read
 from voile.ledger.people import HASH_BYTES
+from voile.ledger.store import Front
 from voile.ledger.terms import Terms
 
 _MOST = 20
@@ -27,6 +30,8 @@ class Verification:
     head: Head
     sealed: bool
     problems: tuple[str, ...]
+    seen: Head | None = None
+    """The head last seen with the key, which was looked for as well."""
 
 
 class _Replay:
@@ -114,31 +119,36 @@ def verify(ledger: Ledger, *, head: Head | None = None) -> Verification:
 
     Without a key the chain is checked, with one the seals too: a chain that somebody rewrote from
     some entry on has the wrong ones. A ledger that was replaced by an older copy of itself is found
-    only with `head`, noted when it was longer. Memory: one row for each person.
+    with `head`, noted when it was longer, or by what was last seen beside the key. Memory: one row
+    for each person.
     """
     store, replay, problems = ledger.store, _Replay(), list[str]()
-    met = head is None
+    heads = [] if head is None else [(head, "noted")]
+    if ledger.key is not None and ledger.guard.seen is not None:
+        heads.append((ledger.guard.seen, "last seen with this key"))
+    unmet = dict(heads)
     with store.reading():
         front = store.front()
-        if front.through == 0:
-            problems += _accounts_differ(store.accounts(), {})
+        if ledger.key is not None and not front.is_genuine(ledger.key):
+            problems.append("the first page is not sealed with this key")
+        if front.through == 0 and next(store.pages(), None) is not None:
+            problems.append("there are accounts that no entry tells of")
         for entry in store.entries():
             try:
                 problems += replay.step(entry)
-                sealed = ledger.key is None or ledger.key.seal(entry.digest) == entry.seal
             except (TypeError, ValueError, AttributeError, KeyError, VoileError):
                 problems.append(f"entry {entry.number} is damaged: a field is of another type")
                 continue
-            if not sealed:
+            if not is_genuine(entry, ledger.key) and entry.computed() == entry.digest:
                 problems.append(f"entry {entry.number} is not sealed with this key")
-            met = met or entry.head == head
+            unmet.pop(entry.head, None)
             if entry.number == front.through:
-                problems += _accounts_differ(store.accounts(), replay.balances)
+                problems += _accounts_differ(ledger, front, replay.balances)
         if front.head != Head(replay.number, replay.digest):
             problems.append("the last entry is not the one that the first page names")
-        if not met and head is not None:
-            cut = "entries were cut off, or" if head.number > replay.number else ""
-            problems.append(f"the noted head {head.number} is not in it: {cut} it was rewritten")
+        for missing, how in unmet.items():
+            cut = "entries were cut off, or " if missing.number > replay.number else ""
+            problems.append(f"the head {missing.number} {how} is not in it: {cut}it was rewritten")
         if front.terms != replay.terms or front.identity != replay.identity:
             problems.append(
                 "the first page names another budget, kind or identity than the entries"
@@ -151,17 +161,21 @@ def verify(ledger: Ledger, *, head: Head | None = None) -> Verification:
         head=Head(replay.number, replay.digest),
         sealed=ledger.key is not None,
         problems=tuple(problems[:_MOST]),
+        seen=None if ledger.key is None else ledger.guard.seen,
     )
 
 
-def _accounts_differ(
-    accounts: Iterator[tuple[bytes, int, int, int, int]], balances: dict[bytes, Whole]
-) -> Iterator[str]:
-    left = dict(balances)
-    wrong = 0
-    for person, *amounts in accounts:
-        expected = left.pop(person, None)
-        wrong += expected is None or expected.tolist() != list(amounts)
-    wrong += len(left)
-    if wrong:
+def _accounts_differ(ledger: Ledger, front: Front, expected: dict[bytes, Whole]) -> Iterator[str]:
+    """The pages hold the sums of the entries up to here, and nothing else."""
+    try:
+        accounts = read(ledger.store.pages(), front, ledger.key)
+    except BadFile as problem:
+        yield str(problem).split(": ", 1)[1].split("; ", 1)[0]
+        return
+    found = dict(zip(hashes_of(accounts), accounts["amounts"], strict=True))
+    wrong = len(found.keys() ^ expected.keys()) + sum(
+        not np.array_equal(found[person], expected[person])
+        for person in found.keys() & expected.keys()
+    )
+    if wrong or len(found) < len(accounts):
         yield f"{wrong} accounts differ from the sum of their entries"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from voile.core.guarantee import Guarantee
@@ -48,7 +48,7 @@ def charging_for(
     )
     budget = None if choice.budget is None else Budget(choice.budget)
     charging.ledger.agree(Kind.of(guarantee), budget)
-    return charging
+    return replace(charging, seen=charging.ledger.head)
 
 
 def ledger_facts(charging: Charging | None, report: JobReport) -> dict[str, Any]:
