@@ -246,7 +246,9 @@ def test_best_hands_over_the_lower_loss(town):
 def test_best_gives_a_spline_up_that_is_sure_to_lose(town, monkeypatch):
     notes: list[str] = []
     module = sys.modules[best.__module__]
-    monkeypatch.setattr(module, "fine_cells", lambda *args, **rest: (2, 2))  # far too coarse
+    monkeypatch.setattr(
+        module, "fine_cells", lambda *args, **rest: ((2, 2), True)
+    )  # far too coarse
     chosen = best(town, epsilon=2.0, cells=(8, 6), note=notes.append)
     assert chosen.name == "Laplace + remap"
     assert set(chosen.losses) == {"Laplace + remap"}

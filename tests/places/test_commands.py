@@ -17,7 +17,8 @@ from voile.errors import BadFile, GuaranteeBroken, InvalidInput
 from voile.jobs import Batch, open_source
 from voile.storage import load, save
 from voile.tasks.places_audit import audit_design, audit_files
-from voile.tasks.places_design import compare_places, design_places, public_map
+from voile.tasks.places_compare import compare_places
+from voile.tasks.places_design import design_places, public_map
 from voile.tasks.places_protect import MakePlacesTransform, load_design, protect_places
 
 runner = CliRunner()

@@ -32,9 +32,27 @@ def show_design(facts: dict[str, Any], explanation: str) -> None:
         for name, loss in sorted(facts["losses"].items(), key=lambda item: item[1])
     ]
     table(["method", "loss km", "this design"], rows)
+    for line in design_notes(facts):
+        typer.echo(line)
     typer.echo(explanation)
     if "saved" in facts:
         typer.echo(f"Saved {facts['saved']}")
+
+
+def design_notes(facts: dict[str, Any]) -> list[str]:
+    """What a design's figures do not say by themselves."""
+    said = [f"Whatever is reported is one of {facts['outputs']:,} places, about one a cell."]
+    asked, solved = facts["cells"], facts["spline_cells"]
+    if facts["spline_capped"] and solved is not None:
+        said.append(
+            f"The spline was solved on {solved[0]}×{solved[1]} cells to be done in time "
+            f"({asked[0]}×{asked[1]} outputs were asked for); a finer one may lose a little less."
+        )
+    said.append(
+        f"ε is per {facts['distance']}; the map's plane lengthens distances by "
+        f"{100 * (facts['stretch'] - 1):.2g} % at most, which is taken off beforehand."
+    )
+    return said
 
 
 def show_sweep(rows: list[dict[str, Any]], as_json: bool) -> None:

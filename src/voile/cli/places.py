@@ -90,7 +90,8 @@ def design(
     writes c-0.4.voile and c-0.8.voile.
     """
     from voile.errors import InvalidInput
-    from voile.tasks.places_design import compare_places, design_places, public_map
+    from voile.tasks.places_compare import compare_places
+    from voile.tasks.places_design import design_places, public_map
     from voile.tasks.places_price import priced_places
 
     pages = wanted(context, report, charts)

@@ -33,6 +33,13 @@ def protect(
     engine: EngineName = "local",
     address: Address = None,
     on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
+    outside: Annotated[
+        str,
+        typer.Option(
+            help="Places off the map: few (moved to its border, refused if more than a tenth), "
+            "move (however many) or refuse (bad rows)."
+        ),
+    ] = "few",
     batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 20_000,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
     ledger: _ledger.LedgerWhere = None,
@@ -51,6 +58,7 @@ def protect(
 
     Example: `voile places protect trips.csv --lat lat --lon lon --mechanism city.voile`
     """
+    from voile.domains.places.outside import Outside
     from voile.errors import InvalidInput
     from voile.jobs import OnError
     from voile.tasks.places_protect import load_design, protect_places
@@ -58,6 +66,8 @@ def protect(
     pages = wanted(context, report, charts)
     if on_error not in tuple(OnError):
         raise InvalidInput(f"--on-error must be fail, skip or mask, got {on_error!r}")
+    if outside not in tuple(Outside):
+        raise InvalidInput(f"--outside must be few, move or refuse, got {outside!r}")
     target = out or default_output(file, ".csv")
     with row_count(quiet=as_json) as progress:
         facts = protect_places(
@@ -71,6 +81,7 @@ def protect(
             on_error=OnError(on_error),
             batch_rows=batch_rows,
             overwrite=overwrite,
+            outside=Outside(outside),
             ledger=_ledger.ledger_choice(ledger, person, budget, ledger_key, over_budget),
             progress=progress,
         )

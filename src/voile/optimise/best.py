@@ -21,13 +21,19 @@ SHARE = 3e-4
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The mechanism handed over, and the losses of the candidates it was chosen from."""
+    """The mechanism handed over, and the losses of the candidates it was chosen from.
+
+    `spline_cells` is the grid that the spline was solved on, `capped` whether a finer one was
+    wanted and would have taken too long: a better spline may then exist.
+    """
 
     name: str
     mechanism: SmoothMechanism | LaplaceRemap
     loss: float
     losses: dict[str, float]
     outputs_used: int
+    spline_cells: tuple[int, ...]
+    capped: bool
     seconds: float
 
 
@@ -71,7 +77,7 @@ def best(
         f"coarse pass: loss {coarse.loss:.4f} {unit}, {len(used)} of {len(problem.outputs)} "
         f"outputs worth having"
     )
-    fine = fine_cells(problem, epsilon=epsilon, cells=cells, outputs=len(used))
+    fine, capped = fine_cells(problem, epsilon=epsilon, cells=cells, outputs=len(used))
     shown = "×".join(map(str, fine))
     smooth = smooth_spline(
         problem.with_outputs(used),
@@ -93,28 +99,33 @@ def best(
     seconds = time.monotonic() - begun
     if noisy is not None and losses["Laplace + remap"] < smooth.loss:
         name = "Laplace + remap"
-        return Choice(name, noisy, losses[name], losses, len(problem.outputs), seconds)
-    return Choice("(f) smooth spline", smooth.mechanism, smooth.loss, losses, len(used), seconds)
+        return Choice(
+            name, noisy, losses[name], losses, len(problem.outputs), fine, capped, seconds
+        )
+    return Choice(
+        "(f) smooth spline", smooth.mechanism, smooth.loss, losses, len(used), fine, capped, seconds
+    )
 
 
 def fine_cells(
     problem: Problem, *, epsilon: float, cells: Sequence[int], outputs: int
-) -> tuple[int, ...]:
+) -> tuple[tuple[int, ...], bool]:
     """Cells about 0.4/ε wide, 1.5 to 3 times as many along an axis as asked for, if time allows.
 
     An iteration costs outputs·n²·b/2 multiplications and as much again for the constraints; the
-    grid is capped so that outputs·n²·b stays near 5·10⁹ (about two seconds of one core).
+    grid is capped so that outputs·n²·b stays near 5·10⁹ (about two seconds of one core) and n at
+    `LARGEST_GRID`. Also whether it was capped: it may then be coarser than was asked for.
     """
     widths = [high - low for low, high in zip(problem.low, problem.high, strict=True)]
     wanted = [
         min(3 * c, max(1.5 * c, w * epsilon / 0.4)) for c, w in zip(cells, widths, strict=True)
     ]
     scale = 1.0
-    while scale > 0.1:
+    while True:
         trial = [max(2, round(scale * c)) for c in wanted]
         n = math.prod(c + 2 for c in trial)
         band = 2 * n / (max(trial) + 2) + 2
-        if n <= LARGEST_GRID and outputs * n * n * band <= 5e9:
-            return tuple(trial)
+        fits = n <= LARGEST_GRID and outputs * n * n * band <= 5e9
+        if fits or max(trial) == 2:
+            return tuple(trial), scale < 1
         scale *= 0.95
-    return tuple(max(2, c) for c in cells)

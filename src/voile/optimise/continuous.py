@@ -251,13 +251,7 @@ def _solved(
     """Solve a hair inside epsilon, mend, certify, build; mend harder if rounding asks for it."""
     epsilon = require_epsilon(epsilon)
     begun = time.monotonic()
-    guarantee = Guarantee(
-        epsilon,
-        lp(p, unit=unit),
-        "one location",
-        Basis.CERTIFIED,
-        outside=(f"differences below the resolution of {resolution:g} {unit}",),
-    )
+    guarantee = Guarantee(epsilon, lp(p, unit=unit), "one location", Basis.CERTIFIED)
     margin = 1e-6 + 2e-9 / resolution / epsilon
     solution = solve_blocks(
         problem.costs(grid),

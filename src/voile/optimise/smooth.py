@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from voile.core.weights import TOTAL, TOTAL_BITS
 from voile.errors import BadFile, GuaranteeBroken, InvalidInput, require
 from voile.metrics.lp import lp
 from voile.optimise.certificate import SmoothCertificate, certify_splines
+from voile.optimise.plane import plane_points, rounding_clause
 from voile.optimise.splines import SplineGrid
 
 DEFAULT_RESOLUTION = 0.001
@@ -33,7 +34,8 @@ class SmoothMechanism:
     snapped to a public lattice, then the splines are evaluated, rounded to integer weights that
     sum to 2**62 and drawn from exactly. The certificate bounds the privacy loss between any two
     lattice places, rounding included; a mechanism whose certificate exceeds its guarantee cannot
-    be constructed. `coefficients` has a row for each output.
+    be constructed. `coefficients` has a row for each output. What rounding leaves of the bound
+    between places off the lattice is part of the guarantee (`outside`).
     """
 
     grid: SplineGrid
@@ -61,7 +63,9 @@ class SmoothMechanism:
             f"> 0 and at most a cell's side ({narrowest:g})",
             self.resolution,
         )
-        p = self.p
+        p, unit = self.p, self.guarantee.metric.unit
+        clause = rounding_clause(self.resolution, p=p, dimensions=self.grid.dimensions, unit=unit)
+        object.__setattr__(self, "guarantee", replace(self.guarantee, outside=(clause,)))
         object.__setattr__(self, "coefficients", frozen(np.array(self.coefficients, dtype=float)))
         certificate = certify_splines(
             self.grid,
@@ -69,7 +73,7 @@ class SmoothMechanism:
             p=p,
             resolution=self.resolution,
             weight_bits=TOTAL_BITS,
-            unit=self.guarantee.metric.unit,
+            unit=unit,
         )
         object.__setattr__(self, "_certificate", certificate)
         if not certificate.epsilon <= self.guarantee.epsilon:
@@ -97,10 +101,11 @@ class SmoothMechanism:
     def snap(self, places: Sequence[Any] | Items) -> Floats:
         """The lattice place of each place: projected onto the box first.
 
-        Projection onto a box and rounding along each axis never separate two places by more than
-        they were apart, but for one step of the lattice.
+        Projection onto a box never separates two places, rounding by at most one step of the
+        lattice along each axis: see `rounding_clause`. Places far off the box are refused.
         """
-        points = self._points(places)
+        unit = self.guarantee.metric.unit
+        points = plane_points(places, self.grid.low, self.grid.high, unit=unit)
         low = np.asarray(self.grid.low)
         inside = np.clip(points, low, self.grid.high)
         last = np.floor((np.asarray(self.grid.high) - low) / self.resolution * (1 + 1e-12))
@@ -162,15 +167,6 @@ class SmoothMechanism:
     def _positions(self) -> dict[Any, int]:
         return positions_of(self.outputs)
 
-    def _points(self, places: Sequence[Any] | Items) -> Floats:
-        array = np.asarray(places, dtype=np.float64)
-        shape = f"shape {array.shape}"
-        ok = array.ndim == 2 and array.shape[1] == self.grid.dimensions
-        require(ok, "places", f"rows of {self.grid.dimensions} coordinates", shape)
-        bad = int((~np.isfinite(array)).any(axis=1).sum())
-        require(bad == 0, "places", "finite", f"{bad} rows with NaN or infinity")
-        return array
-
     # ── keeping ────────────────────────────────────────────────────────────────────────────
 
     def to_record(self) -> tuple[str, dict[str, Any], dict[str, Items]]:
@@ -186,7 +182,6 @@ class SmoothMechanism:
             "p": "inf" if np.isinf(self.p) else self.p,
             "unit": self.guarantee.metric.unit,
             "granularity": self.guarantee.granularity,
-            "outside": list(self.guarantee.outside),
         }
         return (
             "smooth mechanism",
@@ -210,7 +205,6 @@ def smooth_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Items]) -> 
             lp(float(meta["p"]), unit=str(meta["unit"])),
             str(meta["granularity"]),
             Basis.CERTIFIED,
-            outside=tuple(meta["outside"]),
         )
         return SmoothMechanism(
             grid,

@@ -27,8 +27,9 @@ def audit_design(
     """Certificate, PPR over random places, and the error of the best inference attack.
 
     PPR (AIPO, section 6.2): |ln p_y(x) − ln p_y(x')| / d(x, x') over all pairs of random places;
-    beside it close pairs, 1 to 50 m apart, where a fault shows first. Both can only find a
-    violation, never rule one out; the certificate can.
+    beside it close pairs, 1 to 50 m apart, where a fault shows first. d is the geodesic distance on
+    the ellipsoid, which no projection enters. Both can only find a violation, never rule one out;
+    the certificate can.
 
     `engine` spreads the certificate, the attack and blocks of pairs over processes or nodes; each
     block has a seed of its own, so the figures are the same wherever it was computed.
@@ -147,18 +148,20 @@ def _certificate_finding(design: PlacesDesign) -> Finding:
         return Finding(
             "Privacy loss on the whole map",
             claim,
-            found.lower,
-            found.epsilon,
+            found.lower,  # the plane shortens no distance, so it holds per geodesic km as well
+            design.certificate(),
             unit=unit,
-            detail=f"gradient supremum {found.supremum:.6g}, rounding {found.rounding:.1e}",
+            detail=f"gradient supremum {found.supremum:.6g}, rounding {found.rounding:.1e}, the "
+            f"plane's stretch {design.stretch - 1:.1e}",
         )
     return Finding(
         "Privacy loss on the whole map",
         claim,
         0.0,
-        claim,
+        design.certificate(),
         unit=unit,
-        detail="proved: noise with an ε-Lipschitz density, then post-processing",
+        detail="proved: noise with an ε-Lipschitz density, then post-processing; the plane's "
+        f"stretch {design.stretch - 1:.1e} is taken off",
     )
 
 

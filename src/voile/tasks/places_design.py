@@ -12,25 +12,33 @@ import numpy as np
 
 from voile.core.arrays import Indices
 from voile.domains.places.city import synthetic_city
-from voile.domains.places.design import PlacesDesign
+from voile.domains.places.design import (
+    PlacesDesign,
+    distance_words,
+    geodesic_epsilon,
+    plane_epsilon,
+    reach_of,
+)
+from voile.domains.places.geodesy import stretch
 from voile.domains.places.problems import (
+    box_edge,
     counted_prior,
-    projection_around,
     road_problem,
     sampled_tasks,
     straight_problem,
 )
-from voile.domains.places.projection import Projection
+from voile.domains.places.projection import Projection, projection_around
 from voile.domains.places.readers import read_roads
 from voile.errors import InvalidInput, require, require_epsilon
-from voile.optimise.anchored import aipo, aipo_relaxed
+from voile.optimise.anchored import aipo
 from voile.optimise.best import best
 from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
-from voile.optimise.laplace_remap import LaplaceRemap, exponential_law, laplace_remap
-from voile.optimise.lower_bounds import paper_bound, partition_bound
+from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap
+from voile.optimise.lower_bounds import partition_bound
 from voile.optimise.problem import Problem
 from voile.optimise.smooth import SmoothMechanism
 from voile.tasks.places_files import read_degrees
+from voile.tasks.places_size import require_solver, require_tables
 
 METHODS = ("best", "spline", "bilinear", "axis", "laplace", "laplace-remap")
 LARGEST_EPSILON = 100.0
@@ -47,6 +55,20 @@ class PublicMap:
     streets: Indices
     description: str
     cells: tuple[int, int]  # columns, rows
+
+    @property
+    def reach(self) -> float:
+        """How far from the centre (km) a place to be released may lie."""
+        return reach_of(np.asarray(self.problem.low), np.asarray(self.problem.high))
+
+    @property
+    def stretch(self) -> float:
+        """The most by which the plane lengthens a distance within reach."""
+        return stretch(self.reach)
+
+    def plane_epsilon(self, epsilon: float) -> float:
+        """The ε per km of the plane to solve for, so that `epsilon` holds per geodesic km."""
+        return plane_epsilon(epsilon, self.stretch)
 
 
 def public_map(
@@ -68,10 +90,11 @@ def public_map(
     if box is not None:
         if roads is not None:
             raise InvalidInput("give either roads or a box, and not both")
-        south, west, north, east = _checked_box(box)
-        around = projection_around((south, north), (west, east))
-        corners = around.to_km(np.array([south, north]), np.array([west, east]))
-        low, high = corners.min(axis=0), corners.max(axis=0)
+        edge = box_edge(box)
+        around = projection_around(*edge)
+        border = around.to_km(*edge)
+        low, high = border.min(axis=0), border.max(axis=0)
+        require_tables(9 * rows * columns, rows * columns)
         public = None
         if prior_file is not None:
             public = around.to_km(*read_degrees(prior_file, lat=lat, lon=lon))
@@ -87,6 +110,7 @@ def public_map(
         words = (
             f"{Path(roads).name}: {len(network)} junctions, {len(network.edges)} directed streets"
         )
+    require_tables(len(network), min(rows * columns, len(network)))
     if network.dropped:
         words += f"; {network.dropped}"
     if prior_file is not None:
@@ -114,28 +138,30 @@ def design_places(
     note: Note = lambda text: None,
 ) -> PlacesDesign:
     """Solve, repair, certify; then the lower bound and the losses to compare with."""
-    _check_epsilon(epsilon)
+    check_epsilon(epsilon)
     require(method in METHODS, "method", f"one of {', '.join(METHODS)}", repr(method))
     problem, cells, begun = public.problem, public.cells, time.monotonic()
+    require_solver(len(problem.outputs), cells, method=method, against_aipo=against_aipo)
     note(public.description)
-    losses: dict[str, float] = {}
-    name, mechanism, loss = _solved(problem, method, epsilon, cells, p, resolution, losses, note)
+    plane = public.plane_epsilon(epsilon)
+    solved = _solved(problem, method, plane, cells, p, resolution, note)
+    mechanism, loss, losses = solved.mechanism, solved.loss, solved.losses
     seconds = time.monotonic() - begun
     if against_aipo:
         note("AIPO, for comparison")
         losses["AIPO"] = aipo(
-            problem, epsilon=epsilon, cells=cells, p=p, splits=3, tolerance=1e-3
+            problem, epsilon=plane, cells=cells, p=p, splits=3, tolerance=1e-3
         ).loss
     if p in (1.0, 2.0) and "Laplace + remap" not in losses:
-        noisy = laplace_remap(problem, epsilon=epsilon, cells=cells, p=p)
+        noisy = laplace_remap(problem, epsilon=plane, cells=cells, p=p)
         losses["Laplace + remap"] = problem.expected(noisy.probabilities(problem.places))
     facts: dict[str, Any] = {
-        "method": name,
+        "method": solved.name,
         "epsilon": epsilon,
         "p": "inf" if np.isinf(p) else p,
         "unit": "km",
         "loss": loss,
-        "certificate": _certified(mechanism),
+        "certificate": geodesic_epsilon(certified(mechanism), public.stretch),
         "basis": str(mechanism.guarantee.basis),
         "lower_bound": None,
         "gap": None,
@@ -145,8 +171,13 @@ def design_places(
         "outputs": len(mechanism.outputs),
         "resolution": resolution,
         "map": public.description,
+        "distance": distance_words(p, public.reach),
+        "stretch": public.stretch,
+        "reach": public.reach,
+        "spline_cells": solved.spline_cells,
+        "spline_capped": solved.capped,
     }
-    if bound:
+    if bound:  # at the full ε: whatever keeps it per geodesic km keeps it per km of the plane
         note("lower bound: no private mechanism goes below it")
         found = partition_bound(problem, epsilon=epsilon, p=p, size=bound_size)
         facts |= {
@@ -155,67 +186,20 @@ def design_places(
             "bound_seconds": found.seconds,
         }
     return PlacesDesign(
-        mechanism, public.projection, problem.places, problem.prior, public.streets, facts
+        mechanism, public.projection, problem.places, problem.prior, public.streets, facts, epsilon
     )
 
 
-def compare_places(
-    public: PublicMap, *, epsilon: float, p: float = 2.0, note: Note = lambda text: None
-) -> list[dict[str, Any]]:
-    """All methods on one map: loss, certified or proved supremum, seconds."""
-    _check_epsilon(epsilon)
-    problem, cells = public.problem, public.cells
-    rows: list[dict[str, Any]] = []
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """A mechanism, the losses it was compared with, and the grid that a spline was solved on."""
 
-    def add(name: str, work: Callable[[], tuple[float, float | None]]) -> None:
-        note(name)
-        begun = time.monotonic()
-        loss, supremum = work()
-        rows.append(
-            {
-                "method": name,
-                "loss": loss,
-                "supremum": supremum,
-                "seconds": time.monotonic() - begun,
-            }
-        )
-
-    def smooth(build: Callable[..., Any]) -> tuple[float, float]:
-        found = build(problem, epsilon=epsilon, cells=cells, p=p, tolerance=1e-4)
-        return found.loss, found.mechanism.certificate().epsilon
-
-    def exponential() -> tuple[float, float]:
-        law = exponential_law(problem.places, problem.outputs, epsilon=epsilon, p=p)
-        return problem.expected(law), epsilon
-
-    def noise(bayes: bool) -> tuple[float, float]:
-        found = laplace_remap(problem, epsilon=epsilon, cells=cells, p=p, bayes=bayes)
-        return problem.expected(found.probabilities(problem.places)), epsilon
-
-    def anchored(build: Callable[..., Any]) -> tuple[float, float]:
-        found = build(problem, epsilon=epsilon, cells=cells, p=p, tolerance=1e-4)
-        return found.loss, found.supremum
-
-    def chosen() -> tuple[float, float]:
-        found = best(problem, epsilon=epsilon, cells=cells, p=p, note=note)
-        return found.loss, _certified(found.mechanism)
-
-    add("exponential", exponential)
-    if p in (1.0, 2.0):
-        add("Laplace", lambda: noise(False))
-        add("Laplace + remap", lambda: noise(True))
-    add("AIPO", lambda: anchored(aipo))
-    add("AIPO-R (not private)", lambda: anchored(aipo_relaxed))
-    add("(d) bilinear, axis budgets", lambda: smooth(bilinear_axis))
-    add("(e) bilinear, exact cone", lambda: smooth(bilinear_cone))
-    add("(f) smooth spline", lambda: smooth(smooth_spline))
-    add("best", chosen)
-    add(
-        "bound of the AIPO paper",
-        lambda: (paper_bound(problem, epsilon=epsilon, cells=cells, p=p).value, None),
-    )
-    add("lower bound", lambda: (partition_bound(problem, epsilon=epsilon, p=p).value, None))
-    return rows
+    name: str
+    mechanism: SmoothMechanism | LaplaceRemap
+    loss: float
+    losses: dict[str, float]
+    spline_cells: list[int] | None = None
+    capped: bool = False
 
 
 def _solved(
@@ -225,37 +209,39 @@ def _solved(
     cells: tuple[int, int],
     p: float,
     resolution: float,
-    losses: dict[str, float],
     note: Note,
-) -> tuple[str, SmoothMechanism | LaplaceRemap, float]:
+) -> _Solved:
     if method == "best":
         found = best(problem, epsilon=epsilon, cells=cells, p=p, resolution=resolution, note=note)
-        losses.update(found.losses)
-        return found.name, found.mechanism, found.loss
+        grid = list(found.spline_cells[::-1])
+        return _Solved(
+            found.name, found.mechanism, found.loss, dict(found.losses), grid, found.capped
+        )
     if method in ("laplace", "laplace-remap"):
         noisy = laplace_remap(
             problem, epsilon=epsilon, cells=cells, p=p, bayes=method == "laplace-remap"
         )
         name = "Laplace" if method == "laplace" else "Laplace + remap"
         loss = problem.expected(noisy.probabilities(problem.places))
-        losses[name] = loss
-        return name, noisy, loss
+        return _Solved(name, noisy, loss, {name: loss})
     builders: dict[str, Callable[..., Any]] = {
         "spline": smooth_spline,
         "bilinear": bilinear_cone,
         "axis": bilinear_axis,
     }
     made = builders[method](problem, epsilon=epsilon, cells=cells, p=p, resolution=resolution)
-    return made.name, made.mechanism, made.loss
+    return _Solved(made.name, made.mechanism, made.loss, {}, [cells[1], cells[0]])
 
 
-def _certified(mechanism: SmoothMechanism | LaplaceRemap) -> float:
+def certified(mechanism: SmoothMechanism | LaplaceRemap) -> float:
+    """The largest loss per km of the plane that is certified or proved."""
     if isinstance(mechanism, SmoothMechanism):
         return mechanism.certificate().epsilon
     return mechanism.guarantee.epsilon
 
 
-def _check_epsilon(epsilon: float) -> None:
+def check_epsilon(epsilon: float) -> None:
+    """Positive, and not so large that nothing is hidden."""
     epsilon = require_epsilon(epsilon)
     require(
         epsilon <= LARGEST_EPSILON,
@@ -264,11 +250,3 @@ def _check_epsilon(epsilon: float) -> None:
         epsilon,
         "it is per km: 0.2 to 2 are usual",
     )
-
-
-def _checked_box(box: Sequence[float]) -> tuple[float, float, float, float]:
-    require(len(box) == 4, "a box", "south,west,north,east", f"{len(box)} numbers")
-    south, west, north, east = map(float, box)
-    ok = -90 <= south < north <= 90 and -180 <= west < east <= 180
-    require(ok, "a box", "south < north within ±90 and west < east within ±180", tuple(box))
-    return south, west, north, east

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.core.arrays import Floats
 from voile.core.randomness import Generator, seeded_rng
-from voile.domains.places.design import PlacesDesign
-from voile.errors import BadFile, InvalidInput
+from voile.domains.places.design import PlacesDesign, distance_words
+from voile.domains.places.outside import FEW, Outside, many_off, refused
+from voile.errors import BadFile
 from voile.files import no_such_column
 from voile.jobs import (
     Batch,
@@ -64,13 +64,15 @@ class MakePlacesTransform:
     lat: str
     lon: str
     seed: int | None
+    outside: Outside = Outside.FEW
 
     def __call__(self) -> PlacesTransform:
         """One transform for one process."""
         design = _loaded(self.mechanism, self.content)
-        lat, lon = design.projection.to_degrees(np.asarray(design.mechanism.outputs, dtype=float))
-        shown = tuple(np.array([f"{x:.6f}" for x in axis], dtype=object) for axis in (lat, lon))
-        return PlacesTransform(design, self.lat, self.lon, self.seed, shown[0], shown[1])
+        lat, lon = (
+            np.array([f"{x:.6f}" for x in axis], dtype=object) for axis in design.output_degrees
+        )
+        return PlacesTransform(design, self.lat, self.lon, self.seed, self.outside, lat, lon)
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class PlacesTransform:
     lat: str
     lon: str
     seed: int | None
+    outside: Outside
     latitudes: NDArray[np.object_]
     longitudes: NDArray[np.object_]
     """The outputs, as they are written."""
@@ -90,11 +93,14 @@ class PlacesTransform:
         before = (batch.column(self.lat), batch.column(self.lon))
         degrees = degrees_of(*before)
         good = np.asarray(np.isfinite(degrees).all(axis=1))
-        usable = degrees[good]
-        points = self.design.projection.to_km(usable[:, 0], usable[:, 1])
-        outside = self._outside(points)
         problem = RowProblem(not_degrees(self.lat, self.lon))
         problems: dict[int, RowProblem] = dict.fromkeys(np.flatnonzero(~good).tolist(), problem)
+        points, off, far = self.design.located(*degrees[good].T)
+        bad = self._refused(off, far)
+        if bad.any():
+            rows = np.flatnonzero(good)[bad]
+            problems |= dict.fromkeys(rows.tolist(), RowProblem(self._why()))
+            points, off, good[rows] = points[~bad], off[~bad], False
         chosen = good
         if batch.charge is not None:
             one = self.design.guarantee
@@ -110,21 +116,28 @@ class PlacesTransform:
                 self.lon: _shown(self.longitudes[drawn], before[1]),
             },
             problems,
-            {"places": int(chosen.sum()), "outside": outside},
+            {"places": int(chosen.sum()), "outside": int(off.sum())},
         )
 
-    def _outside(self, points: Floats) -> int:
-        """How many places lie outside the map; refused if most of them are far away."""
-        low, high = self.design.box
-        beyond = np.linalg.norm(points - np.clip(points, low, high), axis=1)
-        far = int((beyond > np.linalg.norm(high - low)).sum())
-        if len(points) > 10 and far > len(points) / 2:
-            raise InvalidInput(
-                f"places must lie on the mechanism's map, and {far} of {len(points)} in one part "
-                f"are more than its diagonal away; are --lat and --lon swapped, or is it another "
-                f"city's mechanism?"
-            )
-        return int((beyond > 0).sum())
+    def _refused(self, off: NDArray[np.bool_], far: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which places are not released; all are refused if most look like another map's."""
+        count, beyond = len(off), int(far.sum())
+        problem = None
+        if beyond > max(FEW, count / 2):
+            problem = refused(beyond, beyond, count, self.design.reach, self.outside)
+        elif self.outside == Outside.FEW:
+            problem = many_off(int(off.sum()) - beyond, count)
+        if problem is not None:
+            raise problem
+        return off if self.outside == Outside.REFUSE else far
+
+    def _why(self) -> str:
+        if self.outside == Outside.REFUSE:
+            return f"{self.lat} and {self.lon} must lie on the mechanism's map"
+        return (
+            f"{self.lat} and {self.lon} must lie within {self.design.reach:.0f} km of the map's "
+            "centre"
+        )
 
     def _rng(self, batch: Batch) -> Generator:
         if self.seed is None:
@@ -144,11 +157,13 @@ def protect_places(
     on_error: OnError = OnError.FAIL,
     batch_rows: int = 20_000,
     overwrite: bool = False,
+    outside: Outside = Outside.FEW,
     ledger: LedgerChoice | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Any]:
     """Release a file's places and write `<out>` and `<out>.guarantee.json`; return the latter.
 
+    `outside` says what happens to places off the map; beyond the design's reach they are bad rows.
     With a ledger, a row charges its person the mechanism's epsilon.
     """
     from voile import __version__
@@ -181,6 +196,7 @@ def protect_places(
             "epsilon": guarantee.epsilon,
             "unit": guarantee.metric.unit,
             "metric": guarantee.metric.name,
+            "distance": distance_words(design.mechanism.p, design.reach),
             "granularity": guarantee.granularity,
             "basis": str(guarantee.basis),
             "headline": guarantee.headline(),
@@ -200,13 +216,14 @@ def protect_places(
     report = run_job(
         source,
         target,
-        MakePlacesTransform(str(mechanism), content, lat, lon, seed),
+        MakePlacesTransform(str(mechanism), content, lat, lon, seed, outside),
         identity={
             "task": "places protect",
             "mechanism": digest,
             "lat": lat,
             "lon": lon,
             "seed": seed,
+            "outside": str(outside),
         },
         engine=engine,
         batch_rows=batch_rows,

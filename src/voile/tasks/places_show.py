@@ -14,6 +14,7 @@ from voile.audit.finding import Verdict
 from voile.core.arrays import Floats
 from voile.core.guarantee import Basis
 from voile.domains.places.design import PlacesDesign
+from voile.domains.places.outside import Outside, refused
 from voile.errors import CannotWrite
 from voile.report import Chart, Provenance, Report, Table, write_charts, write_report
 from voile.report.charts_common import guarantee_chart
@@ -29,9 +30,12 @@ def show_place(
 
     Both mark the place that was asked for: they are for the eyes of whoever asked.
     """
-    place = design.projection.to_km(np.array([latitude]), np.array([longitude]))
-    low, high = design.box
-    inside = np.clip(place, low, high)
+    degrees = np.array([latitude]), np.array([longitude])
+    inside, off, far = design.located(*degrees)
+    problem = refused(int(off.sum()), int(far.sum()), 1, design.reach, Outside.MOVE)
+    if problem is not None:
+        raise problem
+    place = design.projection.to_km(*degrees)
     law = np.asarray(design.mechanism.probabilities(inside)[0])
     outputs = np.asarray(design.mechanism.outputs, dtype=float)
     facts = _facts(place, inside, outputs, law)

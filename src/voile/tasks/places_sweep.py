@@ -11,7 +11,8 @@ from typing import Any
 from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import Engine, spread
 from voile.storage import save
-from voile.tasks.places_design import PublicMap, compare_places, design_places
+from voile.tasks.places_compare import compare_places
+from voile.tasks.places_design import PublicMap, design_places
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from voile.core.arrays import Floats, Indices
-from voile.domains.places.projection import Projection
 from voile.domains.places.roads import RoadNetwork
 from voile.errors import InvalidInput, require
 from voile.optimise.problem import Problem
@@ -109,10 +108,24 @@ def counted_prior(places: Floats, public: Floats, *, smoothing: float = 0.25) ->
     return np.asarray((1 - smoothing) * counts / counts.sum() + smoothing / len(places))
 
 
-def projection_around(latitudes: Sequence[float], longitudes: Sequence[float]) -> Projection:
-    """The projection centred on a bounding box given by its corners."""
-    lat, lon = np.asarray(latitudes, dtype=float), np.asarray(longitudes, dtype=float)
-    return Projection(float((lat.min() + lat.max()) / 2), float((lon.min() + lon.max()) / 2))
+def box_edge(box: Sequence[float], *, steps: int = 64) -> tuple[Floats, Floats]:
+    """Latitudes and longitudes along the edge of a box south, west, north, east.
+
+    West may be above east: the box then lies across the antimeridian. The edge is followed and not
+    only its corners, because in the plane its sides are curved.
+    """
+    require(len(box) == 4, "a box", "south,west,north,east", f"{len(box)} numbers")
+    south, west, north, east = map(float, box)
+    ok = -90 <= south < north <= 90 and abs(west) <= 180 and abs(east) <= 180 and west != east
+    require(
+        ok, "a box", "south < north within ±90 and west, east within ±180 and different", tuple(box)
+    )
+    share = np.linspace(0, 1, steps + 1)
+    up = south + share * (north - south)
+    along = west + share * ((east - west) % 360 or 360)
+    lat = np.concatenate([up, up, np.full(steps + 1, south), np.full(steps + 1, north)])
+    lon = np.concatenate([np.full(steps + 1, west), np.full(steps + 1, east), along, along])
+    return lat, (lon + 180) % 360 - 180
 
 
 def _box(points: Floats, resolution: float) -> tuple[Floats, Floats]:

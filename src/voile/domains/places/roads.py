@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices, frozen
-from voile.domains.places.projection import Projection, check_degrees
+from voile.domains.places.projection import Projection, check_degrees, projection_around
 from voile.errors import InvalidInput, require
 from voile.metrics.haversine import EARTH_RADIUS
 
@@ -75,7 +76,8 @@ def network_from_degrees(
             "streets must not be shorter than the straight line between their ends, and most of "
             "these are: latitude and longitude may be swapped, or the lengths not in metres"
         )
-    centre = Projection(float((lat.min() + lat.max()) / 2), float((lon.min() + lon.max()) / 2))
+    keep = _largest_part(pairs, given, len(lat))  # a lost junction elsewhere must not move the map
+    centre = projection_around(lat[keep], lon[keep])
     return connected(centre.to_km(lat, lon), pairs, given, centre)
 
 
@@ -83,16 +85,7 @@ def connected(
     points: Floats, edges: Indices, lengths: Floats, projection: Projection
 ) -> RoadNetwork:
     """The largest strongly connected part of a network, saying what was dropped."""
-    from scipy.sparse.csgraph import connected_components
-
-    graph = _graph(edges, lengths, len(points))
-    parts, label = connected_components(graph, directed=True, connection="strong")
-    keep = label == np.bincount(label).argmax()
-    if keep.sum() < 2:
-        raise InvalidInput(
-            f"the road network must have a part in which junctions reach each other, got "
-            f"{len(points)} junctions in {parts} parts of one; are streets missing, or all one-way?"
-        )
+    keep = _largest_part(edges, lengths, len(points))
     number = np.cumsum(keep) - 1
     inner = keep[edges].all(axis=1) & (edges[:, 0] != edges[:, 1])
     note = ""
@@ -105,6 +98,22 @@ def connected(
     return RoadNetwork(
         np.asarray(frozen(points[keep])), number[edges[inner]], lengths[inner], projection, note
     )
+
+
+def _largest_part(edges: Indices, lengths: Floats, size: int) -> NDArray[np.bool_]:
+    """Which junctions lie in the largest part where every one reaches every other."""
+    from scipy.sparse.csgraph import connected_components
+
+    parts, label = connected_components(
+        _graph(edges, lengths, size), directed=True, connection="strong"
+    )
+    keep = label == np.bincount(label).argmax()
+    if keep.sum() < 2:
+        raise InvalidInput(
+            f"the road network must have a part in which junctions reach each other, got "
+            f"{size} junctions in {parts} parts of one; are streets missing, or all one-way?"
+        )
+    return np.asarray(keep)
 
 
 def _graph(edges: Indices, lengths: Floats, size: int) -> Any:

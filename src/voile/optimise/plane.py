@@ -1,0 +1,61 @@
+"""Places on a plane: what a mechanism on a box takes, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from voile.core.arrays import Floats, Items
+from voile.errors import InvalidInput, require
+
+_DEGREES = frozenset(["lat", "latitude", "lon", "lng", "long", "longitude"])
+
+
+def plane_points(
+    places: Sequence[Any] | Items, low: Sequence[float], high: Sequence[float], *, unit: str
+) -> Floats:
+    """Rows of finite coordinates, none farther off the box than the box is wide (its diagonal).
+
+    What lies farther is in another unit or on another map: moved to the border in silence, a file
+    of degrees would become one point.
+    """
+    named = {str(name).lower() for name in getattr(places, "columns", ())}
+    points = np.asarray(places, dtype=np.float64)
+    base, top = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+    ok = points.ndim == 2 and points.shape[1] == len(base)
+    require(ok, "places", f"rows of {len(base)} coordinates", f"shape {points.shape}")
+    bad = int((~np.isfinite(points)).any(axis=1).sum())
+    require(bad == 0, "places", "finite", f"{bad} rows with NaN or infinity")
+    beyond = np.linalg.norm(points - np.clip(points, base, top), axis=1)
+    far = int((beyond > np.linalg.norm(top - base)).sum())
+    if far or named & _DEGREES:
+        given = f"{far} of {len(points)} rows" if far else "columns named as degrees"
+        raise InvalidInput(
+            f"places must be {unit} on the mechanism's plane, at most its diagonal away from it, "
+            f"got {given} that are not; for degrees use release(latitudes, longitudes) of the "
+            "design that holds the mechanism"
+        )
+    return points
+
+
+def rounding_clause(resolution: float, *, p: float, dimensions: int, unit: str) -> str:
+    """What snapping to a lattice of step h leaves of a bound: ε·(d + N^(1/p)·h) for d apart.
+
+    Rounding moves two coordinates apart by at most h along each axis, h·N^(1/p) in all: √2·h for ℓ₂
+    in the plane, 2·h for ℓ₁, h for ℓ_∞.
+    """
+    reach = rounding_reach(resolution, p=p, dimensions=dimensions)
+    return (
+        f"the rounding of places to {resolution:g} {unit}: between two places d {unit} apart the "
+        f"loss is at most ε·(d + {reach:.3g}), which matters where d is as small"
+    )
+
+
+def rounding_reach(resolution: float, *, p: float, dimensions: int) -> float:
+    """N^(1/p)·h, rounded up to three digits: see `rounding_clause`."""
+    reach = resolution * dimensions ** (1 / p)
+    digits = 2 - math.floor(math.log10(reach))
+    return float(f"{math.ceil(reach * 10.0**digits * (1 - 1e-12)) / 10.0**digits:.3g}")
