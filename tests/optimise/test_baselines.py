@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from decimal import Decimal
 
@@ -12,14 +13,20 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from voile import metrics
+from voile.cli._places import design_notes
 from voile.core.randomness import seeded_rng
 from voile.core.space import Space
 from voile.errors import InvalidInput
 from voile.mechanisms._laplace_cells import cell_log_masses
-from voile.optimise.best import best
+from voile.optimise.best import LARGEST_GRID, best, fine_cells
 from voile.optimise.cones import ratio_cones
 from voile.optimise.constopt import constopt
-from voile.optimise.laplace_remap import cell_law, laplace_remap, laplace_remap_from_record
+from voile.optimise.laplace_remap import (
+    affordable,
+    cell_law,
+    laplace_remap,
+    laplace_remap_from_record,
+)
 from voile.optimise.least_loss import (
     essential_pairs,
     greedy_spanner,
@@ -88,11 +95,23 @@ def test_items_at_distance_zero_are_refused():
 
 def test_constopt_is_private_where_normalising_alone_would_not_be():
     space = square(5)
-    channel = constopt(space, epsilon=1.0, loss=space.distances(), near=6)
+    channel = constopt(space, epsilon=1.0, loss=space.distances(), near=6)  # fewer than all 25
     assert channel.certificate().epsilon <= 1.0
     assert channel.expected_loss(space.distances()) < 2.5
     with pytest.raises(InvalidInput, match="near"):
         constopt(space, epsilon=1.0, loss=space.distances(), near=0)
+
+
+def test_constopt_takes_the_authors_50_near_items_or_all_there_are():
+    """With 10 it loses more than the exponential mechanism on grids of 64 and 100 items."""
+    from voile.mechanisms.exponential import exponential
+
+    assert inspect.signature(constopt).parameters["near"].default == 50
+    space = square(5)
+    loss = space.distances()
+    few, default = (constopt(space, epsilon=0.8, loss=loss, **n) for n in ({"near": 10}, {}))
+    assert default.expected_loss(loss) < few.expected_loss(loss)
+    assert default.expected_loss(loss) < exponential(space, epsilon=0.8).expected_loss(loss)
 
 
 # ── Laplace ────────────────────────────────────────────────────────────────────────────────────
@@ -169,6 +188,22 @@ def test_laplace_ratio_stays_below_epsilon_at_any_probability(town, p, epsilon):
     assert (gap - epsilon * apart).max() <= 1e-10
 
 
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_noise_gathered_in_finer_cells_loses_less_and_is_the_default(town, p):
+    coarse = laplace_remap(town, epsilon=1.6, cells=(4, 3), p=p, finer=1)
+    fine = laplace_remap(town, epsilon=1.6, cells=(4, 3), p=p)
+    losses = [m.expected_loss(town.places, town.loss, town.prior) for m in (coarse, fine)]
+    assert len(fine.xs) - 1 == 3 * 4
+    assert losses[1] < 0.99 * losses[0]
+    assert set(fine.mapping) <= set(range(len(town.outputs)))  # the outputs are the same
+
+
+def test_finer_cells_are_left_where_they_take_long():
+    assert affordable(3000, (20, 15), p=1.0) == 3
+    assert affordable(3000, (20, 15), p=2.0) == 2
+    assert affordable(100_000, (20, 15), p=2.0) == 1
+
+
 # ── lower bounds ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -241,6 +276,20 @@ def test_best_hands_over_the_lower_loss(town):
     assert chosen.loss == min(chosen.losses.values())
     assert set(chosen.losses) == {"Laplace + remap", "(f) smooth spline"}
     assert any("outputs worth having" in text for text in notes)
+    assert not chosen.capped
+    assert chosen.spline_cells == chosen.mechanism.grid.cells
+
+
+def test_a_capped_spline_is_said_to_be_one(town):
+    cells, capped = fine_cells(town, epsilon=1.6, cells=(40, 30), outputs=1200)
+    assert capped
+    assert (cells[0] + 2) * (cells[1] + 2) <= LARGEST_GRID
+    wide, capped = fine_cells(town, epsilon=1.6, cells=(200, 200), outputs=40_000)
+    assert capped
+    assert max(wide) < 40  # it once came back as 200×200: a dense system of 13 GB
+    facts = {"cells": [30, 40], "spline_cells": list(cells[::-1]), "spline_capped": True,
+             "outputs": 1200, "distance": "km", "stretch": 1.0}  # fmt: skip
+    assert any(f"{cells[1]}×{cells[0]} cells" in line for line in design_notes(facts))
 
 
 def test_best_gives_a_spline_up_that_is_sure_to_lose(town, monkeypatch):

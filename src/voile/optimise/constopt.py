@@ -21,7 +21,7 @@ def constopt(
     loss: Floats,
     prior: Sequence[float] | Floats | None = None,
     outputs: Sequence[float] | Items | None = None,
-    near: int = 10,
+    near: int = 50,
     excess: float = 5.0,
     granularity: str = "one location",
 ) -> Channel:
@@ -33,7 +33,9 @@ def constopt(
     (d(x, x') − d(x', y))), without which the two parts do not fit together and the ratio is
     unbounded; and row sums of at least 1. Each row is then divided by its sum. Sums obey the
     same ratio bound as the entries, so division costs a second factor: ε' = ε/2. The objective
-    adds `excess` times the surplus mass, which keeps the sums near 1.
+    adds `excess` times the surplus mass, which keeps the sums near 1. `near` is the authors' 50, or
+    all items if they are fewer; with 10 the loss exceeds that of the exponential mechanism on
+    grids of 100 items. Costs seconds for 100 items.
 
     >>> import voile
     >>> grid = voile.Space([[i, j] for i in range(4) for j in range(4)],
@@ -44,7 +46,8 @@ def constopt(
     epsilon = require_epsilon(epsilon)
     released = space.items if outputs is None else as_items(outputs, name="outputs")
     n, m = len(space), len(released)
-    require(1 <= near <= n, "near", f"between 1 and {n}", near)
+    require(near >= 1, "near", "at least 1", near)
+    near = min(near, n)
     weights = np.full(n, 1 / n) if prior is None else np.asarray(prior, dtype=float)
     half = epsilon / 2 * (1 - 1e-7)
     among = space.distances()
