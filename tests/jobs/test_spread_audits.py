@@ -220,16 +220,14 @@ def test_blocks_of_close_pairs_hold_different_pairs(design) -> None:  # type: ig
 
 
 def test_blocks_of_random_places_hold_all_pairs(design, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
-    from voile.metrics.lp import lp
     from voile.tasks import places_ratios as ratios
 
     low, high = design.box
     points = ratios.snapped(design, np.random.default_rng(3).uniform(low, high, (70, 2)))
     logs = ratios.log_law(design, points)
     gaps = np.abs(logs[:, None] - logs[None]).max(axis=2)
-    apart = lp(2.0).pairwise(points, points)
     pairs = np.triu_indices(70, k=1)
-    ratio = gaps[pairs] / apart[pairs]
+    ratio = gaps[pairs] / design.apart(points[pairs[0]], points[pairs[1]])
     monkeypatch.setattr(ratios, "ROWS", 16)
     blocks = [block(design) for block in ratios.random_blocks(70, seed=3)]
     assert sum(count for _, _, count in blocks) == 70 * 69 // 2

@@ -51,6 +51,7 @@ SHOWN = frozenset(
         "metric",
         "on_error",
         "out",
+        "outside",
         "passing",
         "over_budget",
         "person",

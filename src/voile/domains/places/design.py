@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -102,8 +102,8 @@ class PlacesDesign:
 
     def release(
         self,
-        latitudes: Floats,
-        longitudes: Floats,
+        latitudes: Sequence[float] | Floats,
+        longitudes: Sequence[float] | Floats,
         rng: Generator | None = None,
         *,
         outside: Outside = Outside.FEW,
@@ -121,19 +121,21 @@ class PlacesDesign:
         lat, lon = self.output_degrees
         return lat[drawn], lon[drawn]
 
-    def probabilities(self, latitudes: Floats, longitudes: Floats) -> Floats:
+    def probabilities(
+        self, latitudes: Sequence[float] | Floats, longitudes: Sequence[float] | Floats
+    ) -> Floats:
         """The probability of each output at each place given in degrees."""
         return self.mechanism.probabilities(self.located(latitudes, longitudes)[0])
 
     def located(
-        self, latitudes: Floats, longitudes: Floats
+        self, latitudes: Sequence[float] | Floats, longitudes: Sequence[float] | Floats
     ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
         """Each place on the map (moved to its border if need be); which were off it; which far.
 
         Moving to the border of a box moves no two coordinates apart, so the loss between two
         places within reach stays at most ε_plane·D ≤ ε·d, on the map or off it.
         """
-        points = self.projection.to_km(latitudes, longitudes)
+        points = self.projection.to_km(np.asarray(latitudes), np.asarray(longitudes))
         inside = np.clip(points, *self.box)
         off = np.asarray((points != inside).any(axis=1))
         far = np.zeros(len(points), dtype=bool)
