@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import voile
 from laws import FALSE_ALARM, p_value
 from voile.audit import ratio, sampler
+from voile.errors import ForkedGenerator, InvalidInput
 
 
 def secrets_of(mechanism) -> np.ndarray:
@@ -22,6 +24,7 @@ def check(mechanism) -> None:
     twice = [mechanism.release(secrets, voile.seeded_rng(5)) for _ in range(2)]
     assert np.array_equal(*twice), "the generator must be the only source of randomness"
     assert len(twice[0]) == len(secrets)
+    check_source(mechanism, secrets)
     assert mechanism.guarantee.epsilon > 0
     assert mechanism.guarantee.granularity.startswith("one ")
     assert isinstance(mechanism, voile.Mechanism)
@@ -32,6 +35,16 @@ def check(mechanism) -> None:
         assert finding.lower >= 0.2 * mechanism.guarantee.epsilon, "wastes most of its budget"
     if isinstance(mechanism, voile.Channel):
         check_channel(mechanism)
+
+
+def check_source(mechanism, secrets) -> None:
+    """Nothing is drawn by a generator that came through a fork, nor by one of 32-bit words."""
+    elsewhere = voile.secure_rng()
+    elsewhere.bit_generator.lock._process = -1
+    with pytest.raises(ForkedGenerator):
+        mechanism.release(secrets, elsewhere)
+    with pytest.raises(InvalidInput, match="64 random bits a word"):
+        mechanism.release(secrets, np.random.Generator(np.random.MT19937(3)))
 
 
 def check_channel(channel: voile.Channel) -> None:

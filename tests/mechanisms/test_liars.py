@@ -1,7 +1,5 @@
 """For each mechanism a plausible mistake, and the check that catches it."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -126,22 +124,19 @@ def misplaced_boundaries(draw, weights):
     starts = np.concatenate([np.zeros(1, dtype=np.uint64), cumulative[:-1]])
     outputs = np.flatnonzero(weights)
     targets = np.concatenate([starts[outputs], cumulative[outputs] - np.uint64(1)])
-    # A generator whose 64-bit words carry exactly these targets in their upper 62 bits.
-    words = targets << np.uint64(2)
-    rng = SimpleNamespace(bit_generator=SimpleNamespace(random_raw=lambda size: words[:size]))
-    found = draw(weights[None], np.zeros(len(words), dtype=np.intp), rng)
+    found = draw(weights[None], np.zeros(len(targets), dtype=np.intp), targets)
     return int((found != np.concatenate([outputs, outputs])).sum())
 
 
-def float_decided(weights, rows, rng):
+def float_decided(weights, rows, targets):
     """The same draw with the running sum and the target as doubles."""
     cumulative = np.cumsum(weights / float(integer.TOTAL), axis=1)
-    uniform = (rng.bit_generator.random_raw(len(rows)) >> np.uint64(2)) / float(integer.TOTAL)
+    uniform = targets / float(integer.TOTAL)
     return (uniform[:, None] >= cumulative[rows]).sum(axis=1)
 
 
-def integer_decided(weights, rows, rng):
-    return integer.draw(np.cumsum(weights, axis=1, dtype=np.uint64), rows, rng)
+def integer_decided(weights, rows, targets):
+    return integer.columns_at(np.cumsum(weights, axis=1, dtype=np.uint64), rows, targets)
 
 
 @pytest.mark.parametrize("space", [LINE, GRID], ids=["few draws", "many draws"])

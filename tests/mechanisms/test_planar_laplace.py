@@ -8,10 +8,11 @@ from voile.errors import InvalidInput
 
 
 def test_mean_displacement_is_two_over_epsilon():
-    blur = voile.mechanisms.planar_laplace(epsilon=0.5, step=1e-9)
-    moved = np.linalg.norm(blur.release(np.zeros((200_000, 2)), voile.seeded_rng(1)), axis=1)
-    # Gamma(2, 2): mean 4, deviation 2.83; seven standard errors.
-    assert moved.mean() == pytest.approx(4.0, abs=7 * 2.83 / np.sqrt(200_000))
+    """Gamma(2, 2): mean 4, deviation 2.83; a 200th for the lattice and seven standard errors."""
+    for step in (1e-6, 0.01):
+        blur = voile.mechanisms.planar_laplace(epsilon=0.5, step=step)
+        moved = np.linalg.norm(blur.release(np.zeros((200_000, 2)), voile.seeded_rng(1)), axis=1)
+        assert moved.mean() == pytest.approx(4.02, abs=0.02 + 7 * 2.83 / np.sqrt(200_000))
 
 
 def test_releases_lie_on_the_grid():
@@ -52,6 +53,47 @@ def test_ratio_audit_catches_a_wrong_constant():
     releases = strong.release(places, voile.seeded_rng(0))
     assert ratio(honest, places, releases=releases).verdict == "open"
     assert ratio(Liar(), places, releases=releases).verdict == "violated"
+
+
+@pytest.mark.parametrize("step", [1e-6, 1e-3, 0.5, 4.0])
+def test_no_pair_exceeds_the_bound_at_any_step(step):
+    """Exact losses between lattice points, near and far, against the metric of the guarantee."""
+    blur = voile.mechanisms.planar_laplace(epsilon=1.0, step=step)
+    rng = np.random.default_rng(3)
+    places = rng.normal(size=(32, 2))
+    places[31] = places[30] + [step, 0]
+    releases = blur.release(np.repeat(places, 4, axis=0), voile.seeded_rng(1))
+    finding = ratio(blur, places, releases=releases)
+    assert finding.verdict == "open", str(finding)
+    logs = blur.log_prob(places, releases)
+    losses = np.abs(logs[:, None] - logs[None]).max(axis=2)
+    assert (losses <= blur.guarantee.metric.pairwise(places, places) + 1e-9).all()
+
+
+def test_the_lattice_is_said_with_what_it_costs():
+    """Places 1.417 m apart that fall on points two steps apart have more than ε·d between them."""
+    blur = voile.mechanisms.planar_laplace(epsilon=1.0, step=2**-10)
+    (said,) = blur.guarantee.outside
+    assert "ε·(d + √2·0.000977)" in said
+    assert "0.00138 km more" in said
+    step = 2.0**-10
+    near = np.array([[0.499, 0.499], [-0.501, -0.501]]) * step
+    apart = np.linalg.norm(near[0] - near[1])
+    releases = near[:1] + np.array([[3.0, 3.0], [-3.0, -3.0]])
+    logs = blur.log_prob(near, releases)
+    loss = np.abs(logs[0] - logs[1]).max()
+    assert 0.99 * apart < loss <= apart + np.sqrt(2) * step
+
+
+@pytest.mark.parametrize("step", [2.0**-70, 1e-12])
+def test_steps_below_what_noise_can_cover_are_refused(step):
+    """The low bits of doubles would tell places apart."""
+    with pytest.raises(InvalidInput, match=r"step must be at least 3\.7e-09 at this epsilon"):
+        voile.mechanisms.planar_laplace(epsilon=1.0, step=step)
+    with pytest.raises(InvalidInput, match=r"within 2\*\*52 steps"):
+        voile.mechanisms.planar_laplace(epsilon=1.0, step=1e-8).release(
+            [[1e9, 0.0]], voile.seeded_rng(0)
+        )
 
 
 @pytest.mark.parametrize("arguments", [{"step": 0.0}, {"step": -1.0}, {"step": np.inf}])

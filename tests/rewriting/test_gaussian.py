@@ -1,6 +1,7 @@
 """Noise scales against the published table, an integral, and what the old formula hides."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -20,11 +21,15 @@ from voile.rewriting.gaussian import (
     true_epsilon,
 )
 from voile.rewriting.latent_noise import (
+    LARGEST_DIMENSION,
+    SMALLEST_EPSILON,
     GaussianNoise,
+    _towards_zero,
     clip_norm,
     clip_values,
     gaussian_noise,
     laplace_noise,
+    lattice_excess,
 )
 
 CLV = 0.2 * math.sqrt(20 * 768)
@@ -121,11 +126,47 @@ def test_noise_has_its_scale_and_sits_on_a_grid():
     error = expected * math.sqrt(2 / found.size)
     assert abs(found.var() - expected) < 6.5 * error
     assert 2 * norm.sf(6.5) < FALSE_ALARM
-    step = 2.0 ** (math.floor(math.log2(0.3)) - 20)
-    assert np.array_equal(found / step, np.rint(found / step))
+    steps = found / 0.3 * 2**26
+    assert np.abs(steps - np.rint(steps)).max() < 1e-6, "whole steps of σ·2**-26"
     laplace = laplace_noise(clip=1.0, dimension=1, epsilon=4.0)
     draws = laplace.add(np.zeros((200_000, 1)), voile.seeded_rng(2))
     assert abs(np.abs(draws).mean() - 0.5) < 6.5 * 0.5 / math.sqrt(200_000)
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=4), st.floats(0.01, 100))
+def test_no_vector_on_the_lattice_is_longer_than_the_clip(row, clip):
+    """Exactly, in rationals: the sensitivity holds for the integers that noise is added to."""
+    step = 0.3 / 2**26
+    whole = _towards_zero(clip_norm(np.array([row]), clip=clip), step)[0].tolist()
+    assert Fraction(step) ** 2 * sum(v * v for v in whole) <= Fraction(clip) ** 2
+
+
+@pytest.mark.parametrize("steps", [8, 64])
+def test_discrete_noise_is_as_close_to_rounded_noise_as_stated(steps):
+    """−1/24s² ≤ ln(rounded / discrete) ≤ z²/24s⁴ for each integer z."""
+    z = np.arange(0, 6 * steps)
+    rounded = norm.cdf(-(z - 0.5) / steps) - norm.cdf(-(z + 0.5) / steps)
+    discrete = np.exp(-(z**2) / (2 * steps**2)) / (steps * math.sqrt(2 * math.pi))
+    logs = np.log(rounded / discrete)
+    assert (logs >= -1 / (24 * steps**2) - 1e-9).all()
+    assert (logs <= z**2 / (24 * steps**4) + 1e-9).all()
+
+
+@pytest.mark.parametrize("epsilon", [SMALLEST_EPSILON, 0.1, 10.0, 2500.0, 1e6])
+def test_the_lattice_costs_no_more_than_is_taken_off(epsilon):
+    for dimension in (1, 128, 15_360, LARGEST_DIMENSION):
+        assert lattice_excess(dimension, epsilon) <= epsilon * 2.0**-30
+    noise = gaussian_noise(sensitivity=1.0, epsilon=epsilon)
+    plain = analytic_sigma(sensitivity=1.0, epsilon=epsilon, delta=1e-5)
+    assert plain < noise.sigma < plain * (1 + 1e-6)
+
+
+def test_what_the_lattice_cannot_cover_is_refused():
+    for wrong in ({"epsilon": 1e-4}, {"epsilon": 1.0, "delta": 1e-20}):
+        with pytest.raises(InvalidInput, match="must be >="):
+            gaussian_noise(sensitivity=1.0, **wrong)
+    with pytest.raises(InvalidInput, match="at most 32768 coordinates"):
+        GaussianNoise(1.0).add(np.zeros((1, LARGEST_DIMENSION + 1)), voile.seeded_rng(0))
 
 
 def test_bad_input():

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Weights = NDArray[np.uint64]
 Indices = NDArray[np.intp]
 Items = NDArray[Any]

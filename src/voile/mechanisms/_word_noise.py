@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from voile.core.arrays import Floats, Indices, Items
 from voile.core.guarantee import Guarantee
-from voile.core.randomness import Generator
+from voile.core.lattice_laplace import FINEST, LatticeLaplace, finer, lattice_laplace
+from voile.core.randomness import Generator, uniform_bits
 from voile.core.space import Space
+from voile.errors import require
 from voile.mechanisms._embedding import Embedding, positions_in
 
 _BLOCK_ELEMENTS = 2**22
@@ -21,13 +24,15 @@ _BLOCK_ELEMENTS = 2**22
 class WordNoise:
     """Vector plus noise, released as its nearest word, or its second nearest.
 
-    `shape` turns round noise into another ellipsoid. `second` is Vickrey's t: 0 always takes the
-    nearest word. What follows the noise looks at the noisy vector alone, so it is
-    post-processing. The noise is drawn in doubles: basis *proved*, see docs/known-limits.md.
+    Noise is drawn on the lattice of `around`, whose distances the guarantee speaks of: the words
+    themselves, or another image of them that `shape` turns back. `second` is Vickrey's t: 0 always
+    takes the nearest word. What follows the noise looks at the noisy vector alone, so it is
+    post-processing. The noise is `lattice_laplace`, drawn by integers.
     """
 
     embedding: Embedding
     guarantee: Guarantee
+    around: Embedding
     shape: Floats | None = None
     second: float = 0.0
 
@@ -35,6 +40,19 @@ class WordNoise:
     def space(self) -> Space:
         """The words' positions under the metric of the guarantee."""
         return Space(np.arange(len(self.embedding)), metric=self.guarantee.metric)
+
+    @cached_property
+    def _parts(self) -> int:
+        """How many steps of the noise make one of the vectors: more than one at a large ε."""
+        return finer(self.guarantee.epsilon * self.around.step)
+
+    @cached_property
+    def _noise(self) -> LatticeLaplace:
+        rate = self.guarantee.epsilon * self.around.step / self._parts
+        require(
+            rate >= FINEST, "epsilon", f">= {FINEST / self.around.step:.2g}", self.guarantee.epsilon
+        )
+        return lattice_laplace(self.around.coordinates.shape[1], rate)
 
     def release(self, secrets: Sequence[Any] | Items, rng: Generator) -> Items:
         """One position for each position."""
@@ -51,11 +69,10 @@ class WordNoise:
             yield slice(start, min(start + step, count))
 
     def _noisy(self, rows: Indices, rng: Generator) -> Floats:
-        points = self.embedding.points[rows] * self.embedding.step
-        noise = rng.standard_normal(points.shape)
-        noise /= np.linalg.norm(noise, axis=1, keepdims=True)
-        noise *= rng.standard_gamma(points.shape[1], len(points))[:, None] / self.guarantee.epsilon
-        return points + (noise if self.shape is None else noise @ self.shape)
+        exact = self.around.coordinates[rows].astype(np.int64) * self._parts
+        exact += self._noise.draw(len(rows), rng)
+        points: Floats = exact.astype(np.float64) * (self.around.step / self._parts)
+        return points if self.shape is None else points @ self.shape
 
     def _picked(self, noisy: Floats, rng: Generator) -> Indices:
         """The nearest word of each point; with probability t·d₁/(t·d₁ + (1−t)·d₂) the second."""
@@ -71,7 +88,7 @@ class WordNoise:
         runner = _root(squared[each, other] + (points**2).sum(axis=1))
         t = self.second
         weight = t * nearest + (1 - t) * runner
-        stay = rng.random(len(first)) * weight < (1 - t) * runner
+        stay = uniform_bits(rng, len(first), bits=53) * 2.0**-53 * weight < (1 - t) * runner
         return np.where(stay, first, other)
 
 

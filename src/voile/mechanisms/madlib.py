@@ -11,10 +11,11 @@ from voile.mechanisms._word_noise import WordNoise
 
 
 def madlib(words: Embedding, *, epsilon: float, granularity: str = "one word") -> WordNoise:
-    """Add noise of density proportional to e^(−ε‖z‖₂) to a word's vector, release the nearest word.
+    """Add noise of density close to e^(−ε‖z‖₂) to a word's vector, release the nearest word.
 
-    Feyisetan et al. (WSDM 2020). Direction uniform, radius Gamma(dimension, 1/ε). The density is
-    ε-Lipschitz in the secret; the nearest word is post-processing. The noise is dimension/ε long
+    Feyisetan et al. (WSDM 2020), on the lattice that the vectors lie on: `lattice_laplace` is drawn
+    by integers, its log-probability ε-Lipschitz by a bound on them; the nearest word is
+    post-processing. The noise is dimension/ε long
     on average, so at equal ε `word_truncated_exponential` keeps far more of the text. The nearest
     word is found over the whole vocabulary, by matrix products: thousands of words a second at
     50,000 words.
@@ -25,7 +26,8 @@ def madlib(words: Embedding, *, epsilon: float, granularity: str = "one word") -
     array([1, 2])
     """
     epsilon = require_epsilon(epsilon)
-    return WordNoise(words, Guarantee(epsilon, words.metric, granularity, Basis.PROVED))
+    guarantee = Guarantee(epsilon, words.metric, granularity, Basis.PROVED)
+    return WordNoise(words, guarantee, around=words)
 
 
 def examples() -> list[WordNoise]:

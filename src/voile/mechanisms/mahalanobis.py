@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from voile.core.arrays import Floats, Items
+from voile.core.arrays import Floats
 from voile.core.guarantee import Basis, Guarantee
-from voile.core.metric import KnownBy, Metric
 from voile.errors import require, require_epsilon
 from voile.mechanisms._embedding import Embedding
 from voile.mechanisms._word_noise import WordNoise
@@ -15,12 +16,14 @@ from voile.mechanisms._word_noise import WordNoise
 def mahalanobis(
     words: Embedding, *, epsilon: float, blend: float = 0.2, granularity: str = "one word"
 ) -> WordNoise:
-    """Add noise of density proportional to e^(−ε‖A⁻¹z‖₂), release the nearest word.
+    """Add noise of density close to e^(−ε‖A⁻¹z‖₂), release the nearest word.
 
     A² = λΣ + (1−λ)I with λ = `blend` and Σ the vocabulary's covariance, scaled to a mean
     variance of 1 (Xu et al., 2020). Long axes of the cloud get more noise, short ones less. The
     bound is in the regularised *Mahalanobis* distance ‖A⁻¹(x − x')‖₂ and not in Euclidean
-    distance: two numbers ε for the two mechanisms are not comparable.
+    distance: two numbers ε for the two mechanisms are not comparable. Words are flattened by A⁻¹,
+    rounded to a lattice, `lattice_laplace` is added there and A turns the sum back, which is
+    post-processing like the nearest word; the distance is that of the lattice points.
 
     >>> import voile
     >>> words = Embedding.of([[0.0, 0.0], [4.0, 0.0], [0.0, 1.0]])
@@ -39,16 +42,11 @@ def mahalanobis(
     )
     root: Floats = (axes * np.sqrt(values)) @ axes.T
     flattened = words.points * words.step @ ((axes / np.sqrt(values)) @ axes.T)
-
-    def distance(left: Items, right: Items) -> Floats:
-        from scipy.spatial.distance import cdist
-
-        return cdist(flattened[left], flattened[right], "euclidean")
-
+    around = Embedding.of(flattened, unit=words.unit)
     parameters = (("blend", float(blend)), ("vectors", words.digest[:16]))
-    known = KnownBy((float(blend), words.digest), distance)
-    metric = Metric("mahalanobis", words.unit, known, parameters=parameters)
-    return WordNoise(words, Guarantee(epsilon, metric, granularity, Basis.PROVED), shape=root)
+    metric = replace(around.metric, name="mahalanobis", parameters=parameters)
+    guarantee = Guarantee(epsilon, metric, granularity, Basis.PROVED)
+    return WordNoise(words, guarantee, around=around, shape=root)
 
 
 def examples() -> list[WordNoise]:

@@ -13,7 +13,7 @@ from voile.mechanisms._word_noise import WordNoise
 def vickrey(
     words: Embedding, *, epsilon: float, second: float = 0.75, granularity: str = "one word"
 ) -> WordNoise:
-    """Add noise of density proportional to e^(−ε‖z‖₂), release the nearest word or the second.
+    """Add noise of density close to e^(−ε‖z‖₂), release the nearest word or the second.
 
     With d₁ ≤ d₂ the distances of the noisy vector to its two nearest words and t = `second`, the
     nearest is released with probability (1−t)·d₂ / (t·d₁ + (1−t)·d₂) (Xu et al., 2021): t = 0 is
@@ -29,7 +29,7 @@ def vickrey(
     epsilon = require_epsilon(epsilon)
     require(0 <= second <= 1, "second", "between 0 and 1", second)
     guarantee = Guarantee(epsilon, words.metric, granularity, Basis.PROVED)
-    return WordNoise(words, guarantee, second=float(second))
+    return WordNoise(words, guarantee, around=words, second=float(second))
 
 
 def examples() -> list[WordNoise]:

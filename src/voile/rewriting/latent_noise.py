@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from voile.core.arrays import Floats
+from voile.core.arrays import Floats, Integers
+from voile.core.discrete_gaussian import FINENESS, discrete_gaussian
+from voile.core.lattice_laplace import lattice_laplace
 from voile.core.randomness import Generator
 from voile.errors import require
 from voile.rewriting.gaussian import analytic_sigma, classical_sigma, laplace_scale
@@ -15,32 +18,49 @@ from voile.rewriting.rewriter import check_fidelity
 
 DELTA = 1e-5
 
+SMALLEST_EPSILON, SMALLEST_DELTA, LARGEST_DIMENSION = 0.001, 1e-15, 2**15
+"""Within them the lattice costs less than 2**-30 of ε and of δ."""
+_STEPS = 2**26
+"""Lattice steps in σ (or in the scale of Laplace noise)."""
+
 
 @dataclass(frozen=True)
 class GaussianNoise:
-    """Independent Gaussian noise of one scale on every coordinate, then rounding to a grid.
+    """Independent discrete Gaussian noise of one scale on every coordinate of a lattice.
 
-    The grid, 2**-20 of the scale, hides the low bits through which floating-point noise gives
-    away what it was added to; rounding is post-processing.
+    Coordinates are cut towards zero to multiples of σ·2**-26, so that no vector leaves the ball or
+    box that it was clipped to, and an integer drawn exactly from P(z) ∝ e^(−z²/2σ²) is added.
+    Its probabilities are those of continuous noise rounded to the lattice, within e^(±κ) each and
+    κ below 2**-30 of ε; `gaussian_noise` takes that off ε and δ: docs/explanation/lattice-noise.md.
     """
 
     sigma: float
 
     def add(self, vectors: Floats, rng: Generator) -> Floats:
         """Noisy vectors."""
-        return _rounded(vectors + self.sigma * rng.standard_normal(vectors.shape), self.sigma)
+        require(
+            vectors.shape[1] <= LARGEST_DIMENSION,
+            "vectors",
+            f"of at most {LARGEST_DIMENSION} coordinates",
+            vectors.shape[1],
+        )
+        step = self.sigma / _STEPS
+        scales = np.full(vectors.size, _STEPS // FINENESS, dtype=np.int64)
+        noise = discrete_gaussian(scales, rng).reshape(vectors.shape)
+        return np.asarray((_towards_zero(vectors, step) + noise) * step, dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class LaplaceNoise:
-    """Independent Laplace noise of one scale on every coordinate, then rounding to a grid."""
+    """Independent Laplace noise of one scale on every coordinate of a lattice, drawn exactly."""
 
     scale: float
 
     def add(self, vectors: Floats, rng: Generator) -> Floats:
         """Noisy vectors."""
-        noise = rng.exponential(self.scale, vectors.shape) * rng.choice([-1.0, 1.0], vectors.shape)
-        return _rounded(vectors + noise, self.scale)
+        step = self.scale / _STEPS
+        noise = lattice_laplace(1, 1 / _STEPS).draw(vectors.size, rng).reshape(vectors.shape)
+        return np.asarray((_towards_zero(vectors, step) + noise) * step, dtype=np.float64)
 
 
 def gaussian_noise(
@@ -54,8 +74,23 @@ def gaussian_noise(
     0.2338
     """
     check_fidelity(fidelity)
-    scale = analytic_sigma if fidelity == "sound" else classical_sigma
-    return GaussianNoise(scale(sensitivity=sensitivity, epsilon=epsilon, delta=delta))
+    if fidelity != "sound":
+        return GaussianNoise(classical_sigma(sensitivity=sensitivity, epsilon=epsilon, delta=delta))
+    require(epsilon >= SMALLEST_EPSILON, "epsilon", f">= {SMALLEST_EPSILON:g}", epsilon)
+    require(delta >= SMALLEST_DELTA, "delta", f">= {SMALLEST_DELTA:g}", delta)
+    inside = 1 - 2.0**-30  # what the lattice may cost: κ below 2**-30 of ε, and as much of δ
+    sigma = analytic_sigma(sensitivity=sensitivity, epsilon=epsilon * inside, delta=delta * inside)
+    return GaussianNoise(sigma)
+
+
+def lattice_excess(dimension: int, epsilon: float) -> float:
+    """κ: by how much discrete noise can exceed the ε of continuous noise.
+
+    With n coordinates and σ = s lattice steps, −n/24s² ≤ ln(rounded / discrete) ≤ ‖z‖²/24s⁴, and
+    ‖z‖ ≤ s·(√n + √(2L)) but for a probability e^(−L), taken at L = ε + 60.
+    """
+    length = math.sqrt(dimension) + math.sqrt(2 * (epsilon + 60))
+    return (dimension + length**2) / (24 * float(_STEPS) ** 2)
 
 
 def laplace_noise(*, clip: float, dimension: int, epsilon: float) -> LaplaceNoise:
@@ -64,7 +99,7 @@ def laplace_noise(*, clip: float, dimension: int, epsilon: float) -> LaplaceNois
 
 
 def clip_norm(vectors: Any, *, clip: float) -> Floats:
-    """z·min(1, C/‖z‖₂): no row is longer than C, up to the last bit of a double.
+    """z·min(1, C/‖z‖₂), shortened by 2**-40 more: no row is longer than C, rounding included.
 
     >>> import numpy as np
     >>> clip_norm(np.array([[3.0, 4.0], [0.3, 0.4]]), clip=1.0).round(9).tolist()
@@ -73,7 +108,8 @@ def clip_norm(vectors: Any, *, clip: float) -> Floats:
     require(clip > 0, "clip", "> 0", clip)
     table = np.nan_to_num(np.asarray(vectors, dtype=np.float64))
     lengths = np.linalg.norm(table, axis=1, keepdims=True)
-    return table * np.minimum(1.0, clip / np.maximum(lengths, 1e-300))
+    # The norm of a row of doubles is off by fewer than 2**-40 of itself for any row in use.
+    return table * np.minimum(1.0, clip * (1 - 2.0**-40) / np.maximum(lengths, 1e-300))
 
 
 def clip_values(vectors: Any, *, bound: float) -> Floats:
@@ -83,6 +119,7 @@ def clip_values(vectors: Any, *, bound: float) -> Floats:
     return np.clip(table, -bound, bound)
 
 
-def _rounded(vectors: Floats, scale: float) -> Floats:
-    step = 2.0 ** (np.floor(np.log2(scale)) - 20)
-    return np.rint(vectors / step) * step
+def _towards_zero(vectors: Floats, step: float) -> Integers:
+    """Coordinates as whole steps, none further from zero than it was."""
+    whole = np.trunc(vectors / step)
+    return np.clip(whole, -(2.0**62), 2.0**62).astype(np.int64)
