@@ -20,11 +20,9 @@ positions and shapes are given instead of values.
 
 from __future__ import annotations
 
-import sys
+import math
 from numbers import Real
 from typing import Any
-
-_LARGEST = sys.float_info.max
 
 
 class VoileError(Exception):
@@ -101,6 +99,16 @@ def require_epsilon(epsilon: float, name: str = "epsilon") -> float:
     >>> require_epsilon(2)
     2.0
     """
-    real = isinstance(epsilon, Real) and not isinstance(epsilon, bool)
-    require(real and 0 < epsilon < _LARGEST, name, "a finite number > 0", epsilon)
-    return float(epsilon)
+    value = as_double(epsilon)
+    require(0 < value < math.inf, name, "a finite number > 0", epsilon)
+    return value
+
+
+def as_double(value: Any) -> float:
+    """A real number as a double, infinity if it is larger than any; NaN for anything else."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

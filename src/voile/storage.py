@@ -3,7 +3,9 @@
 The file is a zip archive: ``voile.json`` and one ``.npy`` entry an array. The JSON names the
 format, its version, the kind of object, its plain values, and the SHA-256 of each array and of
 itself. Nothing in it is executed: arrays are read without pickle. The checksum finds damage, not
-forgery; privacy does not rest on it, because a loaded mechanism is certified anew.
+forgery; privacy does not rest on it, because a loaded mechanism is certified anew. What no number
+can confirm, the name of the unit and what one secret is, is listed among what lies outside the
+guarantee. A file says how large it is before it is unpacked, and beyond `LARGEST` it is not.
 
 A kind of object that can be saved gives `to_record()`, and has a loader in `_LOADERS`.
 """
@@ -13,34 +15,44 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.lib import format
 from numpy.typing import NDArray
 
 from voile.core.channel import Channel
 from voile.core.guarantee import Basis, Guarantee
+from voile.core.metric import Metric
 from voile.core.space import Space
 from voile.errors import BadFile, CannotWrite, InvalidInput, VoileError
 from voile.metrics.registry import metric_from
 
-FORMAT, VERSION = "voile", 1
+FORMAT, VERSION = "voile", 2
+LARGEST = 2**30
+"""Bytes that a file may unpack to, unless `load` is told otherwise: 11,000 secrets and outputs."""
+_LARGEST_MANIFEST = 2**24
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # equal objects give equal files
 
 _UNREADABLE = (
     OSError,
     EOFError,
-    KeyError,
+    LookupError,
+    TypeError,
     ValueError,
+    ArithmeticError,
     AttributeError,
-    NotImplementedError,
+    MemoryError,
     RuntimeError,
+    SyntaxError,
     zipfile.BadZipFile,
     zlib.error,
 )
@@ -102,13 +114,17 @@ def save(thing: Channel | Saveable, path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def load(path: str | os.PathLike[str], *, content: bytes | None = None) -> Any:
+def load(
+    path: str | os.PathLike[str], *, content: bytes | None = None, largest: int = LARGEST
+) -> Any:
     """Read a file written by `save`; the certificate is computed anew from its numbers.
 
     With the file's `content` at hand nothing is opened, and the path only names it in messages.
+    Files that would unpack to more than `largest` bytes are refused unread.
     """
     try:
         with zipfile.ZipFile(path if content is None else io.BytesIO(content)) as archive:
+            _check_sizes(archive, path, largest)
             manifest = json.loads(archive.read("voile.json"))
             _check(manifest, path)
             arrays = {
@@ -121,10 +137,10 @@ def load(path: str | os.PathLike[str], *, content: bytes | None = None) -> Any:
     module, function = _LOADERS[manifest["kind"]].split(":")
     loader: Callable[[dict[str, Any], Arrays], Any] = getattr(import_module(module), function)
     try:
-        return loader(manifest["values"], arrays)
+        return loader(_with_words(manifest["kind"], manifest["values"]), arrays)
     except VoileError:
         raise
-    except (KeyError, TypeError, ValueError, IndexError) as problem:
+    except _UNREADABLE as problem:
         raise BadFile(f"{path} does not hold what a {manifest['kind']} needs") from problem
 
 
@@ -133,7 +149,7 @@ def load(path: str | os.PathLike[str], *, content: bytes | None = None) -> Any:
 
 def channel_record(channel: Channel) -> Record:
     """What a channel is made of."""
-    guarantee, metric = channel.guarantee, channel.space.metric
+    metric = channel.space.metric
     arrays: dict[str, NDArray[Any]] = {
         "items": channel.space.items,
         "outputs": channel.outputs,
@@ -142,34 +158,68 @@ def channel_record(channel: Channel) -> Record:
     if metric.name == "precomputed":
         everything = np.arange(int(dict(metric.parameters)["size"]))
         arrays["matrix"] = metric.pairwise(everything, everything)
-    values = {
-        "epsilon": guarantee.epsilon,
-        "granularity": guarantee.granularity,
-        "outside": list(guarantee.outside),
-        "metric": {
-            "name": metric.name,
-            "unit": metric.unit,
-            "parameters": dict(metric.parameters),
-        },
-    }
-    return "channel", values, arrays
+    if not _comes_back(metric, arrays.get("matrix")):
+        raise InvalidInput(
+            f"a channel can be saved if a file can say what its distances are, and {metric} is "
+            "none of voile.metrics; build it over the points themselves, or over "
+            "voile.metrics.precomputed(space.distances())"
+        )
+    return "channel", {"guarantee": channel.guarantee.to_dict()}, arrays
+
+
+def _comes_back(metric: Metric, matrix: NDArray[Any] | None) -> bool:
+    """Whether a file's reader finds this very metric."""
+    try:
+        found = metric_from(metric.name, metric.unit, dict(metric.parameters), matrix=matrix)
+    except VoileError:
+        return False
+    return found == metric
 
 
 def channel_from_record(values: dict[str, Any], arrays: Arrays) -> Channel:
     """A channel from a file; constructing it certifies it."""
-    named = values["metric"]
-    metric = metric_from(
-        named["name"], named["unit"], named["parameters"], matrix=arrays.get("matrix")
-    )
-    guarantee = Guarantee(
-        values["epsilon"],
-        metric,
-        values["granularity"],
-        Basis.CERTIFIED,
-        outside=tuple(values["outside"]),
-    )
-    space = Space(arrays["items"], metric=metric)
+    stated = _stated(values, arrays.get("matrix"))
+    outside = _and_unconfirmed(stated.outside, stated.granularity, stated.metric.unit)
+    guarantee = replace(stated, basis=Basis.CERTIFIED, outside=outside)
+    space = Space(arrays["items"], metric=guarantee.metric)
     return Channel(space, arrays["outputs"], arrays["weights"], guarantee)
+
+
+def _stated(values: Mapping[str, Any], matrix: NDArray[Any] | None) -> Guarantee:
+    """What the file says, nothing of it checked; version 1 had a form of its own."""
+    if "guarantee" not in values:
+        old = values["metric"]
+        metric = metric_from(old["name"], old["unit"], old["parameters"], matrix=matrix)
+        outside = tuple(values["outside"])
+        return Guarantee(values["epsilon"], metric, values["granularity"], outside=outside)
+    named = Metric.from_dict(values["guarantee"]["metric"])
+    metric = metric_from(named.name, named.unit, dict(named.parameters), matrix=matrix)
+    return Guarantee.from_dict(values["guarantee"], metric=metric)
+
+
+# ── what no number confirms ────────────────────────────────────────────────────────────────────
+
+
+def _and_unconfirmed(outside: Sequence[str], granularity: str, unit: str) -> tuple[str, ...]:
+    """What lies outside, and that two words of the guarantee are the file's own."""
+    note = (
+        f"whether a secret is {granularity} and distances are in {unit}, as the file says: its "
+        "numbers were checked, its words cannot be"
+    )
+    return tuple(dict.fromkeys((*outside, note)))
+
+
+def _with_words(kind: str, values: dict[str, Any]) -> dict[str, Any]:
+    """The plain values, unit and granularity checked where they must be, or noted as unchecked."""
+    if kind == "places design":  # degrees are projected to km: no other unit is true
+        words = (values["inner"]["unit"], values["inner"]["granularity"])
+        if words != ("km", "one location"):
+            raise BadFile("a design for places must speak of km and of one location; it is forged")
+    if kind in ("smooth mechanism", "laplace remap"):
+        outside = [str(item) for item in values.get("outside", [])]
+        noted = _and_unconfirmed(outside, str(values["granularity"]), str(values["unit"]))
+        return values | {"outside": list(noted)}
+    return values
 
 
 # ── the container ──────────────────────────────────────────────────────────────────────────────
@@ -187,17 +237,38 @@ def _record_of(thing: Any) -> Record:
 
 
 def _npy(array: NDArray[Any]) -> bytes:
+    if array.dtype.hasobject:
+        raise InvalidInput("items must be texts or numbers to be saved, got Python objects")
     buffer = io.BytesIO()
     np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
     return buffer.getvalue()
+
+
+def _check_sizes(archive: zipfile.ZipFile, path: str | os.PathLike[str], largest: int) -> None:
+    """Before a byte is unpacked; more than it declares, an entry never gives."""
+    entries = archive.infolist()
+    if any(e.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for e in entries):
+        raise BadFile(f"{path} is packed in a way that voile does not use")
+    size = sum(entry.file_size for entry in entries)
+    if size > largest or archive.getinfo("voile.json").file_size > _LARGEST_MANIFEST:
+        raise BadFile(
+            f"{path} must unpack to at most {largest:,} bytes, it says {size:,}; if you trust it, "
+            "load it with voile.load(path, largest=…)"
+        )
 
 
 def _array(archive: zipfile.ZipFile, name: str, digest: str) -> NDArray[Any]:
     blob = archive.read(f"{name}.npy")
     if hashlib.sha256(blob).hexdigest() != digest:
         raise BadFile(f"the file is damaged: the checksum of its array {name!r} does not match")
-    loaded: NDArray[Any] = np.load(io.BytesIO(blob), allow_pickle=False)
-    return loaded
+    header = io.BytesIO(blob)
+    readers = {(1, 0): format.read_array_header_1_0, (2, 0): format.read_array_header_2_0}
+    shape, by_column, dtype = readers[format.read_magic(header)](header)
+    start, count = header.tell(), math.prod(shape)
+    if dtype.hasobject or count * dtype.itemsize != len(blob) - start:
+        raise BadFile(f"the file is damaged: its array {name!r} is not what its header says")
+    flat = np.frombuffer(blob, dtype, offset=start) if count else np.empty(0, dtype)
+    return flat.reshape(shape, order="F" if by_column else "C")
 
 
 def _digest(manifest: Mapping[str, Any]) -> str:

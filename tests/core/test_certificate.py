@@ -1,4 +1,5 @@
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -116,3 +117,50 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
     )
     single = certify(space, weights)
     assert (single.epsilon, single.secrets) == (whole.epsilon, whole.secrets)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([[2, 2], [4, 1]], "the same number above 0 in each row, 1 of 2"),
+        ([[0, 0], [0, 0]], "the same number above 0"),
+        ([[2, -2], [4, 1]], "integers >= 0"),
+        ([[0.5, 0.5], [0.5, 0.5]], "integers >= 0"),
+        ([[2**63, 1], [2**63, 1]], r"at most 2\*\*62|integers >= 0"),
+        ([[1, 1]], "a table of 2 rows"),
+        ([[1, 1]] * 3, "a table of 2 rows"),
+        ([1, 1], "a table"),
+        ([["1", "1"], ["1", "1"]], "integers >= 0"),
+    ],
+)
+def test_what_is_no_table_of_one_total_is_refused(weights, message):
+    """[[2, 2], [4, 1]] is 0.5 against 0.8 and 0.5 against 0.2: ln 2.5, and not ln 2."""
+    pair = voile.Space([[0.0], [1.0]], metric=voile.metrics.euclidean())
+    with pytest.raises(voile.errors.InvalidInput, match=message):
+        voile.audit.certificate(pair, np.array(weights), claim=0.7)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int32, np.int64, np.uint64])
+def test_a_small_table_of_any_integers_is_audited(kind):
+    pair = voile.Space([[0.0], [1.0]], metric=voile.metrics.euclidean())
+    table = np.array([[10, 10], [16, 4]], dtype=kind)
+    finding = voile.audit.certificate(pair, table, claim=0.7)
+    assert finding.verdict == "violated"
+    assert finding.lower == pytest.approx(math.log(2.5))
+
+
+def test_huge_distances_do_not_round_epsilon_down_to_nothing():
+    far = voile.Space([[0.0], [1e308]], metric=voile.metrics.euclidean())
+    found = certify(far, table([3, 1], [1, 3]))
+    exact = Fraction(math.log(3)) / Fraction(1e308)
+    assert Fraction(found.lower) <= exact * (1 + Fraction(1, 2**50))
+    assert Fraction(found.epsilon) >= exact * (1 - Fraction(1, 2**50))
+    weights = table([1, 1], [1, 1])
+    weights[1] += np.array([1, -1], dtype=np.int64).astype(np.uint64)
+    assert certify(far, weights).epsilon > 0  # 2**-61 / 1e308 is no double
+
+
+def test_equal_rows_tell_nothing_however_near():
+    near = voile.Space([[0.0], [5e-324], [1.0]], metric=voile.metrics.euclidean())
+    assert certify(near, table([3, 1], [3, 1], [1, 3])).epsilon == pytest.approx(math.log(3))
+    assert math.isinf(certify(near, table([3, 1], [1, 3], [1, 3])).epsilon)

@@ -1,5 +1,8 @@
 import contextlib
+import copy
 import math
+import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 
 import voile
 from laws import epsilons, spaces
+from voile.core.certificate import certify
 from voile.core.channel import Channel
 from voile.core.guarantee import Basis, Guarantee
 from voile.errors import GuaranteeBroken, InvalidInput, OutsideSpace
@@ -126,6 +130,99 @@ def test_what_is_built_cannot_be_changed():
         channel.guarantee = promise(0.1)
 
 
+def test_weights_are_the_channels_own():
+    """Neither the array it was built from, nor its base, nor a flag changes what was certified."""
+    base = voile.mechanisms.exponential(LINE, epsilon=1.0).weights.copy()
+    channel = Channel(LINE, LINE.items, base[:], promise(1.0))
+    before = channel.weights.tolist()
+    base[:] = 0
+    assert channel.weights.tolist() == before
+    for change in (
+        lambda: channel.weights.__setitem__((0, 0), 0),
+        lambda: channel.weights.setflags(write=True),
+        lambda: channel.weights.view().setflags(write=True),
+        lambda: channel.outputs.__setitem__(0, 5.0),
+        lambda: channel.space.items.__setitem__(0, 5.0),
+    ):
+        with pytest.raises(ValueError, match=r"read-only|WRITEABLE"):
+            change()
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))]
+)
+@pytest.mark.parametrize(
+    "channel",
+    [
+        voile.mechanisms.exponential(LINE, epsilon=1.0),
+        voile.mechanisms.randomised_response(["yes", "no"], epsilon=1.0),
+    ],
+    ids=["line", "labels"],
+)
+def test_a_copy_is_read_only_and_certified_again(channel, again, monkeypatch):
+    found = again(channel)
+    assert np.array_equal(found.weights, channel.weights)
+    assert found.guarantee == channel.guarantee
+    for array in (found.weights, found.outputs, found.space.items):
+        assert not array.flags.writeable
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        found.weights.setflags(write=True)
+    from voile.core import channel as module
+
+    asked = []
+    monkeypatch.setattr(module, "certify", lambda *given: asked.append(given) or certify(*given))
+    again(channel)
+    assert len(asked) == 1
+
+
+def test_a_forged_pickle_is_refused():
+    """Another table in the pickle of a channel meets the certificate, as in a file."""
+    channel = voile.mechanisms.exponential(LINE, epsilon=1.0)
+    build, (space, outputs, _, guarantee, repair) = channel.__reduce__()
+    identity = (np.eye(3) * (2**62 - 2) + 1).astype(np.uint64)
+    identity += np.array([[0], [0], [0]], dtype=np.uint64)
+    identity[np.arange(3), np.arange(3)] = 2**62 - 2
+    with pytest.raises(GuaranteeBroken):
+        build(space, outputs, identity, guarantee, repair)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [[0.9], ["1"], [True], [None], [1.0], np.array([1.0]), [[0]], 0, [2**64 - 1], [-1], [3],
+     np.array([1], dtype=object), [1 + 0j], np.array(["2020-01-01"], dtype="M8[D]")],
+    ids=repr,
+)  # fmt: skip
+def test_only_whole_positions_are_drawn(rows):
+    channel = voile.mechanisms.exponential(LINE, epsilon=1.0)
+    with pytest.raises(InvalidInput, match="rows must be"):
+        channel.draw(rows, voile.seeded_rng(0))
+    with pytest.raises(InvalidInput, match="mapping must be"):
+        channel.merged(rows, [[0.0]])
+
+
+def test_positions_of_any_width_are_drawn():
+    channel = voile.mechanisms.exponential(LINE, epsilon=1.0)
+    for kind in (np.int8, np.uint8, np.int32, np.uint64, np.int64):
+        assert len(channel.draw(np.array([0, 2], dtype=kind), voile.seeded_rng(0))) == 2
+    assert len(channel.draw([], voile.seeded_rng(0))) == 0
+
+
+@pytest.mark.parametrize("table", [[[1, 2]], np.zeros((3, 3)), np.zeros((3, 3), dtype=object)])
+def test_weights_of_another_kind_are_refused(table):
+    with pytest.raises(InvalidInput, match="weights must be"):
+        Channel(LINE, LINE.items, table, promise(1.0))
+
+
+@pytest.mark.parametrize(
+    "epsilon", [np.float32(0.5), np.float64(0.5), np.int64(1), np.uint8(1), 1, Fraction(1, 2)]
+)
+def test_any_real_number_is_an_epsilon(epsilon):
+    plain = voile.mechanisms.exponential(LINE, epsilon=float(epsilon))
+    found = voile.mechanisms.exponential(LINE, epsilon=epsilon)
+    assert np.array_equal(found.weights, plain.weights)
+    assert type(found.guarantee.epsilon) is float
+
+
 def test_a_claim_can_be_lowered_only_as_far_as_the_certificate():
     channel = voile.mechanisms.exponential(LINE, epsilon=1.0)
     assert channel.restated(epsilon=0.7).guarantee.epsilon == 0.7
@@ -140,7 +237,9 @@ def test_a_channel_wants_the_metric_of_its_space():
         Channel(LINE, channel.outputs, channel.weights.copy(), metres)
 
 
-@pytest.mark.parametrize("epsilon", [0, -1.0, math.inf, math.nan, "1"])
+@pytest.mark.parametrize(
+    "epsilon", [0, -1.0, math.inf, math.nan, "1", True, None, 1j, np.bool_(True), 10**400, [1.0]]
+)
 def test_an_epsilon_that_is_none(epsilon):
     with pytest.raises(InvalidInput, match="epsilon must be a finite number > 0"):
         voile.mechanisms.exponential(LINE, epsilon=epsilon)

@@ -14,6 +14,11 @@ Indices = NDArray[np.intp]
 Items = NDArray[Any]
 
 
+def immutable(array: NDArray[Any]) -> NDArray[Any]:
+    """A copy that nobody can write to, nor make writeable again: its memory is a bytes object."""
+    return np.frombuffer(array.tobytes(), dtype=array.dtype).reshape(array.shape)
+
+
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """The same array, read-only from here on."""
     array.flags.writeable = False

@@ -15,6 +15,8 @@ from voile.core.arrays import Floats, Indices, Weights
 from voile.core.metric import Metric
 from voile.core.rounding import at_most
 from voile.core.space import Space
+from voile.core.weights import check_one_total
+from voile.errors import require
 
 _ROUNDING = 2.0**-48
 """Bound on the error of a difference of two computed logarithms, relative to the largest one.
@@ -67,6 +69,9 @@ def certify(space: Space, weights: Weights) -> Certificate:
     logarithm, which is added before the division by the distance. Rows that are equal integer
     by integer tell nothing at any distance; at distance 0 no others are allowed.
     """
+    rows = len(space)
+    require(weights.shape[:1] == (rows,), "weights", f"a table of {rows} rows", weights.shape)
+    check_one_total(weights)
     seen = weights.any(axis=0)
     columns = np.flatnonzero(seen)
     table = weights if seen.all() else weights[:, columns]

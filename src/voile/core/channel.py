@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from voile.core import weights as integer
-from voile.core.arrays import Floats, Indices, Items, Weights, frozen
+from voile.core.arrays import Floats, Indices, Items, Weights, immutable
 from voile.core.certificate import Certificate, certify
 from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator
 from voile.core.repair import Repair, repaired
-from voile.core.space import Space, as_items, lookup, positions_of
+from voile.core.space import Space, as_items, as_positions, lookup, positions_of
 from voile.errors import GuaranteeBroken, InvalidInput, require
 
 
@@ -44,6 +44,9 @@ class Channel:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", as_items(self.outputs, name="outputs"))
+        given = np.asarray(self.weights)
+        require(given.dtype == np.uint64, "weights", "of dtype uint64", given.dtype)
+        object.__setattr__(self, "weights", immutable(given))
         shape = (len(self.space), len(self.outputs))
         require(self.weights.shape == shape, "weights", f"of shape {shape}", self.weights.shape)
         integer.check_rows(self.weights)
@@ -53,7 +56,6 @@ class Channel:
                 f"got {self.guarantee.metric}"
             )
         require(self.guarantee.delta == 0, "a channel's delta", "0", self.guarantee.delta)
-        object.__setattr__(self, "weights", frozen(self.weights))
         certificate = certify(self.space, self.weights)
         object.__setattr__(self, "_certificate", certificate)
         if certificate.epsilon > self.guarantee.epsilon:
@@ -62,6 +64,10 @@ class Channel:
                 f"{certificate}; claim more, or lower the mechanism's strength",
                 certified=certificate.epsilon,
             )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy from elsewhere is built, and certified, like any other channel."""
+        return Channel, (self.space, self.outputs, self.weights, self.guarantee, self.repair)
 
     # ── building ───────────────────────────────────────────────────────────────────────────
 
@@ -115,7 +121,9 @@ class Channel:
         With `repair`, numerical dust is mended first (clamp, lift each output by the constant
         that its worst pair needs, renormalise) and the channel's `repair` says by how much.
         """
-        table = np.array(probabilities, dtype=np.float64)
+        given = np.asarray(probabilities)
+        require(given.dtype.kind in "fiu", "probabilities", "numbers", f"an array of {given.dtype}")
+        table = given.astype(np.float64)
         outputs = space.items if outputs is None else as_items(outputs, name="outputs")
         shape = (len(space), len(outputs))
         require(table.shape == shape, "probabilities", f"of shape {shape}", table.shape)
@@ -150,15 +158,13 @@ class Channel:
 
         Never weakens the guarantee: a sum of weights that each obey the bound obeys it.
         """
-        mapping = np.asarray(mapping, dtype=np.intp)
+        mapping = as_positions(mapping, name="mapping", below=len(outputs))
         require(
             mapping.shape == (len(self.outputs),),
             "mapping",
             f"one entry for each of {len(self.outputs)} outputs",
             mapping.shape,
         )
-        inside = bool(((mapping >= 0) & (mapping < len(outputs))).all())
-        require(inside, "mapping", f"positions below {len(outputs)}", "others")
         merged = np.zeros((len(self.space), len(outputs)), dtype=np.uint64)
         np.add.at(merged.T, mapping, self.weights.T)
         return replace(self, outputs=outputs, weights=merged)
@@ -180,7 +186,7 @@ class Channel:
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
         """Ln K(release | secret), shape (len(secrets), len(releases))."""
-        columns = lookup(self._output_positions, np.asarray(releases), size=len(self.outputs))
+        columns = lookup(self._output_positions, releases, size=len(self.outputs))
         return self.log_probabilities()[np.ix_(self.space.index(secrets), columns)]
 
     def expected_loss(self, loss: Floats, prior: Sequence[float] | Floats | None = None) -> float:
@@ -196,10 +202,7 @@ class Channel:
 
     def draw(self, rows: Sequence[int] | Indices, rng: Generator) -> Indices:
         """The same by position: positions of secrets in, positions of outputs out."""
-        rows = np.asarray(rows, dtype=np.intp)
-        require(rows.ndim == 1, "rows", "one-dimensional", f"{rows.ndim} dimensions")
-        inside = bool(((rows >= 0) & (rows < len(self.space))).all())
-        require(inside, "rows", f"positions below {len(self.space)}", "others")
+        rows = as_positions(rows, name="rows", below=len(self.space))
         return integer.draw(self._cumulative, rows, rng)
 
     @cached_property

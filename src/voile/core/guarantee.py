@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from voile.core.rounding import (
     product_upwards,
     sum_upwards,
 )
-from voile.errors import BadFile, InvalidInput, require
+from voile.errors import BadFile, InvalidInput, as_double, require
 
 VERSION = 1
 """Of the serial form, `Guarantee.to_dict`."""
@@ -63,10 +62,9 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         for name, most, must in (("epsilon", math.inf, ">= 0"), ("delta", 1, "between 0 and 1")):
-            value = getattr(self, name)
-            real = isinstance(value, Real) and not isinstance(value, bool)
-            require(real and 0 <= value <= most, name, must, value)  # NaN fails too
-            object.__setattr__(self, name, float(value))
+            value = as_double(getattr(self, name))
+            require(0 <= value <= most, name, must, getattr(self, name))  # NaN fails too
+            object.__setattr__(self, name, value)
         object.__setattr__(self, "basis", Basis(self.basis))
         object.__setattr__(self, "outside", tuple(self.outside))
         self.metric.require_metric()

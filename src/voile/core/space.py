@@ -16,22 +16,68 @@ from voile.errors import InvalidInput, OutsideSpace, require
 
 def as_items(values: Sequence[Any] | Items, *, name: str = "items") -> Items:
     """Values as a read-only array whose first axis counts items: labels, or rows of numbers."""
+    require(not np.ma.is_masked(values), name, "without gaps", "a mask; drop those rows")
     try:
         array = np.array(values)
-    except ValueError as problem:
+    except (ValueError, TypeError, OverflowError) as problem:
         raise InvalidInput(
             f"{name} must be labels, or rows of numbers of one length; the rows differ in length"
         ) from problem
     require(array.ndim in (1, 2), name, "one- or two-dimensional", f"{array.ndim} dimensions")
-    require(len(array) > 0, name, "at least one", "none")
+    require(array.size > 0, name, "at least one", "none")
+    _check_kept(values, array, name)
+    rows = array.reshape(len(array), -1)
     if array.dtype.kind == "f":
-        bad = np.flatnonzero(~np.isfinite(array.reshape(len(array), -1)).all(axis=1))
+        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
         if len(bad):
             raise InvalidInput(
                 f"{name} must be finite numbers, got NaN or infinity in {len(bad)} of "
                 f"{len(array)} rows (the first is row {bad[0]}); drop or mend those rows"
             )
+    elif array.dtype.kind not in "biuUS":
+        _check_equal_themselves(rows, name)
     return frozen(array)
+
+
+def _check_kept(values: Any, array: Items, name: str) -> None:
+    """NumPy may have made one kind out of several: numbers into texts, integers into doubles."""
+    if isinstance(values, np.ndarray):
+        return
+    if array.dtype.kind in "US" and array.ndim == 1:
+        texts = sum(isinstance(value, str | bytes) for value in values)
+        require(texts == len(array), name, "all texts or all numbers", f"{texts} texts of "
+                f"{len(array)}", "write the numbers as texts")  # fmt: skip
+    if array.dtype.kind == "f" and float(np.abs(array).max()) >= 2**53:
+        given = np.array(values, dtype=object).ravel().tolist()
+        whole = [isinstance(value, int) and value != float(value) for value in given]
+        require(not any(whole), name, "numbers that doubles hold", "larger integers among others",
+                "give an array of integers")  # fmt: skip
+
+
+def _check_equal_themselves(rows: Items, name: str) -> None:
+    """NaN, NaT and NA are no items: they differ from themselves."""
+    try:
+        bad = np.flatnonzero(~(rows == rows).astype(bool).all(axis=1))
+    except (TypeError, ValueError) as problem:
+        raise InvalidInput(f"{name} must be plain values that can be compared") from problem
+    if len(bad):
+        raise InvalidInput(
+            f"{name} must not be missing, got {len(bad)} of {len(rows)} rows with NaN or the like "
+            f"(the first is row {bad[0]}); drop or mend those rows"
+        )
+
+
+def as_positions(
+    values: Sequence[int] | Indices, *, name: str, below: int | None = None
+) -> Indices:
+    """Whole numbers as they are: nothing is rounded, read or counted from the end."""
+    array = np.asarray(values)
+    whole = array.ndim == 1 and (array.dtype.kind in "iu" or array.size == 0)
+    require(whole, name, "a list of whole numbers", f"{array.ndim} dimensions of {array.dtype}")
+    if below is not None:
+        inside = bool(((array >= 0) & (array < below)).all())
+        require(inside, name, f"positions below {below}", "others")
+    return array.astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +100,9 @@ class Space:
         object.__setattr__(self, "items", as_items(items))
         object.__setattr__(self, "metric", metric)
         metric.check_items(self.items)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Space, (self.items, self.metric)  # checked and frozen again
 
     def __len__(self) -> int:
         return len(self.items)
@@ -82,20 +131,25 @@ class Space:
 
     def index(self, values: Sequence[Any] | Items) -> Indices:
         """Positions of values in the space; `OutsideSpace` if one is not there."""
-        return lookup(self._positions, np.asarray(values), size=len(self))
+        return lookup(self._positions, values, size=len(self))
 
     def nearest(self, points: Sequence[Any] | Items) -> Indices:
         """Position of the item nearest to each point (the first of equals)."""
-        points = np.asarray(points)
+        points = _one_form(points)
+        if len(points):
+            self.metric.check_items(points)
         found = np.empty(len(points), dtype=np.intp)
         for rows, block in self.metric.blocks(points, self.items):
             found[rows] = block.argmin(axis=1)
         return found
 
 
-def lookup(positions: dict[Any, int], values: Items, *, size: int) -> Indices:
+def lookup(positions: dict[Any, int], values: Sequence[Any] | Items, *, size: int) -> Indices:
     """Positions of values by exact match; the error counts strangers and never shows one."""
-    found = [positions.get(key, -1) for key in _keys(values)]
+    try:
+        found = [positions.get(key, -1) for key in _keys(_one_form(values))]
+    except TypeError as problem:
+        raise InvalidInput("values must be plain values, one an item") from problem
     strangers = [i for i, position in enumerate(found) if position < 0]
     if strangers:
         raise OutsideSpace(
@@ -111,7 +165,18 @@ def positions_of(items: Items) -> dict[Any, int]:
     return {key: i for i, key in reversed(list(enumerate(_keys(items))))}
 
 
+def _one_form(values: Sequence[Any] | Items) -> Items:
+    try:
+        array = np.asarray(values)
+    except ValueError as problem:
+        raise InvalidInput("values must be of one form; their rows differ in length") from problem
+    require(array.ndim in (1, 2), "values", "one- or two-dimensional", f"{array.ndim} dimensions")
+    return array
+
+
 def _keys(items: Items) -> list[Any]:
+    if items.dtype.kind == "b":  # True is not the number 1
+        return [("bool", *np.atleast_1d(row).tolist()) for row in items]
     if items.ndim == 1:
         return list(items.tolist())
     return [tuple(row) for row in items.tolist()]

@@ -10,7 +10,7 @@ import numpy as np
 
 from voile.core.arrays import Indices, Items
 from voile.core.randomness import Generator
-from voile.core.space import as_items
+from voile.core.space import as_items, as_positions
 from voile.errors import InvalidInput, require
 
 
@@ -32,7 +32,7 @@ class Transcript:
         groups: Sequence[int] | Indices | None = None,
     ) -> None:
         secrets, releases = as_items(secrets, name="secrets"), as_items(releases, name="releases")
-        chosen = np.arange(len(secrets)) if groups is None else np.asarray(groups, dtype=np.intp)
+        chosen = np.arange(len(secrets)) if groups is None else as_positions(groups, name="groups")
         if not len(secrets) == len(releases) == len(chosen):
             raise InvalidInput(
                 f"a transcript must have one release and one group for each secret, got "

@@ -91,19 +91,36 @@ def _completed(weights: Weights, shares: Floats, fractions: Floats) -> Weights:
 
 def check_rows(weights: Weights) -> None:
     """Each row must sum to exactly 2**62."""
-    require(weights.dtype == np.uint64, "weights", "of dtype uint64", weights.dtype)
-    if int(weights.max()) > TOTAL:
-        raise InvalidInput("weights must be at most 2**62 each")
-    # Halves cannot overflow: a row of m weights has at most m * 2**31 in each.
-    high = (weights >> np.uint64(32)).sum(axis=1, dtype=np.uint64)
-    low = (weights & np.uint64(2**32 - 1)).sum(axis=1, dtype=np.uint64)
-    sums = high.astype(object) * 2**32 + low.astype(object)
-    wrong = [i for i, total in enumerate(sums) if total != TOTAL]
+    wrong = [i for i, total in enumerate(_totals(weights)) if total != TOTAL]
     if wrong:
         raise InvalidInput(
             f"weights must sum to exactly 2**62 in each row, {len(wrong)} of {len(weights)} do "
             f"not (the first is row {wrong[0]}); build them with quantise()"
         )
+
+
+def check_one_total(weights: Weights) -> None:
+    """All rows must have one sum, above 0: then ratios of weights are ratios of probabilities."""
+    totals = _totals(weights)
+    wrong = [i for i, total in enumerate(totals) if total != totals[0]]
+    if wrong or not totals[0]:
+        raise InvalidInput(
+            f"weights must sum to the same number above 0 in each row, {len(wrong)} of "
+            f"{len(weights)} rows do not (the first is row {wrong[0] if wrong else 0}); scale rows "
+            "to one total, or build them with quantise()"
+        )
+
+
+def _totals(weights: Weights) -> list[int]:
+    """The sum of each row, exactly."""
+    require(weights.dtype == np.uint64, "weights", "of dtype uint64", weights.dtype)
+    require(weights.ndim == 2 and weights.size > 0, "weights", "a table", weights.shape)
+    if int(weights.max()) > TOTAL:
+        raise InvalidInput("weights must be at most 2**62 each")
+    # Halves cannot overflow: a row of m weights has at most m * 2**31 in each.
+    high = (weights >> np.uint64(32)).sum(axis=1, dtype=np.uint64).tolist()
+    low = (weights & np.uint64(2**32 - 1)).sum(axis=1, dtype=np.uint64).tolist()
+    return [(above << 32) + below for above, below in zip(high, low, strict=True)]
 
 
 def draw(cumulative: Weights, rows: Indices, rng: Generator) -> Indices:

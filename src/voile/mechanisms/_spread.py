@@ -13,6 +13,8 @@ _ROUNDING = 2.0**-45
 
 def spread(channel: Channel) -> float:
     """The largest ln K(y|x) − ln K(y|x') over all secrets, rounded up; infinite beside a zero."""
+    if (channel.weights == channel.weights[0]).all():
+        return 0.0
     return outwards(float(pair_spreads(channel).max()))
 
 
@@ -30,4 +32,4 @@ def pair_spreads(channel: Channel) -> Floats:
 
 def outwards(epsilon: float) -> float:
     """The next number that is surely not below the true value of a computed epsilon."""
-    return epsilon * (1 + _ROUNDING) + (_ROUNDING if epsilon > 0 else 0.0)
+    return epsilon * (1 + _ROUNDING) + _ROUNDING

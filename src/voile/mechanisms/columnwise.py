@@ -14,9 +14,10 @@ from voile.core.arrays import Floats, Indices, Items
 from voile.core.channel import Channel
 from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator
+from voile.core.rounding import sum_upwards
 from voile.core.space import Space
 from voile.errors import require
-from voile.mechanisms._spread import outwards, spread
+from voile.mechanisms._spread import spread
 
 MOST_LISTED = 100_000
 
@@ -84,7 +85,7 @@ def columnwise(channels: Sequence[Channel], *, granularity: str = "one record") 
 
     require(len(channels) > 0, "channels", "at least one", "none")
     budgets = tuple(spread(channel) for channel in channels)
-    total = outwards(math.fsum(budgets))
+    total = sum_upwards(*budgets)
     return Columnwise(
         tuple(channels), budgets, Guarantee(total, discrete(), granularity, Basis.CERTIFIED)
     )

@@ -34,10 +34,12 @@ def exponential(
     """
     epsilon = require_epsilon(epsilon)
     released = space.items if outputs is None else as_items(outputs, name="outputs")
+    space.metric.check_items(released)
     distances = space.metric.pairwise(space.items, released)
 
     def log_weights(strength: float) -> Floats:
-        return -0.5 * strength * distances
+        with np.errstate(over="ignore"):  # beyond all doubles is as far as can be
+            return np.asarray(-0.5 * strength * distances)
 
     return Channel.build(
         space, log_weights, epsilon=epsilon, granularity=granularity, outputs=released

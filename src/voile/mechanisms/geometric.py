@@ -8,6 +8,7 @@ from voile.core.arrays import Floats
 from voile.core.channel import Channel
 from voile.core.space import Space
 from voile.errors import InvalidInput, require, require_epsilon
+from voile.metrics.lp import differences
 
 
 def geometric(space: Space, *, epsilon: float, granularity: str = "one number") -> Channel:
@@ -29,8 +30,9 @@ def geometric(space: Space, *, epsilon: float, granularity: str = "one number") 
     ends = (positions == 0) | (positions == len(space) - 1)
 
     def log_weights(strength: float) -> Floats:
-        inside = np.log(-np.expm1(-strength * step)) if len(space) > 2 else 0.0
-        return -strength * step * steps + np.where(ends, 0.0, inside)[None, :]
+        with np.errstate(divide="ignore", over="ignore"):
+            inside = np.log(-np.expm1(-strength * step)) if len(space) > 2 else 0.0
+            return np.asarray(-strength * step * steps + np.where(ends, 0.0, inside)[None, :])
 
     return Channel.build(space, log_weights, epsilon=epsilon, granularity=granularity)
 
@@ -41,10 +43,12 @@ def _even_step(space: Space) -> float:
             f"geometric must have numbers on a line with an l_p metric, got {space.metric}; "
             "write them as one-element rows: [[0], [1], [2]]"
         )
-    gaps = np.diff(space.items[:, 0])
-    if not len(gaps):
+    values = space.items[:, 0]
+    if len(values) == 1:
         return 1.0
-    even = bool((gaps > 0).all()) and np.allclose(gaps, gaps[0], rtol=1e-9, atol=0)
+    gaps = differences(values[1:], values[:-1])
+    increasing = bool((values[1:] > values[:-1]).all())
+    even = increasing and np.allclose(gaps, gaps[0], rtol=1e-9, atol=0)
     require(even, "items", "increasing and evenly spaced", "other gaps", "use exponential()")
     return float(gaps.min())
 

@@ -14,6 +14,7 @@ from voile.core.arrays import Floats, Indices, Items
 from voile.core.channel import Channel
 from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator
+from voile.core.rounding import sum_upwards
 from voile.core.space import Space
 from voile.errors import DoesNotExist, InvalidInput, require, require_epsilon
 from voile.mechanisms._cells_program import least_costly_cells, ratio_bounds
@@ -126,7 +127,7 @@ def label_cf(
     from voile.metrics.discrete import discrete
 
     named = Guarantee(for_label, discrete(), "one label", Basis.CERTIFIED)
-    local = replace(named, epsilon=outwards(for_label + spread(cells)), granularity="one record")
+    local = replace(named, epsilon=sum_upwards(for_label, spread(cells)), granularity="one record")
     known = bool(np.array_equal(lower, upper))
     region = "the stated P" if known else "every P between the stated bounds"
     notes = (

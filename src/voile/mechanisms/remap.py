@@ -36,8 +36,10 @@ def remap(
     target = channel.outputs if outputs is None else outputs
     shape = (len(channel.space), len(target))
     require(np.shape(loss) == shape, "loss", f"of shape {shape}", np.shape(loss))
+    require(bool(np.isfinite(loss).all()), "loss", "finite", "NaN or infinity")
     weights = np.full(shape[0], 1 / shape[0]) if prior is None else np.asarray(prior, dtype=float)
-    good = weights.shape == (shape[0],) and bool((weights >= 0).all()) and weights.sum() > 0
+    good = weights.shape == (shape[0],) and bool((weights >= 0).all())
+    good = good and 0 < float(weights.sum()) < np.inf
     require(good, "prior", f"{shape[0]} non-negative numbers, not all zero", "others")
     joint = weights[:, None] * channel.probabilities()
     expected = joint.T @ np.asarray(loss)

@@ -10,7 +10,7 @@ from voile.core.arrays import Indices
 from voile.core.certificate import certify
 from voile.core.channel import Channel
 from voile.core.guarantee import Basis, Guarantee
-from voile.core.space import Space
+from voile.core.space import Space, as_positions
 from voile.errors import InvalidInput, require
 
 
@@ -32,11 +32,9 @@ def tiered(channels: Sequence[Channel], *, levels: Sequence[int] | Indices) -> C
     """
     require(len(channels) > 0, "channels", "at least one", "none")
     first = channels[0]
-    chosen = np.asarray(levels, dtype=np.intp)
+    chosen = as_positions(levels, name="levels", below=len(channels))
     size = len(first.space)
     require(chosen.shape == (size,), "levels", f"one for each of {size} secrets", chosen.shape)
-    inside = bool(((chosen >= 0) & (chosen < len(channels))).all())
-    require(inside, "levels", f"between 0 and {len(channels) - 1}", "others")
     for other in channels[1:]:
         same_items = np.array_equal(first.space.items, other.space.items)
         same_outputs = np.array_equal(first.outputs, other.outputs)

@@ -113,6 +113,7 @@ class LaplaceRemap:
             "p": self.p,
             "unit": self.guarantee.metric.unit,
             "granularity": self.guarantee.granularity,
+            "outside": list(self.guarantee.outside),
         }
         arrays = {"xs": self.xs, "ys": self.ys, "mapping": self.mapping, "outputs": self.outputs}
         return "laplace remap", meta, arrays
@@ -126,6 +127,7 @@ def laplace_remap_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Item
             lp(float(meta["p"]), unit=str(meta["unit"])),
             str(meta["granularity"]),
             Basis.PROVED,
+            outside=tuple(meta.get("outside", ())),
         )
         return LaplaceRemap(
             np.asarray(arrays["xs"]),
