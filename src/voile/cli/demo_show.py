@@ -48,7 +48,10 @@ def narrated(shown: bool) -> Iterator[Callable[[Event], None]]:
             elif isinstance(event, Plan):
                 heading(event.room)
                 typer.secho(f"▸ {event.title}", bold=True)
-                typer.secho(f"  $ {event.command}", dim=True)
+                if event.command:
+                    typer.secho(f"  $ {event.command}", dim=True)
+                if event.note:
+                    _wrapped(f"({event.note})")
                 say(event.title)
             else:
                 _figures(event.facts)

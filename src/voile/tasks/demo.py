@@ -42,6 +42,7 @@ class Demo:
                     "room": f.plan.room,
                     "title": f.plan.title,
                     "command": f.plan.command,
+                    "note": f.plan.note,
                     "found": list(f.lines),
                     "facts": dict(f.facts),
                     "seconds": f.seconds,

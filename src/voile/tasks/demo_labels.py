@@ -8,7 +8,7 @@ from pathlib import Path
 
 from voile.core.randomness import seeded_rng
 from voile.samples.clinic import write_clinic
-from voile.tasks.demo_steps import Event, Found, Plan
+from voile.tasks.demo_steps import Event, Found, Plan, seeded
 from voile.tasks.labels_audit import labels_audit
 from voile.tasks.labels_compare import labels_compare
 from voile.tasks.labels_protect import labels_protect
@@ -43,7 +43,8 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     plan = Plan(
         "labels",
         "Protect label and features together",
-        f"voile labels protect clinic.csv --label diabetic --epsilon {EPSILON:g} --mechanism cf",
+        f"voile labels protect clinic.csv --label diabetic --epsilon {EPSILON:g} --mechanism cf"
+        f"{seeded(seed)} --overwrite",
     )
     yield plan
     done = labels_protect(
@@ -65,12 +66,12 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         "labels",
         "Compare: a model's use against an attacker's success, three ways",
         "voile labels compare clinic.csv --label diabetic --label-epsilon 2,1 "
-        "--record-epsilon 4,2 --repeats 2",
+        f"--record-epsilon 4,2 --repeats 2 --records {RECORDS}",
     )
     yield plan
     found = labels_compare(
         clinic, label="diabetic", rng=seeded_rng(0), label_epsilons=(2.0, 1.0),
-        record_epsilons=(4.0, 2.0), repeats=2,
+        record_epsilons=(4.0, 2.0), repeats=2, most_records=RECORDS,
     )  # fmt: skip
     lines = tuple(
         f"{p.mechanism} at ε = {p.epsilon:g}: AUC {p.auc:.2f}, label guessed "

@@ -10,7 +10,7 @@ from voile.core.rounding import exp_upwards, odds_at_most
 from voile.domains.places.design import PlacesDesign
 from voile.samples.trips import write_city, write_crowd, write_trips
 from voile.storage import save
-from voile.tasks.demo_steps import Event, Found, Plan
+from voile.tasks.demo_steps import Event, Found, Plan, seeded
 from voile.tasks.places_audit import audit_design, audit_files
 from voile.tasks.places_design import design_places, public_map
 from voile.tasks.places_protect import protect_places
@@ -39,7 +39,7 @@ def places_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     plan = Plan(
         "places",
         f"Release {VEHICLES * STOPS} pick-ups of a fleet, each place a draw",
-        "voile places protect trips.csv --mechanism city.voile",
+        f"voile places protect trips.csv --mechanism city.voile{seeded(seed)} --overwrite",
     )
     yield plan
     facts = protect_places(trips, mechanism=mechanism, out=released, seed=seed, overwrite=True)

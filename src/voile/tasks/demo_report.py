@@ -46,7 +46,7 @@ def _made(steps: Sequence[Found], seed: int | None) -> Provenance:
 
 
 def _steps(steps: Sequence[Found]) -> Table:
-    rows = tuple((step.plan.title, step.plan.command) for step in steps)
+    rows = tuple((step.plan.title, step.plan.command or step.plan.note) for step in steps)
     return Table("The steps, and the command for each", ("step", "command"), rows)
 
 
@@ -101,7 +101,7 @@ def _town(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
 
 
 def _text(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
-    protected, useful, audit, apart, tuned, again = facts
+    protected, useful, _, audit, apart, tuned, again = facts
     before, after = audit["reading"], again["reading"]
     names_before = max(before["names_alone"], before["names_whole"])
     names_after = max(after["names_alone"], after["names_whole"])

@@ -11,11 +11,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Plan:
-    """What is about to be done, and the command that does it to a file of one's own."""
+    """What is about to be done, and the command that does just that, with the same options.
+
+    Where no command does it, `command` is None and `note` says what comes nearest.
+    """
 
     room: str
     title: str
-    command: str
+    command: str | None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,15 @@ NEEDS: Mapping[str, Sequence[str]] = {
     "report": ("altair", "vl_convert"),
 }
 """The modules of each extra that the demo uses."""
+
+
+def seeded(seed: int | None) -> str:
+    """The option that repeats a draw, where there is one.
+
+    >>> seeded(None), seeded(7)
+    ('', ' --seed 7')
+    """
+    return "" if seed is None else f" --seed {seed}"
 
 
 def missing(room: str) -> str:

@@ -22,7 +22,7 @@ from voile.mechanisms._neighbours import cache_folder, neighbours_of
 from voile.mechanisms._word_law import WordLaw
 from voile.samples.messages import messages, names_and_places, write_messages
 from voile.tasks.demo_readers import Knowledge, Reading, names_evaluator, read_release
-from voile.tasks.demo_steps import Event, Found, Plan
+from voile.tasks.demo_steps import Event, Found, Plan, seeded
 from voile.tasks.text_calibrate import calibrate_pairs
 from voile.tasks.text_protect import protect_file
 from voile.tasks.text_recipe import TextRecipe, build_protector, load_vocabulary
@@ -57,7 +57,7 @@ def text_steps(folder: Path, seed: int | None) -> Iterator[Event]:
 def _protected(recipe: TextRecipe, released: Path) -> Iterator[Event]:
     command = (
         f"voile text protect messages.csv --column text --epsilon {EPSILON:g} "
-        f"--pass {','.join(PASSED)} --drop {','.join(DROPPED)}"
+        f"--pass {','.join(PASSED)} --drop {','.join(DROPPED)}{seeded(recipe.seed)} --overwrite"
     )
     plan = Plan("text", f"Protect {MESSAGES} made-up support messages, word by word", command)
     yield plan
@@ -79,26 +79,31 @@ def _protected(recipe: TextRecipe, released: Path) -> Iterator[Event]:
 
 
 def _useful(original: Path, released: Path) -> Iterator[Event]:
-    command = "voile text utility messages.csv messages.protected.csv --label topic --no-encoder"
-    plan = Plan("text", "What is it still good for? Sort messages by topic, trained on it", command)
-    yield plan
-    topic = text_utility(original, released, label="topic", encoder=False)
-    region = text_utility(original, released, label="region", encoder=False)
-    kept, before, hidden, hidden_before = (
-        value.value if value is not None else float("nan")
-        for value in (topic.accuracy, topic.baseline, region.accuracy, region.baseline)
-    )
-    yield Found(
-        plan,
-        (
-            f"Topic of {topic.test_rows} other messages: {100 * kept:.0f} % right after training "
-            f"on the release, {100 * before:.0f} % on the originals, 25 % by guessing.",
-            f"Where the writer lives: {100 * hidden:.0f} % right, {100 * hidden_before:.0f} % from "
-            "the originals, 25 % by guessing.",
-        ),
-        {"topic": kept, "topic_original": before, "region": hidden,
-         "region_original": hidden_before, "test_rows": topic.test_rows},
-    )  # fmt: skip
+    asked = {
+        "topic": "What is it still good for? Sort messages by topic, trained on it",
+        "region": "And what not? Tell where a writer lives, trained on it",
+    }
+    told = {"topic": "Topic", "region": "Home"}
+    for label, title in asked.items():
+        command = (
+            f"voile text utility messages.csv messages.protected.csv --label {label} --no-encoder"
+        )
+        plan = Plan("text", title, command)
+        yield plan
+        found = text_utility(original, released, label=label, encoder=False)
+        kept, before = (
+            value.value if value is not None else float("nan")
+            for value in (found.accuracy, found.baseline)
+        )
+        yield Found(
+            plan,
+            (
+                f"{told[label]} of {found.test_rows} other messages: {100 * kept:.0f} % right "
+                f"after training on the release, {100 * before:.0f} % on the originals, 25 % by "
+                "guessing.",
+            ),
+            {label: kept, f"{label}_original": before, "test_rows": found.test_rows},
+        )
 
 
 class _Known:
@@ -132,8 +137,13 @@ class _Known:
 
 
 def _read(known: _Known, recipe: TextRecipe, original: Path, released: Path) -> Iterator[Event]:
-    command = "voile text audit messages.csv messages.protected.csv --sensitive all"
-    plan = Plan("text", "Audit: how much does a reader of whole messages get back?", command)
+    plan = Plan(
+        "text",
+        "Audit: how much does a reader of whole messages get back?",
+        None,
+        "A reader of the demo's own, exact: it knows the mechanism and has read other messages. "
+        "`voile text audit` trains one for a release by any tool; it needs voile[neural].",
+    )
     yield plan
     found = known.reading(original, released, _laws(recipe))
     yield Found(
@@ -144,8 +154,6 @@ def _read(known: _Known, recipe: TextRecipe, original: Path, released: Path) -> 
             "reading whole messages.",
             f"Of {found.names:,} names and places: {100 * found.names_read:.0f} %. The bound for "
             "one word holds; context adds what it does not count.",
-            "(This reader knows the mechanism and has read other messages: exact, no training. "
-            "The command trains one for a release by any tool; it needs voile[neural].)",
         ),
         {"reading": asdict(found)},
     )
@@ -159,7 +167,7 @@ def _told_apart(folder: Path, original: Path, released: Path, seed: int | None) 
     pairs = folder / "pairs.csv"
     command = (
         "voile text calibrate pairs.csv --released released --attacks tf-idf,overlap "
-        "--temperature 0"
+        f"--temperature 0{seeded(seed)}"
     )
     plan = Plan("text", "Audit: which of two messages does a release come from?", command)
     yield plan
@@ -185,8 +193,13 @@ def _told_apart(folder: Path, original: Path, released: Path, seed: int | None) 
 
 
 def _adapted(known: _Known, recipe: TextRecipe, original: Path, out: Path) -> Iterator[Event]:
-    command = f"voile text tune public.csv --data public --epsilon {EPSILON:g}"
-    plan = Plan("text", "Adapt: turn names down until a reader gets one in ten at most", command)
+    plan = Plan(
+        "text",
+        "Adapt: turn names down until a reader gets one in ten at most",
+        None,
+        "Against the same reader of the demo's own. `voile text tune` adapts against another "
+        "attacker and another count; with a network it needs voile[neural].",
+    )
     yield plan
     half = len(known.public) * 3 // 4
     evaluate = names_evaluator(
@@ -211,10 +224,15 @@ def _adapted(known: _Known, recipe: TextRecipe, original: Path, out: Path) -> It
     pii, poii = chosen.strengths
     command = (
         f"voile text protect messages.csv --epsilon {EPSILON:g} --tiers pii,poii "
-        f"--alpha {pii:g},{poii:g},1 --pipeline names.txt --out messages.tuned.csv "
-        f"--pass {','.join(PASSED)} --drop {','.join(DROPPED)}"
+        f"--alpha {pii!r},{poii!r},1 --pipeline names.txt --out messages.tuned.csv "
+        f"--pass {','.join(PASSED)} --drop {','.join(DROPPED)}{seeded(recipe.seed)} --overwrite"
     )
-    plan = Plan("text", "Protect again with these strengths, and read it again", command)
+    plan = Plan(
+        "text",
+        "Protect again with these strengths",
+        command,
+        "Then the same reader reads it again, and messages are sorted by topic as above.",
+    )
     yield plan
     tuned = replace(recipe, alphas=(pii, poii, 1.0), pipeline=str(out.with_name("names.txt")))
     protect_file(tuned, out=out, pass_columns=PASSED, drop_columns=DROPPED, overwrite=True)

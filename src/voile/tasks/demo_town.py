@@ -25,7 +25,8 @@ def town_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     plan = Plan(
         "town",
         "Eight mechanisms on the street corners of a small town, certified and compared",
-        "voile mechanisms",
+        None,
+        "In Python alone: docs/tutorials/first-channel.md. `voile mechanisms` lists them all.",
     )
     yield plan
     town, prior = _town()
@@ -47,9 +48,11 @@ def town_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         {"mechanisms": rows, "chosen": best["mechanism"]},
     )
     plan = Plan(
-        "town", f"{DRAWS:,} draws of the best one against its stated law", "voile explain "
-        f"--epsilon {EPSILON:g} --distance 0.5 --distance 1"
-    )  # fmt: skip
+        "town",
+        f"{DRAWS:,} draws of the best one against its stated law",
+        None,
+        "In Python: voile.audit.sampler, on town.voile. `voile explain` puts any ε into words.",
+    )
     yield plan
     rng = secure_rng() if seed is None else seeded_rng(seed)
     busiest = int(prior.argmax())
