@@ -9,9 +9,10 @@ from typing import Any
 
 from voile.errors import InvalidInput, require
 from voile.jobs.charging import Charging, NotYet, PartCharge, WhenSpent
+from voile.jobs.cutting import Piece
 from voile.jobs.locations import Location
 from voile.jobs.parts import part_bytes
-from voile.jobs.pieces import Block, Piece
+from voile.jobs.pieces import Block
 from voile.jobs.records import (
     Batch,
     BeyondBudget,
@@ -99,7 +100,8 @@ def _made(transform: Transform, task: PartTask, space: Workspace) -> Note:
     if paid is not None:
         paid.settle()
     with writing(task.target):
-        return space.commit(task.part, content, {**counts, "totals": dict(released.totals)})
+        facts = {**counts, "totals": dict(released.totals), "read": task.piece.mark}
+        return space.commit(task.part, content, facts)
 
 
 def _drawn(transform: Transform, batch: Batch) -> Released | Replaced:

@@ -1,8 +1,4 @@
-"""Cutting a file into pieces, and reading a piece.
-
-Cutting is cheap and happens in one place, in order; reading is dear and happens wherever a part is
-made. So a piece travels as the file holds it: whole lines as bytes, or an Arrow table.
-"""
+"""Reading a piece of a file: its records as rows, or what is wrong with them."""
 
 from __future__ import annotations
 
@@ -11,26 +7,14 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
-from typing import IO, Any
 
 from voile.errors import BadFile
+from voile.jobs.cutting import Piece, bad_csv, csv_reader, cut_header
+from voile.jobs.lines import Lines
 from voile.jobs.records import ColumnRows, Row, RowProblem
 
 TEXT_COLUMN = "text"
 """The one column of a plain text file, whose rows are its lines."""
-_LONGEST_FIELD = 2**28
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Consecutive records as the file holds them; `first` is the line of the first, from 1."""
-
-    part: int
-    first: int
-    content: Any
-    name: str
-    """The file's name, for messages."""
 
 
 @dataclass(frozen=True)
@@ -52,84 +36,9 @@ class Block:
             yield line, self.problems.get(position) or next(rows)
 
 
-# ── cutting ────────────────────────────────────────────────────────────────────────────────────
-
-
-def cut_lines(file: IO[bytes], *, size: int, name: str) -> Iterator[Piece]:
-    """Pieces of `size` lines."""
-    first = 1
-    for part, lines in enumerate(iter(lambda: list(islice(file, size)), [])):
-        yield Piece(part, first, b"".join(lines), name)
-        first += len(lines)
-
-
-def cut_csv(file: IO[bytes], *, size: int, name: str) -> Iterator[Piece]:
-    """Pieces of `size` CSV records after the header; a blank line counts as one.
-
-    A line without a quotation mark is a record. Where there is one, the csv module says where
-    records end: bytes stand for characters there, since in UTF-8 no part of a character looks like
-    a quotation mark, a comma or a line end.
-    """
-    first = 1 + len(_records([], file, size=1, first=1, name=name))
-    for part, taken in enumerate(iter(lambda: list(islice(file, size)), [])):
-        lines, content = taken, b"".join(taken)
-        if b'"' in content:
-            lines = _records(taken, file, size=size, first=first, name=name)
-            content = b"".join(lines)
-        yield Piece(part, first, content, name)
-        first += len(lines)
-
-
-def _records(
-    taken: list[bytes], file: IO[bytes], *, size: int, first: int, name: str
-) -> list[bytes]:
-    """The lines of `size` whole records, those already taken first.
-
-    A record is one line or more, so `size` records use up `size` lines unless the file ends.
-    """
-    lines: list[bytes] = []
-
-    def texts() -> Iterator[str]:
-        for line in chain(taken, file):
-            lines.append(line)
-            yield line.decode("latin-1")
-
-    reader = _reader(texts())
-    start = 0
-    try:
-        for _ in range(size):
-            start = reader.line_num
-            if next(reader, None) is None:
-                break
-    except csv.Error as problem:
-        raise _bad_csv(name, first + start, problem) from problem
-    return lines
-
-
-def cut_parquet(batches: Iterator[Any], *, size: int, name: str) -> Iterator[Piece]:
-    """Pieces of `size` rows from Arrow batches of any lengths."""
-    import pyarrow
-
-    part, first = 0, 1
-    waiting: list[Any] = []
-    for batch in chain(batches, [None]):
-        if batch is not None:
-            waiting.append(batch)
-        count = sum(len(b) for b in waiting)
-        while count >= size or (batch is None and count):
-            table = pyarrow.Table.from_batches(waiting)
-            yield Piece(part, first, table.slice(0, size).combine_chunks(), name)
-            part, first, count = part + 1, first + min(size, count), max(0, count - size)
-            waiting = table.slice(size).to_batches()
-
-
-# ── reading ────────────────────────────────────────────────────────────────────────────────────
-
-
-def csv_header(file: IO[bytes], name: str) -> list[str]:
+def csv_header(lines: Lines, name: str) -> list[str]:
     """The first record of a CSV file, whatever it holds."""
-    lines = _records([], file, size=1, first=1, name=name)
-    return next(_reader(io.StringIO(_text(Piece(0, 1, b"".join(lines), name)))), [])
+    return next(csv_reader(io.StringIO(_text(Piece(0, 1, cut_header(lines, name), name)))), [])
 
 
 def read_csv(piece: Piece, columns: Sequence[str]) -> Block:
@@ -165,7 +74,7 @@ def _plain_columns(text: str, width: int) -> list[list[str]] | None:
 
     if "\r" in text:
         text = text.replace("\r\n", "\n")
-    if '"' in text or "\r" in text or not text or len(text) > _LONGEST_FIELD:
+    if '"' in text or "\r" in text or not text:
         return None
     if not text.endswith("\n"):
         text += "\n"
@@ -189,18 +98,18 @@ def _parsed(text: str, piece: Piece) -> tuple[list[list[str]], Sequence[int]]:
     starts = [piece.first]
     if '"' not in text:
         try:
-            found = list(_reader(io.StringIO(text)))
+            found = list(csv_reader(io.StringIO(text)))
         except csv.Error:
             found = []  # which line it was is found out below
         else:  # a record is a line
             return found, range(piece.first, piece.first + len(found))
-    reader = _reader(io.StringIO(text))
+    reader = csv_reader(io.StringIO(text))
     try:
         for record in reader:
             found.append(record)
             starts.append(piece.first + reader.line_num)
     except csv.Error as problem:
-        raise _bad_csv(piece.name, starts[-1], problem) from problem
+        raise bad_csv(piece.name, starts[-1], problem) from problem
     return found, starts[:-1]
 
 
@@ -237,11 +146,6 @@ def read_parquet(piece: Piece) -> Block:
     return Block(range(piece.first, piece.first + len(piece.content)), rows)
 
 
-def _reader(lines: Iterator[str] | IO[str]) -> Any:
-    csv.field_size_limit(_LONGEST_FIELD)
-    return csv.reader(lines, strict=True)
-
-
 def _text(piece: Piece) -> str:
     """The decoded piece; the first wrong byte is located."""
     content: bytes = piece.content
@@ -255,7 +159,3 @@ def _text(piece: Piece) -> str:
             f"{piece.name} must be UTF-8, line {line} is not (byte {byte}); "
             "convert it, for example: iconv -f latin1 -t utf-8"
         ) from None
-
-
-def _bad_csv(name: str, line: int, problem: csv.Error) -> BadFile:
-    return BadFile(f"{name} is not valid CSV from line {line} on: {problem}")

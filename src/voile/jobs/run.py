@@ -20,6 +20,7 @@ from voile.jobs.locations import Location, location
 from voile.jobs.parts import join_parts
 from voile.jobs.records import OnError, Transform
 from voile.jobs.source import Source, format_of
+from voile.jobs.unchanged import check_piece, check_unchanged
 from voile.jobs.workspace import Note, Workspace, write_json, writing
 
 
@@ -109,6 +110,7 @@ def run_job(
         known["dropped_columns"] = sorted(dropped_columns)
     if charging is not None:
         known["ledger"] = charging.identity()
+    size, _ = source.location.facts()
     start = time.monotonic()
     with writing(out):
         if not overwrite and out.exists() and not space.publishing.exists():
@@ -130,7 +132,12 @@ def run_job(
 
                 notes, existing = _draw(tasks, space, make_transform, chosen, progress)
                 report = _report(out, notes, existing if resumed else 0, space.job)
-                _join(space, notes, columns)
+                _join(
+                    space,
+                    notes,
+                    columns,
+                    lambda: check_unchanged(source, notes, size=size, batch_rows=batch_rows),
+                )
                 if guarantee is not None:
                     report = replace(report, guarantee=guarantee(report))
                     said = out.beside(out.name + ".guarantee.json")
@@ -214,19 +221,21 @@ def _draw(
     done = space.publishing.exists()
     while not done:  # a second time only for parts whose turn to be charged had not come
         done = True
-        for part, made in engine.run(make_transform, draw_part, _missing(tasks(), set(notes))):
+        for part, made in engine.run(make_transform, draw_part, _missing(tasks(), notes)):
             if made is None:
                 done = False
             else:
                 notes[part] = made
                 progress(_count(made))
-    return [notes[part] for part in range(len(notes))], there
+    return [notes[part] for part in sorted(notes)], there
 
 
-def _missing(tasks: Iterator[PartTask], there: set[int]) -> Iterator[PartTask]:
+def _missing(tasks: Iterator[PartTask], notes: Mapping[int, Note]) -> Iterator[PartTask]:
     """The parts to be made. Each is charged after the one before it, all before which are paid."""
+    there = dict(notes)
     last: int | None = None
     for task in tasks:
+        check_piece(task.piece, there)
         if task.part not in there:
             yield replace(task, after=last)
             last = task.part
@@ -236,8 +245,10 @@ def _count(note: Note) -> int:
     return int(note["rows"] + note["skipped"] + note["masked"] + note.get("over_budget", 0))
 
 
-def _join(space: Workspace, notes: Sequence[Note], columns: Sequence[str]) -> None:
-    """Join the parts under a name of their own."""
+def _join(
+    space: Workspace, notes: Sequence[Note], columns: Sequence[str], check: Callable[[], None]
+) -> None:
+    """Join the parts under a name of their own, if the input is still what was read."""
     if not any(note["rows"] + note["masked"] for note in notes):
         spent = sum(note.get("over_budget", 0) for note in notes)
         reason = "every row was skipped" if not spent else f"{spent} are beyond their budget"
@@ -245,5 +256,6 @@ def _join(space: Workspace, notes: Sequence[Note], columns: Sequence[str]) -> No
     if not space.publishing.exists():
         parts = [space.rows_of(note) for note in notes]
         join_parts(parts, space.joined, columns=columns, target=space.target.name)
+        check()
         space.check()  # nobody else has published and cleared away meanwhile
         space.publishing.write(b"")

@@ -21,7 +21,7 @@ from voile.errors import BadFile, CannotWrite, VoileError
 from voile.jobs.disk import LocalFile
 from voile.jobs.locations import Location, location
 
-LAYOUT = 2
+LAYOUT = 3
 """How a folder is laid out; another version's folder is not continued."""
 
 Note = dict[str, Any]
