@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
@@ -25,10 +25,8 @@ def dropped_columns(drop: str | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-def show_clear(facts: Mapping[str, Any]) -> None:
-    """What stands in clear, before anything else and in amber."""
-    from voile.report.words import columns_in_clear
-
-    line = columns_in_clear(facts)
-    if line:
-        typer.secho(line, fg=typer.colors.YELLOW, bold=True)
+def show_in_brief(lines: Sequence[str]) -> None:
+    """The first lines of a summary; those that speak of what stands in clear in amber."""
+    for line in lines:
+        clear = "IN CLEAR" in line
+        typer.secho(line, fg=typer.colors.YELLOW if clear else None, bold=clear)

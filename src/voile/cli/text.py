@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -45,6 +47,14 @@ def protect(
     epsilon: Annotated[float | None, typer.Option(help="Privacy parameter for each word.")] = None,
     keep: Annotated[
         float | None, typer.Option(help="Choose epsilon so that this share of words is kept.")
+    ] = None,
+    max_kept: Annotated[
+        float | None,
+        typer.Option(help="Choose epsilon so that no watched word is kept more often than this."),
+    ] = None,
+    watch: Annotated[
+        Path | None,
+        typer.Option(help="A public list, one word a line: show how often the law keeps them."),
     ] = None,
     document_epsilon: Annotated[
         float | None, typer.Option(help="A budget for each document instead of each word.")
@@ -128,15 +138,15 @@ def protect(
     Interrupted? Repeat the same command: it continues and never draws twice for a row.
     """
     from voile.domains.text.tiers import DEFAULT_PIPELINE
+    from voile.domains.text.watched import read_watched
     from voile.errors import InvalidInput
     from voile.jobs import OnError, named_columns
     from voile.tasks import text_protect
-    from voile.tasks.text_recipe import TextRecipe, epsilon_keeping
+    from voile.tasks.text_recipe import TextRecipe, epsilon_keeping, epsilon_keeping_watched
 
     pages = wanted(context, report, charts)
-    given = [epsilon is not None, keep is not None, document_epsilon is not None]
-    if sum(given) != 1:
-        raise InvalidInput("give one of --epsilon, --keep and --document-epsilon")
+    if sum(given is not None for given in (epsilon, keep, max_kept, document_epsilon)) != 1:
+        raise InvalidInput("give one of --epsilon, --keep, --max-kept and --document-epsilon")
     recipe = TextRecipe(
         source=file,
         column=column,
@@ -155,14 +165,15 @@ def protect(
         public_length=public_length,
         remap=remap,
         seed=seed,
+        watch=() if watch is None else read_watched(watch),
     )
     recipe, source = text_protect.checked(recipe)
     passed, dropped = named_columns(passing), dropped_columns(drop)
     clear = text_protect.clear_columns(recipe, source, passed, dropped, document_column)
     if keep is not None:
-        from dataclasses import replace
-
         recipe = replace(recipe, epsilon=epsilon_keeping(recipe, keep))
+    if max_kept is not None:
+        recipe = replace(recipe, epsilon=epsilon_keeping_watched(recipe, max_kept))
     choice = ledger_choice(ledger, person, budget, ledger_key, over_budget)
     policy = OnError(_one_of(on_error, ("fail", "skip", "mask"), "--on-error"))
     if preview:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from voile.cli.columns import show_clear
+from voile.cli.columns import show_in_brief
 from voile.cli.show import print_json
 
 if TYPE_CHECKING:
@@ -72,64 +72,36 @@ def show_preview(recipe: TextRecipe, count: int) -> None:
 
 
 def show_facts(facts: dict[str, Any], as_json: bool, note: str) -> None:
-    """The summary: one sentence, what the epsilon does, what was written, what is not covered."""
+    """What stands in clear first, then the promise, what it does, and what it does not cover."""
     if as_json:
         print_json(facts)
         return
-    from voile.tasks.text_protect import sentence
+    from voile.tasks import text_sentences
 
-    show_clear(facts)
+    show_in_brief(facts["in_brief"])
+    lines = ["SEEDED: NOT FOR RELEASE."] if facts["seed"] is not None else []
+    lines += text_sentences.odds_sentences(facts)
     words = facts["vocabulary"]
-    lines = [sentence(facts)]
-    if facts["seed"] is not None:
-        lines.append("SEEDED: NOT FOR RELEASE.")
-    lines.append(
-        f"{facts['mechanism']} over {words['words']:,} words of {words['name']}, ε counted per "
-        f"{facts['granularity']}."
-    )
-    if facts.get("tiers"):
-        each = (f"{k} {'in clear' if v is None else f'ε {v:g}'}" for k, v in facts["tiers"].items())
-        lines.append("Tiers: " + ", ".join(each) + ".")
+    lines.append(f"{facts['mechanism']} over {words['words']:,} words of {words['name']}.")
     if facts.get("remap"):
         left = ", ".join(f"{count:,}" for count in facts["remap"]["words_left"])
         lines.append(
             f"Remapped under {facts['remap']['prior']}: {left} different words can come out. "
-            "A function of the draw alone, so the guarantee is unchanged."
+            "A function of the draw alone, so the guarantee is unchanged; fewer words can make "
+            "what is trained on the release less accurate: measure it with `voile text utility`."
         )
-    lines += _expected_lines(facts["expected"])
+    lines += text_sentences.expected_sentences(facts)
+    lines += text_sentences.watched_sentences(facts)
     if "rows" in facts:
-        lines += _counted_lines(facts)
+        lines.append(
+            f"Wrote {facts['output']}: {facts['rows']:,} rows, {facts['words']:,} words, "
+            f"{facts['seconds']:.1f} s."
+        )
+        lines += text_sentences.counted_sentences(facts)
+        if facts["resumed_parts"]:
+            there = facts["resumed_parts"]
+            lines.append(f"Continued an interrupted job: {there} parts were there.")
     if facts["dropped"]:
         lines.append(f"Left out: the columns {', '.join(facts['dropped'])}.")
     lines += [f"Not covered: {item}." for item in facts["outside"]]
     typer.echo("\n".join(line for line in (*lines, note) if line))
-
-
-def _expected_lines(expected: dict[str, Any]) -> list[str]:
-    if not expected:
-        return []
-    lines = [f"Expected share of words kept: {100 * expected['kept']:.3g} % (public frequencies)."]
-    if "attacker" in expected:
-        lines.append(
-            f"The best attacker who knows mechanism and frequencies names the word, among the "
-            f"{expected['candidates']:,} most frequent, {100 * expected['attacker']:.3g} % of the "
-            f"time; without the release {100 * expected['attacker_without']:.3g} %."
-        )
-    return lines
-
-
-def _counted_lines(facts: dict[str, Any]) -> list[str]:
-    changed = 100 * facts["changed"] / max(1, facts["words"])
-    budget, lengths = facts["epsilon_per_document"], facts["words_per_document"]
-    lines = [
-        f"Wrote {facts['output']}: {facts['rows']:,} rows, {facts['words']:,} words, "
-        f"{changed:.3g} % changed, {facts['seconds']:.1f} s.",
-        f"A document's words together: ε = {budget['median']:,.4g} for half of them, "
-        f"{budget['nine_in_ten']:,.4g} for nine in ten, {budget['largest']:,.4g} at most "
-        f"({lengths['median']:,}, {lengths['nine_in_ten']:,} and {lengths['largest']:,} words).",
-    ]
-    if facts["skipped"] or facts["masked"]:
-        lines.append(f"{facts['skipped']} rows were skipped, {facts['masked']} masked.")
-    if facts["resumed_parts"]:
-        lines.append(f"Continued an interrupted job: {facts['resumed_parts']} parts were there.")
-    return lines

@@ -10,7 +10,6 @@ from voile.jobs.columns_in_clear import (
     Named,
     columns_in_clear,
     named_columns,
-    safe_names,
 )
 from voile.jobs.engines import Engine, Processes, Ray, engine_named, spread
 from voile.jobs.locations import Location, location
@@ -52,6 +51,5 @@ __all__ = [
     "named_columns",
     "open_source",
     "run_job",
-    "safe_names",
     "spread",
 ]

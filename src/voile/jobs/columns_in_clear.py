@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
 from voile.errors import InvalidInput
+from voile.files.column_names import usual
 from voile.jobs.column_signs import sign_of
 from voile.jobs.records import ColumnRows, Row, RowProblem
 from voile.jobs.source import Source
@@ -70,10 +70,15 @@ def columns_in_clear(
     passed is part of the guarantee. `passing="all"` says it for every column that is not dropped.
 
     Columns are known from the file's header and its first 1,000 records, values of these are
-    looked at for what identifies, and no message repeats one.
+    looked at for what identifies, and no message repeats one. A column of an unusual name
+    goes by its number unless the user named it: a file without a header has a record there.
     """
     names, signs = _looked_at(source)
-    shown = safe_names(names)
+    said = {*dropping, *(() if passing == ALL else passing)}  # what the user typed is no secret
+    shown = {
+        name: name if usual(name) or name in said else f"column {place}"
+        for place, name in enumerate(names, 1)
+    }
     for option, given in (("--pass", () if passing == ALL else passing), ("--drop", dropping)):
         _require_known(option, given, names, changed)
     both = set(dropping) & set(() if passing == ALL else passing)
@@ -133,34 +138,3 @@ def named_columns(option: str | None) -> Named:
         return tuple(name.strip() for name in next(csv.reader([option], skipinitialspace=True)))
     except csv.Error:
         raise InvalidInput("columns must be names between commas, got something else") from None
-
-
-def safe_names(columns: Sequence[str]) -> dict[str, str]:
-    """How columns may be called in a message: by name, or by number where it looks like data.
-
-    A file without a header gives its first record for names. One entry that no header has (a
-    number, an address, a long sentence) makes all of them suspect.
-
-    >>> safe_names(["id", "customer email"])
-    {'id': 'id', 'customer email': 'customer email'}
-    >>> safe_names(["17", "Ada has HIV"])
-    {'17': 'column 1', 'Ada has HIV': 'column 2'}
-    """
-    suspect = any(_is_data(name) for name in columns)
-    return {
-        name: f"column {place}" if suspect or not _is_name(name) else name
-        for place, name in enumerate(columns, 1)
-    }
-
-
-def _is_data(name: str) -> bool:
-    number = re.fullmatch(r"[-+(]?\d[\d.,:/()\s-]*", name.strip()) is not None
-    return number or "@" in name or len(name) > 80
-
-
-def _is_name(name: str) -> bool:
-    """A letter first, at most four words, and digits only in a single word."""
-    words = name.split()
-    plain = re.fullmatch(r"[^\W\d][\w .:/()%#&-]*|_\w+", name) is not None
-    few_digits = sum(map(str.isdigit, name)) <= (4 if len(words) == 1 else 0)
-    return plain and len(words) <= 4 and len(name) <= 60 and few_digits

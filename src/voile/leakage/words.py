@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from voile.core.arrays import Floats, Indices
-from voile.core.mechanism import Mechanism
+from voile.core.mechanism import ExactMechanism, Mechanism
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput, require
 from voile.mechanisms._embedding import Embedding
 from voile.mechanisms._word_law import WordLaw
+from voile.mechanisms.word_remap import RemappedWords
 
 _BLOCK_ROWS = 64
 
@@ -42,6 +43,78 @@ def _kept(embedding: Embedding, words: Indices, rate: float, cap: float) -> floa
         totals = _weights(embedding, unique[rows], rate, cap).sum(axis=1)
         kept += float((counts[rows] / totals).sum())  # a word's own weight is 1
     return kept / len(words)
+
+
+def kept_chances(mechanism: Mechanism, words: Indices) -> Floats | None:
+    """The probability of each of these words to be released as itself, from the law.
+
+    None for a mechanism whose law has no closed form.
+    """
+    if isinstance(mechanism, WordLaw):
+        return _own_shares(mechanism.embedding, words, mechanism.rate, mechanism.cap)
+    if isinstance(mechanism, RemappedWords):
+        return _remapped_shares(mechanism, words)
+    if isinstance(mechanism, ExactMechanism):
+        return np.array([float(np.exp(mechanism.log_prob([w], [w])[0, 0])) for w in words])
+    return None
+
+
+def _own_shares(embedding: Embedding, words: Indices, rate: float, cap: float) -> Floats:
+    """A word's own weight is 1, so its share is one over the total."""
+    totals = [_weights(embedding, rows, rate, cap).sum(axis=1) for rows in _blocks(words)]
+    return 1 / np.concatenate([*totals, np.empty(0)])
+
+
+def _remapped_shares(mechanism: RemappedWords, words: Indices) -> Floats:
+    """The summed probability of all draws that the remap sends to the word itself."""
+    law, answer = mechanism.law, np.empty(len(words))
+    for place, word in enumerate(words):
+        row = _weights(law.embedding, words[place : place + 1], law.rate, law.cap)[0]
+        answer[place] = row[mechanism.targets == word].sum() / row.sum()
+    return answer
+
+
+def epsilon_for_most_kept(
+    embedding: Embedding, words: Indices, *, most: float, beta: float | None = 0.001
+) -> float:
+    """The largest epsilon, to three digits, at which TEM keeps none of these words more often.
+
+    `beta` None asks for the exponential mechanism without truncation. A word's own weight is 1 and
+    every other weight exp(−min((ε/2)·d, cap)) falls as epsilon grows, so each word's chance to be
+    kept grows with epsilon, and bisection finds the largest that will do.
+    """
+    require(0 < most < 1, "--max-kept", "between 0 and 1", most)
+    require(len(words) > 0, "--max-kept", "used with watched words of the vocabulary", "none")
+    size = len(embedding)
+    cap = 41.0 if beta is None else min(41.0, float(np.log((1 - beta) * (size - 1) / beta)))
+
+    lowest, epsilon = 2.0**-8, 2.0**12
+    for rows in _blocks(words):
+        distances = np.sqrt(embedding.squared(rows)) * embedding.step
+        if _most_kept(distances, lowest, cap) > most:
+            raise InvalidInput(
+                f"no epsilon keeps every watched word at most {most:g} of the time in this "
+                "vocabulary; ask for more, or use a larger vocabulary"
+            )
+        low, high = lowest, epsilon
+        if _most_kept(distances, high, cap) <= most:
+            continue
+        for _ in range(24):
+            middle = float(np.sqrt(low * high))
+            low, high = (
+                (low, middle) if _most_kept(distances, middle, cap) > most else (middle, high)
+            )
+        epsilon = low
+    digits = 2 - int(np.floor(np.log10(epsilon)))
+    return float(np.floor(epsilon * 10.0**digits) / 10.0**digits)
+
+
+def _most_kept(distances: Floats, epsilon: float, cap: float) -> float:
+    return float(1 / np.exp(-np.minimum(0.5 * epsilon * distances, cap)).sum(axis=1).min())
+
+
+def _blocks(words: Indices) -> list[Indices]:
+    return [words[start : start + _BLOCK_ROWS] for start in range(0, len(words), _BLOCK_ROWS)]
 
 
 def best_guess(law: WordLaw, frequencies: Floats, *, candidates: int = 2000) -> tuple[float, float]:

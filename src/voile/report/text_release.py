@@ -9,46 +9,39 @@ from voile.audit.finding import Verdict
 from voile.report.charts_common import bar_chart, odds_chart
 from voile.report.drawing import percent
 from voile.report.model import Chart, Provenance, Report, Table, Value
-from voile.report.words import COUNTS, columns_in_clear, counted, ground, sentence
+from voile.report.words import COUNTS, columns_in_clear, ground, sentence
 
 
 def protect_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
-    """What was promised for a released text column (`voile text protect`)."""
-    epsilon, unit, basis = facts["epsilon_per_word"], facts["unit"], str(facts["basis"])
-    each = facts["granularity"]
-    expected = facts["expected"]
-    if "rows" in facts:
-        share = facts["changed"] / max(1, facts["words"])
-        done = (
-            f"{counted(int(facts['words']), 'word')} in {counted(int(facts['rows']), 'document')} "
-            f"were replaced by draws, {percent(share)} of them by another word"
-        )
-    else:
-        done = "Nothing is written yet"
-    if epsilon is None:
-        promise = f"each document spends ε = {facts['document_epsilon']:g} in all"
-    else:
-        promise = f"ε = {epsilon:.4g} per {unit} for {each}"
-    charts = _kept_charts(expected)
-    if epsilon is not None:
-        charts.append(
-            odds_chart(epsilon=epsilon, unit=unit, noun=each.removeprefix("one "), farthest=2.0)
-        )
-    tables = [_text_settings(facts)]
+    """What was promised for a released text column (`voile text protect`).
+
+    Every figure is one of the facts that the terminal and the guarantee file show.
+    """
+    basis = str(facts["basis"])
+    columns = columns_in_clear(facts)
+    clear = bool(columns or facts["clear_by_choice"])
+    levels = [row for row in facts["levels"] if row["epsilon"] is not None]
+    weakest = max(levels, key=lambda row: float(row["epsilon"]), default=None)
+    charts = [] if weakest is None else [*_kept_charts(weakest), *_odds_charts(facts, weakest)]
+    tables = [_text_levels(facts), _text_settings(facts)]
+    if weakest is not None and weakest.get("watched"):
+        tables.append(_watched(facts))
     if "rows" in facts:
         tables.append(_text_counts(facts))
         charts.append(_document_chart(facts))
-    clear = columns_in_clear(facts)
     return Report(
         title="A release of text",
-        answer=f"{clear} {done}: {promise} ({basis}).".strip(),
+        answer=" ".join(
+            [*facts["in_brief"], *([] if "rows" in facts else ["Nothing is written yet."])]
+        ),
         verdict=Verdict.OPEN if basis == "claimed" or clear else Verdict.HOLDS,
-        because=ground(basis),
+        because=(f"Part of what is released stands in clear. {ground(basis)}" if clear
+                 else ground(basis)),
         guarantee=tuple(
             line for line in facts["explanation"].splitlines() if not line.startswith("Not covered")
         ),
         not_protected=(
-            *((clear,) if clear else ()),
+            *((columns,) if columns else ()),
             *(sentence(item) for item in facts["outside"]),
             "A document as a whole: its words spend ε one by one, and together as much as the "
             "chart of documents shows.",
@@ -58,33 +51,79 @@ def protect_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Repor
         tables=tuple(tables),
         charts=tuple(charts),
         terms=("epsilon", "odds", basis, "mechanism", "release", "attacker", "secure", "seeded"),
-    )
+    )  # fmt: skip
 
 
-def _kept_charts(expected: Mapping[str, Any]) -> list[Chart]:
+def _odds_charts(facts: Mapping[str, Any], weakest: Mapping[str, Any]) -> list[Chart]:
+    """As far as the nearest word typically is, and no further."""
+    farthest = facts["nearest"]["median"]
+    if not farthest:
+        return []
+    noun, epsilon = facts["granularity"].removeprefix("one "), float(weakest["epsilon"])
+    return [odds_chart(epsilon=epsilon, unit=facts["unit"], noun=noun, farthest=farthest)]
+
+
+def _kept_charts(weakest: Mapping[str, Any]) -> list[Chart]:
+    expected = weakest.get("expected") or {}
     if "attacker" not in expected:
         return []
     before, after = expected["attacker_without"], expected["attacker"]
+    rows = [("a word is kept", float(expected["kept"]))]
+    rows += [
+        (f"{kind['most'][0][0]} ({kind['class']}) is kept", float(kind["most"][0][1]))
+        for kind in weakest.get("watched") or ()
+        if kind["most"]
+    ]
+    rows += [("best attacker names it", float(after)), ("… without the release", float(before))]
     return [
         bar_chart(
-            [
-                ("word is kept", float(expected["kept"])),
-                ("best attacker names it", float(after)),
-                ("… without the release", float(before)),
-            ],
+            rows,
             name="kept",
-            title="What this epsilon does to a word",
+            title=f"What ε = {weakest['epsilon']:.4g} does to {weakest['title']}",
             alt=(
                 f"By public word frequencies, a word is kept {percent(expected['kept'])} of the "
                 f"time. The best attacker among the {expected['candidates']:,} most frequent words "
                 f"names the right one {percent(after)} of the time, and {percent(before)} without "
-                "any release."
+                "any release. Between them, the watched word of each class that is kept most."
             ),
             axis="share of words",
             columns=("what", "share"),
             shares=True,
         )
     ]
+
+
+def _text_levels(facts: Mapping[str, Any]) -> Table:
+    """Each level's law and, after a release, what was drawn and what came out changed."""
+    rows: list[tuple[Value, ...]] = []
+    for row in facts["levels"]:
+        each = "in clear" if row["released"] == "in clear" else row["epsilon"]
+        if each is None:
+            each = "by length"
+        kept = (row.get("expected") or {}).get("kept")
+        clear = (facts.get("in_clear") or {}).get(row["name"], 0)
+        rows.append((row["title"], each, row.get("drawn"), row.get("changed"), clear, kept))
+    for why, number in (facts.get("in_clear") or {}).items():
+        if why not in {row["name"] for row in facts["levels"]}:
+            rows.append((why, "in clear", None, None, number, None))
+    return Table(
+        "What each word was promised",
+        ("words", "ε of each", "drawn", "changed", "in clear", "share kept, expected"),
+        tuple(rows),
+    )
+
+
+def _watched(facts: Mapping[str, Any]) -> Table:
+    return Table(
+        "The watched words that are kept most, by the law",
+        ("level", "class", "word", "probability to be kept"),
+        tuple(
+            (row["title"], kind["class"], word, chance)
+            for row in facts["levels"]
+            for kind in row.get("watched") or ()
+            for word, chance in kind["most"]
+        ),
+    )
 
 
 def _document_chart(facts: Mapping[str, Any]) -> Chart:
@@ -114,8 +153,6 @@ def _text_settings(facts: Mapping[str, Any]) -> Table:
         ("columns in clear", ", ".join(facts["passed_in_clear"]) or "none"),
         ("columns left out", ", ".join(facts["dropped"]) or "none"),
     ]
-    for name, value in (facts.get("tiers") or {}).items():
-        rows.append((f"ε of the level {name}", "in clear" if value is None else float(value)))
     return Table("How words were drawn", ("what", "value"), tuple(rows))
 
 
@@ -128,6 +165,7 @@ def _text_counts(facts: Mapping[str, Any]) -> Table:
             for name, key in (
                 ("documents", "rows"),
                 ("words", "words"),
+                ("words drawn", "drawn"),
                 ("words changed", "changed"),
                 ("bad rows skipped", "skipped"),
                 ("bad rows masked", "masked"),

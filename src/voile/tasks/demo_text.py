@@ -13,7 +13,6 @@ from voile.adapt.levels import Levels, Round, adapt, frontier, meets
 from voile.attackers.attribution import Attribution
 from voile.attackers.attribution_surface import Overlap, TfIdf
 from voile.core.arrays import Indices
-from voile.core.rounding import exp_upwards, odds_at_most
 from voile.domains.text.sequences import corpus, read_words
 from voile.domains.text.tiers import tiers
 from voile.domains.text.vocabulary import Vocabulary
@@ -26,6 +25,7 @@ from voile.tasks.demo_steps import Event, Found, Plan, seeded
 from voile.tasks.text_calibrate import calibrate_pairs
 from voile.tasks.text_protect import protect_file
 from voile.tasks.text_recipe import TextRecipe, build_protector, load_vocabulary
+from voile.tasks.text_sentences import odds_sentences
 from voile.tasks.text_utility import read_texts, text_utility
 
 EPSILON = 3.5
@@ -70,8 +70,7 @@ def _protected(recipe: TextRecipe, released: Path) -> Iterator[Event]:
         (
             f"{facts['words']:,} words drawn anew from {facts['vocabulary']['words']:,}, "
             f"{100 * changed:.0f} % of them changed; e-mails, phones, cards became placeholders.",
-            f"Whatever is released for a word, the odds between two words 1 unit apart change by "
-            f"at most e^{EPSILON:g} = {odds_at_most(exp_upwards(EPSILON))} ({facts['basis']}).",
+            *odds_sentences(facts),
         ),
         {"words": facts["words"], "changed": changed, "epsilon": EPSILON, "basis": facts["basis"],
          "metric": facts["metric"], "outside": facts["outside"]},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import frozen
-from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
 from voile.domains.text import Vocabulary
 from voile.domains.text.models_used import models_used
@@ -37,12 +35,10 @@ from voile.jobs import (
 )
 from voile.ledger import Bill
 from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
-from voile.tasks.text_recipe import (
-    TextRecipe,
-    build_protector,
-    check_budget,
-    quantiles,
-)
+from voile.tasks.text_effects import expected, watched
+from voile.tasks.text_promise import counted, nearest_words, promised
+from voile.tasks.text_recipe import TextRecipe, build_protector, check_budget
+from voile.tasks.text_sentences import explanation, headline, in_brief
 
 DOCUMENT_COLUMN = "document_epsilon"
 _UNPAID = Refused("its person's budget is spent")
@@ -87,27 +83,16 @@ class TextTransform:
             for place in np.flatnonzero(~batch.charge(Bill.listed(spends))).tolist():
                 plans[place] = _UNPAID
         answers = self.protector.draw(plans, self._rng(batch))
-        texts: list[str | None] = []
-        spent: list[float | None] = []
-        problems: dict[int, RowProblem] = {}
-        totals: dict[str, float] = {"words": 0, "changed": 0}
-        for place, answer in enumerate(answers):
-            if isinstance(answer, Refused):
-                unpaid = answer is _UNPAID
-                problems[place] = BeyondBudget() if unpaid else RowProblem(answer.reason)
-                texts.append(None)
-                spent.append(None)
-                continue
-            texts.append(answer.text)
-            spent.append(answer.epsilon)
-            totals["words"] += answer.words
-            totals["changed"] += answer.changed
-            key = f"length {answer.words}"
-            totals[key] = totals.get(key, 0) + 1
-        columns: dict[str, list[Any]] = {self.recipe.column: texts}
+        problems: dict[int, RowProblem] = {
+            place: BeyondBudget() if answer is _UNPAID else RowProblem(answer.reason)
+            for place, answer in enumerate(answers)
+            if isinstance(answer, Refused)
+        }
+        released = [None if isinstance(answer, Refused) else answer for answer in answers]
+        columns: dict[str, list[Any]] = {self.recipe.column: [r and r.text for r in released]}
         if self.document_column:
-            columns[DOCUMENT_COLUMN] = spent
-        return Replaced(columns, problems, totals)
+            columns[DOCUMENT_COLUMN] = [r and r.epsilon for r in released]
+        return Replaced(columns, problems, counted([r for r in released if r is not None]))
 
     def _rng(self, batch: Batch) -> Generator:
         return batch.secure_rng() if self.recipe.seed is None else self.recipe.rng(batch.part)
@@ -140,10 +125,11 @@ def protect_file(
     target = location(out)
     protector = build_protector(recipe)
     warm_up()
-    facts = describe(recipe, protector, clear)
+    before = describe(recipe, protector, clear)
 
     def said(report: JobReport) -> dict[str, Any]:
-        return facts | _counted(report, recipe) | ledger_facts(charging, report)
+        facts = describe(recipe, protector, clear, report, before)
+        return facts | ledger_facts(charging, report)
 
     charging = charging_for(ledger, protector.guarantee, source.columns, seed=recipe.seed)
     report = run_job(
@@ -207,23 +193,34 @@ def _harmless() -> Generator:
     return seeded_rng(0)
 
 
-def describe(recipe: TextRecipe, protector: TextProtector, clear: ColumnsInClear) -> dict[str, Any]:
-    """All that is known before a word is drawn: the guarantee and what it does."""
+def describe(
+    recipe: TextRecipe,
+    protector: TextProtector,
+    clear: ColumnsInClear,
+    report: JobReport | None = None,
+    before: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What is promised, and after a job what was drawn, spent and kept: one value for all to read.
+
+    What the laws do to a word does not change by drawing; it is taken from `before`.
+    """
     from voile import __version__
 
-    guarantee = protector.guarantee
-    words = protector.vocabulary
+    guarantee, words = protector.guarantee, protector.vocabulary
+    known = before or {"nearest": nearest_words(guarantee.metric, len(words.embedding))}
+    promise = promised(
+        protector, nearest=known["nearest"], totals=None if report is None else report.totals
+    )
     facts: dict[str, Any] = {
         "voile": __version__,
         "guarantee": guarantee.to_dict(),
         "mechanism": recipe.mechanism,
-        "epsilon_per_word": recipe.epsilon,
+        "epsilon_per_word": None if recipe.public_length else guarantee.epsilon,
+        "public_length": recipe.public_length,
         "unit": guarantee.metric.unit,
         "metric": guarantee.metric.name,
         "granularity": guarantee.granularity,
         "basis": str(guarantee.basis),
-        "headline": guarantee.headline(),
-        "explanation": guarantee.explain(),
         "vocabulary": {
             "name": words.name,
             "words": len(words),
@@ -238,19 +235,41 @@ def describe(recipe: TextRecipe, protector: TextProtector, clear: ColumnsInClear
         "outside": list(guarantee.outside),
         "randomness": "secure" if recipe.seed is None else "seeded: not for release",
         "seed": recipe.seed,
-        "expected": expected(protector, recipe),
+        **promise,
     }
+    if report is not None:
+        facts |= {"rows": report.rows, "skipped": report.skipped, "masked": report.masked}
     if recipe.document_epsilon is not None:
         facts["document_epsilon"] = recipe.document_epsilon
-        facts["epsilon_per_word"] = None if recipe.public_length else recipe.epsilon
     if recipe.remap:
-        facts["remap"] = _remapped(protector)
-    if recipe.alphas:
-        facts["tiers"] = {
-            name: None if alpha is None else alpha * recipe.epsilon
-            for name, alpha in zip(("pii", "poii", "rest"), recipe.alphas, strict=True)
-        }
-    return facts
+        facts["remap"] = _remapped(protector) if before is None else before["remap"]
+    _add_effects(facts, recipe, protector, before)
+    said = {"headline": headline, "in_brief": in_brief, "explanation": explanation}
+    return facts | {name: sentences(facts) for name, sentences in said.items()}
+
+
+def _add_effects(
+    facts: dict[str, Any],
+    recipe: TextRecipe,
+    protector: TextProtector,
+    before: Mapping[str, Any] | None,
+) -> None:
+    """What the law of each level does to words at large, and to those that are watched."""
+    if before is not None:
+        for row, known in zip(facts["levels"], before["levels"], strict=True):
+            row |= {key: known[key] for key in ("expected", "watched") if key in known}
+        return
+    if recipe.public_length:  # a law for each length
+        return
+    found: dict[float, dict[str, Any]] = {}
+    for row, law in zip(facts["levels"], protector.laws, strict=True):
+        if law is not None:
+            if row["epsilon"] not in found:
+                found[row["epsilon"]] = {
+                    "expected": expected(law, protector.vocabulary),
+                    "watched": watched(law, protector.vocabulary, recipe.watch),
+                }
+            row |= found[row["epsilon"]]
 
 
 def _remapped(protector: TextProtector) -> dict[str, Any]:
@@ -260,63 +279,3 @@ def _remapped(protector: TextProtector) -> dict[str, Any]:
     laws = [law for law in protector.laws if isinstance(law, RemappedWords)]
     left = [len(np.unique(law.targets)) for law in laws]
     return {"prior": "public word frequencies by rank", "words_left": left}
-
-
-def expected(protector: TextProtector, recipe: TextRecipe) -> dict[str, Any]:
-    """What this epsilon does, on public word frequencies: share kept, the best attacker."""
-    from voile.leakage.words import best_guess, kept_share
-    from voile.mechanisms._word_law import WordLaw
-
-    law = _last_law(protector)
-    if law is None or recipe.public_length:
-        return {}
-    frequencies = protector.vocabulary.frequencies()
-    answer: dict[str, Any] = {"kept": kept_share(law, frequencies)}
-    if isinstance(law, WordLaw):
-        candidates = min(2000, len(protector.vocabulary))
-        success, before = best_guess(law, frequencies, candidates=candidates)
-        answer |= {"attacker": success, "attacker_without": before, "candidates": candidates}
-    return answer
-
-
-def _last_law(protector: TextProtector) -> Mechanism | None:
-    return next((law for law in reversed(protector.laws) if law is not None), None)
-
-
-def _counted(report: JobReport, recipe: TextRecipe) -> dict[str, Any]:
-    lengths = {
-        int(key.removeprefix("length ")): int(value)
-        for key, value in report.totals.items()
-        if key.startswith("length ")
-    }
-    words = report.totals.get("words", 0)
-    middle, most, longest = quantiles(lengths, (0.5, 0.9, 1.0)) if lengths else (0, 0, 0)
-    total = {"median": middle, "nine_in_ten": most, "largest": longest}
-    fixed = recipe.document_epsilon is not None and recipe.public_length
-    return {
-        "rows": report.rows,
-        "skipped": report.skipped,
-        "masked": report.masked,
-        "words": int(words),
-        "changed": int(report.totals.get("changed", 0)),
-        "words_per_document": total,
-        "epsilon_per_document": {
-            name: recipe.document_epsilon if fixed else value * recipe.epsilon
-            for name, value in total.items()
-        },
-    }
-
-
-def sentence(facts: Mapping[str, Any]) -> str:
-    """One sentence on what was guaranteed."""
-    epsilon = facts["epsilon_per_word"]
-    if epsilon is None:
-        return (
-            f"Each document spent ε = {facts['document_epsilon']:g} in all, split evenly over its "
-            f"words ({facts['basis']})."
-        )
-    odds = math.exp(min(epsilon, 700.0))
-    return (
-        f"Whatever is released for a word, the odds between two words 1 {facts['unit']} apart "
-        f"change by at most e^{epsilon:.3g} = {odds:.3g}× ({facts['basis']}, {facts['metric']})."
-    )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -55,11 +57,13 @@ class TextRecipe:
     public_length: bool = False
     remap: bool = False
     seed: int | None = None
+    watch: tuple[str, ...] = ()
+    """Public words to look at; they decide nothing about the draws."""
 
     def identity(self) -> dict[str, Any]:
-        """The recipe as JSON holds it, without where the file lies."""
+        """The recipe as JSON holds it, without where the file lies and what is looked at."""
         facts = asdict(self)
-        del facts["source"]
+        del facts["source"], facts["watch"]
         return facts
 
     def rng(self, part: int) -> Generator:
@@ -126,7 +130,7 @@ def build_protector(recipe: TextRecipe, words: Vocabulary | None = None) -> Text
         return replace(plain, laws=tuple(laws), tiers=_tiers(words, recipe.pipeline))
     if recipe.document_epsilon is not None and recipe.public_length:
         budget = recipe.document_epsilon
-        per_length = lru_cache(maxsize=4096)(lambda words: build(budget / words))
+        per_length = lru_cache(maxsize=4096)(lambda words: build(share_of(budget, words)))
         return replace(plain, laws=(per_length(1),), law_of_length=per_length)
     return replace(plain, laws=(build(recipe.epsilon),))
 
@@ -205,15 +209,25 @@ def check_budget(recipe: TextRecipe) -> TextRecipe:
         raise InvalidInput("tiers must go with --longest, and not with --public-length")
     if recipe.longest is not None:
         require(recipe.longest >= 1, "longest", ">= 1", recipe.longest)
-        return replace(recipe, epsilon=recipe.document_epsilon / recipe.longest)
+        weakest = max((alpha for alpha in recipe.alphas if alpha is not None), default=1.0)
+        epsilon = share_of(recipe.document_epsilon, recipe.longest, factor=max(1.0, weakest))
+        return replace(recipe, epsilon=epsilon)
     return replace(recipe, epsilon=recipe.document_epsilon)
 
 
-def quantiles(lengths: dict[int, int], shares: Sequence[float]) -> list[int]:
-    """Lengths at these shares of the documents, from counts by length."""
-    keys = np.array(sorted(lengths))
-    running = np.cumsum([lengths[int(key)] for key in keys])
-    return [int(keys[np.searchsorted(running, share * running[-1])]) for share in shares]
+def share_of(budget: float, words: int, *, factor: float = 1.0) -> float:
+    """The largest epsilon that a document's words may have, none above `factor` times it.
+
+    words · (factor · ε) ≤ budget in whole numbers, not up to rounding: a budget that is stated
+    holds.
+
+    >>> share_of(10.0, 10, factor=5.0), 3 * Fraction(share_of(10.0, 3)) <= 10
+    (0.2, True)
+    """
+    epsilon = budget / (words * factor)
+    while words * Fraction(factor * epsilon) > Fraction(budget):
+        epsilon = math.nextafter(epsilon, 0.0)
+    return epsilon
 
 
 def epsilon_keeping(recipe: TextRecipe, share: float) -> float:
@@ -228,3 +242,25 @@ def epsilon_keeping(recipe: TextRecipe, share: float) -> float:
     words = load_vocabulary(recipe)
     beta = 0.001 if recipe.mechanism == "tem" else None
     return epsilon_for_kept(words.embedding, words.frequencies(), share=share, beta=beta)
+
+
+def epsilon_keeping_watched(recipe: TextRecipe, most: float) -> float:
+    """The epsilon at which no watched word is kept more often than this, in any level."""
+    from voile.domains.text.watched import WATCHED
+    from voile.leakage.words import epsilon_for_most_kept
+
+    if recipe.mechanism not in REMAPPABLE or recipe.remap:
+        raise InvalidInput(
+            "--max-kept must go with tem, exponential or santext and without --remap, whose laws "
+            "are known word by word; give --epsilon"
+        )
+    if any(alpha is None for alpha in recipe.alphas):
+        raise InvalidInput("--max-kept must go without a level in clear: there all words are kept")
+    words = load_vocabulary(recipe)
+    listed = (*recipe.watch, *(word for words in WATCHED.values() for word in words))
+    rows = sorted({words.positions[word] for word in listed if word in words.positions})
+    beta = 0.001 if recipe.mechanism == "tem" else None
+    epsilon = epsilon_for_most_kept(
+        words.embedding, np.array(rows, dtype=np.intp), most=most, beta=beta
+    )
+    return epsilon / max((1.0, *(alpha for alpha in recipe.alphas if alpha is not None)))

@@ -14,6 +14,7 @@ import numpy as np
 from voile.core.guarantee import Guarantee
 from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
+from voile.core.rounding import product_upwards, sum_upwards
 from voile.domains.text.containers import like, values_of
 from voile.domains.text.identifiers import find_identifiers
 from voile.domains.text.released import Refused, ReleasedText, Unknown
@@ -25,6 +26,8 @@ from voile.errors import InvalidInput
 
 KEPT = -1
 """The level of a word that is left as it is."""
+STOP_WORDS, UNKNOWN_WORDS = "stop words", "words outside the vocabulary"
+"""Why words may stand in clear, beside the tier that they are in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,22 @@ class TextProtector:
             (law.guarantee for law in self.laws if law is not None), key=lambda g: g.epsilon
         )
         return replace(strongest, outside=(*self._outside(), *strongest.outside))
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The names of the levels, one for each law."""
+        return ("words",) if self.tiers is None else self.tiers.names
+
+    def law_of(self, level: int, drawn: int) -> Mechanism | None:
+        """What releases a word of this level in a text of so many drawn words; None: nothing."""
+        return self.laws[level] if self.law_of_length is None else self.law_of_length(drawn)
+
+    def spent(self, drawn: Sequence[int]) -> float:
+        """What a text with so many drawn words of each level spends in all, rounded up."""
+        bounds = [(self.law_of(level, sum(drawn)), n) for level, n in enumerate(drawn) if n]
+        return sum_upwards(
+            *(product_upwards(law.guarantee.epsilon, n) for law, n in bounds if law is not None)
+        )
 
     def _outside(self) -> tuple[str, ...]:
         notes = ["the number of words, spacing, punctuation, casing and bare lay-out tags (<br />)"]
@@ -108,24 +127,25 @@ class TextProtector:
     def spends(self, plan: Plan) -> tuple[tuple[float, float, int], ...]:
         """What a planned text will spend: (epsilon, delta, number of words), by level."""
         spent = []
-        for key, words in sorted(Counter(plan.keys).items()):
-            law = self._law(key)
+        for level, words in sorted(Counter(plan.levels).items()):
+            law = self.law_of(level, len(plan.drawn))
             if law is not None:
                 spent.append((law.guarantee.epsilon, law.guarantee.delta, words))
         return tuple(spent)
 
     def draw(self, plans: Sequence[Plan | Refused], rng: Generator) -> list[ReleasedText | Refused]:
         """One answer a plan."""
-        tokens = [t for plan in plans if isinstance(plan, Plan) for t in plan.drawn]
-        before = np.array([token.position for token in tokens], dtype=np.intp)
-        keys = np.array(
-            [key for plan in plans if isinstance(plan, Plan) for key in plan.keys], dtype=np.intp
-        )
+        planned = [plan for plan in plans if isinstance(plan, Plan)]
+        before = np.array([t.position for plan in planned for t in plan.drawn], dtype=np.intp)
+        levels = np.array([level for plan in planned for level in plan.levels], dtype=np.intp)
+        lengths = [len(plan.drawn) for plan in planned]
+        by_length = np.repeat(lengths, lengths).astype(np.intp)
+        keys = levels if self.law_of_length is None else by_length
         after = before.copy()
         for key in np.unique(keys):
-            law = self._law(int(key))
+            here = keys == key
+            law = self.law_of(int(levels[here][0]), int(by_length[here][0]))
             if law is not None:
-                here = keys == key
                 after[here] = law.release(before[here], rng)
         answers: list[ReleasedText | Refused] = []
         start = 0
@@ -150,9 +170,9 @@ class TextProtector:
                 shown.append((piece, piece, KEPT))
                 continue
             token = plan.drawn[piece]
-            law = self._law(plan.keys[piece])
+            level = plan.levels[piece]
+            law = self.law_of(level, len(plan.drawn))
             released = token.position if law is None else law.release([token.position], rng)[0]
-            level = 0 if self.law_of_length is not None else plan.keys[piece]
             before, after = (
                 self.vocabulary.written[token.position],
                 self.vocabulary.written[released],
@@ -160,16 +180,11 @@ class TextProtector:
             shown.append((join([(before, token.case)]), join([(after, token.case)]), level))
         return shown
 
-    def _law(self, key: int) -> Mechanism | None:
-        if key == KEPT:
-            return None
-        return self.laws[key] if self.law_of_length is None else self.law_of_length(key)
-
     def _plan(self, text: Any, entities: Sequence[tuple[int, int]]) -> Plan | Refused:
         if not isinstance(text, str):
             missing = text is None or text != text
             return Refused("the text is missing" if missing else "the text is not a string")
-        plan = Plan([], [], [])
+        plan = Plan([], [], [], Counter())
         last = 0
         spans = find_identifiers(text) if self.identifiers else []
         for start, end, kind in (*spans, (len(text), len(text), "")):
@@ -183,8 +198,6 @@ class TextProtector:
             if kind:
                 plan.pieces.append(f"[{kind}]")
             last = end
-        if self.law_of_length is not None:
-            plan.keys[:] = [len(plan.drawn) if key != KEPT else KEPT for key in plan.keys]
         return plan
 
     def _add(
@@ -199,18 +212,18 @@ class TextProtector:
             if self.unknown is Unknown.DROP:
                 return True
             if self.unknown is Unknown.KEEP:
-                plan.pieces.append(text[start:end])
+                plan.leave(text[start:end], UNKNOWN_WORDS)
                 return True
         elif self.keep_stopwords and self.vocabulary.words[token.position] in STOPWORDS:
-            plan.pieces.append(text[start:end])
+            plan.leave(text[start:end], STOP_WORDS)
             return True
         level = 0 if self.tiers is None else self.tiers.level(token.position, start, end, entities)
         if self.law_of_length is None and self.laws[level] is None:
-            plan.pieces.append(text[start:end])
+            plan.leave(text[start:end], self.levels[level])
             return True
         plan.pieces.append(len(plan.drawn))
         plan.drawn.append(token)
-        plan.keys.append(level)
+        plan.levels.append(level)
         return True
 
     def _assembled(self, plan: Plan, before: Any, after: Any) -> ReleasedText:
@@ -220,21 +233,31 @@ class TextProtector:
             piece if isinstance(piece, str) else (written[released[piece]], plan.drawn[piece].case)
             for piece in plan.pieces
         ]
-        spent = 0.0
-        for key in plan.keys:
-            law = self._law(key)
-            spent += law.guarantee.epsilon if law is not None else 0.0
-        changed = int((before != after).sum())
-        return ReleasedText(join(pieces), len(plan.drawn), changed, spent)
+        count = len(self.levels)
+        levels = np.array(plan.levels, dtype=np.intp)
+        drawn, changed = (
+            tuple(np.bincount(chosen, minlength=count).tolist())
+            for chosen in (levels, levels[before != after])
+        )
+        return ReleasedText(join(pieces), drawn, changed, plan.clear, self.spent(drawn))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A text to be put together: gaps as they are, numbers of words still to be drawn."""
+    """A text to be put together: gaps and clear words as they are, numbers of words to be drawn.
+
+    `levels` are those of the words in `drawn`; `clear` counts words in clear by why they are.
+    """
 
     pieces: list[str | int]
     drawn: list[Token]
-    keys: list[int]
+    levels: list[int]
+    clear: Counter[str]
+
+    def leave(self, word: str, why: str) -> None:
+        """Leave a word as it is, and count it."""
+        self.pieces.append(word)
+        self.clear[why] += 1
 
 
 def protector(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -17,13 +18,17 @@ class Unknown(StrEnum):
 
 @dataclass(frozen=True)
 class ReleasedText:
-    """A released text: its words, how many were drawn for, how many came out changed."""
+    """A released text, and what was done to its words: drawn and changed by level, or in clear."""
 
     text: str
-    words: int
-    changed: int
+    drawn: tuple[int, ...]
+    """How many words of each level were drawn for."""
+    changed: tuple[int, ...]
+    """How many of them came out as another word."""
+    clear: Mapping[str, int]
+    """How many words stand in clear, by why."""
     epsilon: float
-    """What the text's words spent together, per unit of the metric for each word."""
+    """What the text's words spent together, per unit of the metric for each word; rounded up."""
 
 
 @dataclass(frozen=True)
