@@ -115,12 +115,12 @@ def expected_sentences(facts: Facts) -> list[str]:
 def watched_sentences(facts: Facts) -> list[str]:
     """The watched words that are kept most, by class and level."""
     rows = [row for row in facts["levels"] if row.get("watched")]
-    lines = []
+    lines, shown = [], 1 if _several(facts) else 3
     for row in _different(rows):
         who = f" ({row['title']})" if _several(facts) else ""
         worst = "; ".join(
             f"{kind['class']}: "
-            + ", ".join(f"{word} {percent_at_most(chance)}" for word, chance in kind["most"])
+            + ", ".join(f"{word} {percent_at_most(p)}" for word, p in kind["most"][:shown])
             for kind in row["watched"]
             if kind["most"]
         )
@@ -149,7 +149,7 @@ def counted_sentences(facts: Facts) -> list[str]:
     )
     lines = [
         f"{100 * kept / max(1, facts['words']):.3g} % of {facts['words']:,} words came out as they "
-        f"were" + (f" (of those drawn: {detail})" if detail else "") + ".",
+        f"were" + (f" (of those drawn: {detail})" if _several(facts) and detail else "") + ".",
         f"A document's drawn words together: ε = {_spent(budget['median'])} for half of them, "
         f"{_spent(budget['nine_in_ten'])} for nine in ten, {_spent(budget['largest'])} at most "
         f"({lengths['median']:,.0f}, {lengths['nine_in_ten']:,.0f} and {lengths['largest']:,.0f} "
