@@ -30,6 +30,7 @@ TASKS = {
     },
     "labels": {
         "labels_audit": ["labels_audit"],
+        "labels_recipe": ["labels_recipe"],
         "labels_protect": ["labels_protect"],
         "labels_compare": ["labels_compare"],
     },
@@ -130,6 +131,7 @@ RESULTS = {
     "labels_audit": SimpleNamespace(
         audit=SimpleNamespace(at=[POINT]), features=[STUB], as_dict=lambda worst: {}
     ),
+    "labels_recipe": SimpleNamespace(as_dict=lambda: {"records": 1, "features": [], "cells": 1}),
     "labels_compare": SimpleNamespace(points=[POINT], clean_auc=0.5, features_alone=0.5, guess=0.5),
     "protect_places": {"rows": 1, "columns_in_clear": []},
     "audit_design": {"findings": [STUB, STUB], "attack": STUB},
@@ -199,6 +201,7 @@ def _belongs(task, command):
         "calibrate": {"calibrate_pairs"},
         "design": {"public_map", "design_places"},
         "audit": {"audit_design", "audit_files", "labels_audit"},
+        "recipe": {"labels_recipe"},
         "compare": {"labels_compare"},
     }
     return task in names[command]

@@ -258,7 +258,7 @@ def test_with_a_seed_both_engines_write_the_same_bytes(cluster, tmp_path: Path) 
     for name, engine in (("local", None), ("ray", Ray())):
         labels_protect(
             data, tmp_path / f"{name}.csv", label="state", epsilon=1.0, mechanism="ldp",
-            seed=3, engine=engine,
+            learn_from_private=True, seed=3, engine=engine,
         )  # fmt: skip
         content = (tmp_path / f"{name}.csv").read_bytes()
         digests.append(hashlib.sha256(content).hexdigest())

@@ -19,8 +19,9 @@ from voile.domains.labels import (
     load_recipe,
     matrix_of,
     read_table,
+    recipe_text,
 )
-from voile.domains.labels.columns import determines
+from voile.domains.labels.columns import coded, columns_of, determines
 from voile.domains.labels.protection import (
     cells_protection,
     noise_protection,
@@ -83,7 +84,7 @@ def test_missing_values_skipped_or_masked(tmp_path):
     assert (len(skipped), skipped.skipped) == (4, 2)
     masked = table_of(tmp_path, ["n", "c", "y"], rows, on_error="mask")
     assert (len(masked), masked.masked) == (6, 2)
-    assert masked.columns[0][4] == 3.5  # the median of what is there
+    assert np.isnan(masked.columns[0][4])
     assert masked.columns[1][5] == "(missing)"
 
 
@@ -97,17 +98,59 @@ def test_no_header_and_dropped_columns(tmp_path):
         read_table(path, label="c3", header=False, drop=("zz",))
 
 
-def test_codings_round_trip_and_name_strangers_by_line():
+def test_codings_are_total_and_know_what_they_do_not_know():
     number = NumberColumn("n", (0.0, 10.0, 20.0))
-    lines = np.array([7, 8, 9, 10])
-    codes = number.encode(np.array([-5.0, 4.0, 6.0, 99.0]), lines)
-    assert codes.tolist() == [0, 0, 1, 2]
-    assert number.decode(codes).tolist() == [0.0, 0.0, 10.0, 20.0]
-    category = CategoryColumn("c", ("a", "b"))
-    with pytest.raises(InvalidInput, match="line 8: the category of 'c' is not in the recipe") as e:
-        category.encode(np.array(["a", "secret", "b", "a"]), lines)
-    assert "secret" not in str(e.value)
-    assert CategoryColumn("c", ("a", "(other)")).encode(np.array(["x"]), lines).tolist() == [1]
+    values = number.read(["-5", "4", " 6 ", "99", "", "inf", "12 kg", None])
+    assert number.encode(values).tolist() == [0, 0, 1, 2, 1, 1, 1, 1]
+    assert number.unknown(values).tolist() == [False] * 4 + [True] * 4
+    assert number.decode(np.array([0, 2])).tolist() == [0.0, 20.0]
+    gone = replace(number, missing=True)
+    assert len(gone) == 4
+    assert gone.encode(values).tolist() == [0, 0, 1, 2, 3, 3, 3, 3]
+    assert not gone.unknown(values).any()
+    assert np.isnan(gone.decode(np.array([3]))).all()
+    for categories, codes, unknown in (
+        (("a", "b"), [0, 1, 0, 0], [2, 3]),
+        (("a", "(other)"), [0, 1, 1, 1], [3]),
+        (("a", "(missing)"), [0, 1, 1, 1], [1, 2]),
+        (("a", "(missing)", "(other)"), [0, 2, 2, 1], []),
+    ):
+        column = CategoryColumn("c", categories)
+        read = column.read(["a", "b", "secret", "NA"])
+        assert column.encode(read).tolist() == codes
+        assert np.flatnonzero(column.unknown(read)).tolist() == unknown
+    named = CategoryColumn("c", ("NA", "None", "x"))
+    assert named.encode(named.read(["None", "NA"])).tolist() == [1, 0]  # listed names are names
+
+
+def test_missing_values_have_codes_of_their_own_in_a_learned_coding(tmp_path):
+    rows = [*ROWS, ["", "a", "p"], [5.5, "?", "q"]]
+    table = table_of(tmp_path, ["n", "c", "y"], rows, on_error="mask")
+    number, category = columns_of(table)
+    assert isinstance(number, NumberColumn)
+    assert number.missing
+    assert len(number) == len(number.levels) + 1
+    assert category == CategoryColumn("c", ("(missing)", "a", "b"))
+    wide, groups = matrix_of((number, category), table.columns)
+    assert [len(group) for group in groups] == [2, 3]  # the number, whether it is there; a name
+    assert wide[:, 1].tolist() == [0, 0, 0, 0, 1, 0]
+    assert np.isfinite(wide).all()
+
+
+def test_extremes_and_rare_names_are_not_learned_in_private(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = [
+        [round(rng.normal(50, 9)), rng.choice(["ulm", "bonn"]), "pq"[i % 2]] for i in range(200)
+    ]
+    rows[17][:2] = [987654321, "gnadenhutten"]
+    table = table_of(tmp_path, ["pay", "town", "y"], rows)
+    pay, town = draft_recipe(table, private=True).columns
+    assert max(pay.levels) < 100
+    assert town.categories == ("bonn", "ulm", "(other)")
+    assert (np.sort(table.columns[0]) >= pay.levels[-1]).sum() >= 5
+    pay, town = draft_recipe(table).columns  # of a public file all may be shown
+    assert max(pay.levels) == 987654321
+    assert "gnadenhutten" in town.categories
 
 
 def test_determines():
@@ -121,35 +164,39 @@ def test_determines():
 def test_recipes_are_kept_and_checked(tmp_path, patients):
     table = read_table(patients, label="state")
     recipe = draft_recipe(table, levels=8)
-    codes = recipe.label_codes(table)
-    cells = learn_cells(
-        recipe.columns, table.columns, table.lines, codes, classes=2, rng=seeded_rng(1)
-    )
-    recipe = replace(recipe, cells=cells)
+    codes = recipe.label_codes(table.labels)
+    cells = learn_cells(recipe.columns, table.columns, codes, classes=2, rng=seeded_rng(1))
+    recipe = replace(recipe, cells=cells, learned=True, made_from="ab")
     path = tmp_path / "r.json"
-    path.write_text(recipe.to_json())
+    path.write_text(recipe_text(recipe))
     again = load_recipe(path)
-    assert again.to_json() == recipe.to_json()
-    assert np.array_equal(again.codes(table), recipe.codes(table))
-    assert again.learned  # it stays with the recipe
-    stranger = table.select(np.arange(5))
-    stranger.labels[2] = "dead"
-    with pytest.raises(InvalidInput, match="line 4: the label is none of the recipe's 2 classes"):
-        again.label_codes(stranger)
+    assert recipe_text(again) == recipe_text(recipe)
+    assert again.columns == recipe.columns
+    assert (again.learned, again.made_from) == (True, "ab")  # it stays with the recipe
+    assert again.label_codes(["ill", "dead", "", None, " well "]).tolist() == [0, -1, -1, -1, 1]
+    more = replace(recipe, classes=("None", "NA", "(missing)", "(other)"))
+    assert more.label_codes(["None", "NA", "", "dead", "?"]).tolist() == [0, 1, 2, 3, 2]
     body = json.loads(path.read_text())
+    bad = body["cells"] | {"leaf": [99] * len(body["cells"]["leaf"])}
+    loop = body["cells"] | {"left": [0] * len(body["cells"]["left"])}
     for change, message in (
         ({"format": "x"}, "is not a recipe"),
-        ({"version": 9}, "must be of version 1"),
+        ({"version": 1}, "must be of version 2, got 1; make it again"),
         ({"shares": [0.5, 0.5]}, "shares must be"),
         ({"classes": ["a"]}, "classes must be"),
         ({"columns": [{"name": "w"}]}, "is damaged"),
+        ({"columns": [{"name": "w", "levels": [float("nan")]}]}, "finite and increasing"),
+        ({"columns": [*body["columns"][:2], body["columns"][1]]}, "different names"),
+        ({"cells": bad}, "cells are damaged"),
+        ({"cells": loop}, "cells are damaged"),
     ):
         path.write_text(json.dumps({**body, **change}))
         with pytest.raises(BadFile, match=message):
             load_recipe(path)
-    path.write_text("{")
-    with pytest.raises(BadFile, match="not JSON"):
-        load_recipe(path)
+    for broken in ("{", "[" * 100_000):
+        path.write_text(broken)
+        with pytest.raises(BadFile, match="not JSON"):
+            load_recipe(path)
 
 
 def test_cells_place_records_as_the_tree_that_was_grown(patients):
@@ -157,19 +204,21 @@ def test_cells_place_records_as_the_tree_that_was_grown(patients):
 
     table = read_table(patients, label="state")
     recipe = draft_recipe(table, levels=8)
-    labels = recipe.label_codes(table)
+    labels = recipe.label_codes(table.labels)
     cells = learn_cells(
-        recipe.columns, table.columns, table.lines, labels, classes=2, rng=seeded_rng(1), cells=6
+        recipe.columns, table.columns, labels, classes=2, rng=seeded_rng(1), cells=6
     )
     rng = seeded_rng(1)  # repeat its draws
     growing = rng.permutation(len(labels))[: len(labels) // 2]
-    matrix, _ = matrix_of(recipe.columns, table.columns)
+    matrix, _ = matrix_of(recipe.columns, coded(recipe.columns, table.columns))
     tree = DecisionTreeClassifier(
         max_leaf_nodes=6, min_samples_leaf=5, random_state=int(rng.integers(2**31))
     ).fit(matrix[growing], labels[growing])
     leaves = np.unique(tree.apply(matrix), return_inverse=True)[1]
     assert np.array_equal(leaves, cells.of(recipe.columns, table.columns))
     assert cells.decode(np.array([0, 1]), recipe.columns)[1][0] in ("yes", "no")
+    every = np.arange(len(cells))  # a typical record lies in its own cell
+    assert np.array_equal(cells.of(recipe.columns, cells.decode(every, recipe.columns)), every)
 
 
 def test_bounds_on_the_cells_cover_their_probabilities():
@@ -193,7 +242,7 @@ def test_bounds_on_the_cells_cover_their_probabilities():
 def test_protections_keep_their_bounds(patients):
     table = read_table(patients, label="state")
     recipe = draft_recipe(table, levels=8)
-    labels = recipe.label_codes(table)
+    labels = recipe.label_codes(table.labels)
     rng = seeded_rng(2)
     response = response_protection(recipe, epsilon=1.0)
     assert response.label is not None
@@ -225,7 +274,7 @@ def test_cells_protection_is_conditional_on_the_whole_population():
     table, labels = sample(3000, rng)
     recipe = draft_recipe(table, levels=16)
     cells = learn_cells(
-        recipe.columns, table.columns, table.lines, labels, classes=2, rng=rng, cells=8,
+        recipe.columns, table.columns, labels, classes=2, rng=rng, cells=8,
         failure_probability=1e-6,
     )  # fmt: skip
     recipe = replace(recipe, cells=cells)
@@ -254,9 +303,9 @@ DRAWS = 30_000
 def one_record_many_times(patients):
     table = read_table(patients, label="state")
     recipe = draft_recipe(table, levels=4)
-    labels = recipe.label_codes(table)
+    labels = recipe.label_codes(table.labels)
     cells = learn_cells(
-        recipe.columns, table.columns, table.lines, labels, classes=2, rng=seeded_rng(1), cells=4
+        recipe.columns, table.columns, labels, classes=2, rng=seeded_rng(1), cells=4
     )
     recipe = replace(recipe, cells=cells)
     same = np.zeros(DRAWS, dtype=int)
@@ -276,10 +325,10 @@ def follows(draw, recipe, values, labels) -> tuple[bool, bool]:
     label_law = np.full(2, 1 / (1 + np.exp(1.0)))  # half of ε = 2
     label_law[labels[0]] = 1 - label_law.min()
     smokes = recipe.columns[1]
-    code = smokes.encode(values[1][:1], np.zeros(1, dtype=int))[0]
+    code = smokes.encode(values[1][:1])[0]
     law = np.full(2, 1 / (1 + np.exp(1 / 3)))  # a third of the other half
     law[code] = 1 - law.min()
-    seen = np.bincount(smokes.encode(features[1], np.zeros(DRAWS, dtype=int)), minlength=2)
+    seen = np.bincount(smokes.encode(features[1]), minlength=2)
     return likely(np.bincount(answers, minlength=2), label_law), likely(seen, law)
 
 

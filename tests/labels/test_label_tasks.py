@@ -19,6 +19,7 @@ from voile.errors import CannotWrite, InvalidInput
 from voile.tasks import labels_protect as protecting
 from voile.tasks.labels_audit import labels_audit
 from voile.tasks.labels_compare import TradePoint, crossings, labels_compare
+from voile.tasks.labels_draw import LabelTransform
 from voile.tasks.labels_protect import labels_protect
 
 run = CliRunner()
@@ -29,13 +30,18 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
+LABEL_ALONE = {"mechanism": "rr", "classes": ("ill", "well"), "pass_columns": "all"}
+
+
 @pytest.mark.parametrize("mechanism", ["rr", "prior", "cf", "ldp"])
-def test_protect_writes_every_record_once(patients, tmp_path, mechanism):
+def test_protect_writes_every_record_once(patients, recipe, tmp_path, mechanism):
     out = tmp_path / "out.csv"
     prior = (0.4, 0.6) if mechanism == "prior" else ()
+    clear = mechanism in ("rr", "prior")
     done = labels_protect(
-        patients, out, label="state", epsilon=1.0, mechanism=mechanism, prior=prior
-    )
+        patients, out, label="state", epsilon=1.0, mechanism=mechanism, prior=prior, recipe=recipe,
+        pass_columns="all" if clear else (),
+    )  # fmt: skip
     before, after = rows_of(patients), rows_of(out)
     assert len(after) == len(before) == done.report.rows == 400
     assert list(after[0]) == list(before[0])
@@ -43,8 +49,8 @@ def test_protect_writes_every_record_once(patients, tmp_path, mechanism):
     same = [
         all(a[c] == b[c] for c in ("smokes", "town")) for a, b in zip(before, after, strict=True)
     ]
-    assert all(same) == (mechanism in ("rr", "prior"))
-    assert done.recipe_path.exists()
+    assert all(same) == clear
+    assert done.recipe_path == recipe
     promised = json.loads((tmp_path / "out.csv.guarantee.json").read_text(encoding="utf-8"))
     assert promised["epsilon"] == {
         name: bound.epsilon if bound else None
@@ -59,91 +65,82 @@ def test_protect_writes_every_record_once(patients, tmp_path, mechanism):
 
 def test_protect_refuses_to_draw_again_over_an_output(patients, tmp_path):
     out = tmp_path / "out.csv"
-    labels_protect(patients, out, label="state", epsilon=1.0, mechanism="rr")
+    labels_protect(patients, out, label="state", epsilon=1.0, **LABEL_ALONE)
     first = out.read_bytes()
     with pytest.raises(CannotWrite, match="exists already"):
-        labels_protect(patients, out, label="state", epsilon=1.0, mechanism="rr")
+        labels_protect(patients, out, label="state", epsilon=1.0, **LABEL_ALONE)
     assert out.read_bytes() == first
 
 
-def test_an_interrupted_job_keeps_its_recipe_and_its_draws(patients, tmp_path, monkeypatch):
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_an_interrupted_job_keeps_its_recipe_and_its_draws(
+    patients, tmp_path, monkeypatch, overwrite
+):
+    """Killed and repeated word for word, also over an output: what was learned is not relearned."""
     out = tmp_path / "out.csv"
-    real, calls = protecting._released, []
+    asked = {"label": "state", "epsilon": 1.0, "mechanism": "cf", "learn_from_private": True}
+    if overwrite:
+        labels_protect(patients, out, **asked)
+    before = out.read_bytes() if overwrite else None
+    real, calls = LabelTransform.__call__, []
 
-    def failing(batch, protection, recipe, rng):
+    def failing(self, batch):
         calls.append(batch.part)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return real(batch, protection, recipe, rng)
+        return real(self, batch)
 
     job = protecting.run_job
     monkeypatch.setattr(protecting, "run_job", lambda *a, **k: job(*a, **{**k, "batch_rows": 150}))
-    monkeypatch.setattr(protecting, "_released", failing)
+    monkeypatch.setattr(LabelTransform, "__call__", failing)
     with pytest.raises(KeyboardInterrupt):
-        labels_protect(patients, out, label="state", epsilon=1.0, mechanism="cf")
-    assert not out.exists()
+        labels_protect(patients, out, **asked, overwrite=overwrite)
+    assert (out.read_bytes() if out.exists() else None) == before
     recipe = (tmp_path / "out.csv.recipe.json").read_text()
     part = next(tmp_path.glob("*.voile-job/*/part-00000000.[!j]*")).read_bytes()
-    monkeypatch.setattr(protecting, "_released", real)
-    done = labels_protect(patients, out, label="state", epsilon=1.0, mechanism="cf")
+    monkeypatch.setattr(LabelTransform, "__call__", real)
+    with pytest.raises(CannotWrite, match="differs in cells"):
+        labels_protect(patients, out, **asked, cells=4, overwrite=overwrite)
+    done = labels_protect(patients, out, **asked, overwrite=overwrite)
     assert not done.drafted
     assert done.report.resumed == 1
     assert (tmp_path / "out.csv.recipe.json").read_text() == recipe
     assert out.read_bytes().split(b"\n", 1)[1].startswith(part)
 
 
-def test_a_kept_recipe_serves_later_records_and_refuses_strangers(patients, tmp_path):
-    first = labels_protect(
-        patients, tmp_path / "a.csv", label="state", epsilon=1.0, mechanism="ldp"
-    )
+def test_a_kept_recipe_serves_later_records_and_refuses_strangers(recipe, tmp_path):
     later = write_rows(
         tmp_path / "later.csv",
         ["weight", "smokes", "town", "state"],
         [[500, "yes", "north", "ill"], [70, "no", "south", "well"]],
     )
-    done = labels_protect(
-        later, tmp_path / "b.csv", label="state", epsilon=1.0, mechanism="ldp",
-        recipe=first.recipe_path,
-    )  # fmt: skip
+    asked = {"label": "state", "epsilon": 1.0, "mechanism": "ldp", "recipe": recipe}
+    done = labels_protect(later, tmp_path / "b.csv", **asked)
     assert done.report.rows == 2
-    assert done.protection.local is not None
-    assert "learned from records" in done.protection.local.outside[0]
-    public = json.loads(first.recipe_path.read_text()) | {"learned": False}
-    (tmp_path / "public.json").write_text(json.dumps(public))
-    done = labels_protect(
-        later, tmp_path / "p.csv", label="state", epsilon=1.0, mechanism="ldp",
-        recipe=tmp_path / "public.json",
-    )  # fmt: skip
     assert done.protection.local is not None
     assert done.protection.local.outside == ()
     for bad, message in (
-        ([70, "often", "north", "ill"], "category that is not in the recipe"),
+        ([70, "often", "north", "ill"], "'smokes' is missing or unknown"),
         ([70, "yes", "north", "dead"], "none of the recipe's classes"),
-        (["heavy", "yes", "north", "ill"], "'weight' is not a number"),
-        ([70, "yes", "", "ill"], "'town' is missing"),
+        ([70, "yes", "north", ""], "the label is missing"),
+        (["heavy", "yes", "north", "ill"], "'weight' is no number"),
+        ([70, "yes", "", "ill"], "'town' is missing or unknown"),
     ):
         write_rows(later, ["weight", "smokes", "town", "state"], [[70, "no", "west", "ill"], bad])
-        with pytest.raises(InvalidInput, match=f"line 3: .*{message}") as caught:
-            labels_protect(
-                later, tmp_path / "c.csv", label="state", epsilon=1.0, mechanism="ldp",
-                recipe=first.recipe_path,
-            )  # fmt: skip
-        assert not any(str(cell) in str(caught.value) for cell in ("often", "dead", "heavy"))
-        assert not (tmp_path / "c.csv").exists()
-    done = labels_protect(
-        later, tmp_path / "c.csv", label="state", epsilon=1.0, mechanism="ldp",
-        recipe=first.recipe_path, on_error="skip",
-    )  # fmt: skip
-    assert (done.report.rows, done.report.skipped) == (1, 1)
+        for policy in ("fail", "skip"):  # leaving a record out would tell what it holds
+            with pytest.raises(InvalidInput, match=f"line 3: .*{message}") as caught:
+                labels_protect(later, tmp_path / "c.csv", **asked, on_error=policy)
+            assert not any(str(cell) in str(caught.value) for cell in ("often", "dead", "heavy"))
+            assert not (tmp_path / "c.csv").exists()
 
 
-def test_seeds_repeat_and_are_stamped(patients, tmp_path):
+def test_seeds_repeat_and_are_stamped(patients, recipe, tmp_path):
     files = []
     for name in ("a.csv", "b.csv"):
         result = run.invoke(
             app,
             ["protect", str(patients), "--label", "state", "--epsilon", "1", "--mechanism", "cf",
-             "--out", str(tmp_path / name), "--seed", "3"],
+             "--out", str(tmp_path / name), "--seed", "3", "--recipe", str(recipe)],
         )  # fmt: skip
         assert result.exit_code == 0, result.output
         assert "seeded: not for release" in result.output
@@ -151,11 +148,11 @@ def test_seeds_repeat_and_are_stamped(patients, tmp_path):
     assert files[0] == files[1]
 
 
-def test_protect_speaks_of_its_bounds(patients, tmp_path):
+def test_protect_speaks_of_its_bounds(patients, recipe, tmp_path):
     result = run.invoke(
         app,
         ["protect", str(patients), "--label", "state", "--epsilon", "2", "--json",
-         "--out", str(tmp_path / "o.csv")],
+         "--out", str(tmp_path / "o.csv"), "--recipe", str(recipe)],
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     found = json.loads(result.output)
@@ -163,7 +160,9 @@ def test_protect_speaks_of_its_bounds(patients, tmp_path):
     assert found["epsilon"]["conditional"] <= 2.0
     assert found["epsilon"]["label"] <= 1.0
     assert found["stamp"] == ""
-    assert any("learned from records" in note for note in found["not_covered"])
+    assert found["basis"] == found["guarantee"]["basis"] == "statistical"
+    assert found["guarantee"]["confidence"] == 0.999
+    assert not found["learned_from_private"]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +171,7 @@ def test_protect_speaks_of_its_bounds(patients, tmp_path):
         (["--epsilon", "0"], "epsilon must be"),
         (["--epsilon", "1", "--mechanism", "magic"], "mechanism must be one of"),
         (["--epsilon", "1", "--mechanism", "prior"], "must be given one"),
-        (["--epsilon", "1", "--mechanism", "ldp", "--label-share", "1"], "label_share must be"),
+        (["--epsilon", "1", "--learn-from-private", "--label-share", "1"], "label_share must be"),
         (["--epsilon", "1", "--on-error", "ignore"], "--on-error must be"),
     ],
 )
@@ -251,7 +250,7 @@ def test_seeded_parts_do_not_repeat_each_other(tmp_path, monkeypatch):
     path = write_rows(tmp_path / "t.csv", ["n", "y"], rows)
     job = protecting.run_job
     monkeypatch.setattr(protecting, "run_job", lambda *a, **k: job(*a, **{**k, "batch_rows": 300}))
-    labels_protect(path, tmp_path / "o.csv", label="y", epsilon=1.0, mechanism="rr", seed=1)
+    labels_protect(path, tmp_path / "o.csv", label="y", epsilon=1.0, seed=1, **LABEL_ALONE)
     answers = [row["y"] for row in rows_of(tmp_path / "o.csv")]
     assert answers[:300] != answers[300:]
 

@@ -104,7 +104,7 @@ def commands(files: dict[str, Path], folder: Path) -> dict[str, list[str]]:
         "labels audit": [people, "--label", "state", "--epsilon", "0.5,2"],
         "labels protect": [
             people, "--label", "state", "--epsilon", "2", "--out",
-            str(folder / "people.out.csv"), "--overwrite",
+            str(folder / "people.out.csv"), "--overwrite", "--learn-from-private",
         ],
         "labels compare": [
             people, "--label", "state", "--label-epsilon", "4,1", "--record-epsilon", "4",

@@ -142,6 +142,7 @@ def test_json_keeps_its_schema(done, name):
     [
         ("explain", ["--epsilon", "900", "--distance", "1"]),  # odds beyond any double
         ("mechanisms", []),
+        ("labels recipe", ["{folder}/people.csv", "--label", "state", "--overwrite"]),
         ("places show", ["{folder}/box.voile", "--at", "45.0,5.0", "--out", "{folder}/here"]),
         (
             "text protect",

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from voile.cli.columns import show_in_brief
 from voile.cli.show import bar, table
 
 if TYPE_CHECKING:
     from voile.tasks.labels_audit import LabelReport
     from voile.tasks.labels_compare import Comparison
     from voile.tasks.labels_protect import ProtectedLabels
+    from voile.tasks.labels_recipe import MadeRecipe
 
 
 def show_audit(report: LabelReport, worst: int) -> None:
@@ -71,13 +73,35 @@ def show_audit(report: LabelReport, worst: int) -> None:
         typer.echo(f"warning: {text}")
 
 
-def show_protected(done: ProtectedLabels) -> None:
-    """What was written, and what it promises."""
+def show_recipe(made: MadeRecipe) -> None:
+    """What a recipe fixes."""
+    facts = made.as_dict()
+    cells = "" if facts["cells"] is None else f", {facts['cells']} cells of features"
+    typer.echo(
+        f"recipe: {made.path}, from {made.records:,} records that you say are public\n"
+        f"{len(facts['classes'])} classes, {len(facts['features'])} features{cells}"
+    )
+    if facts["with_missing"]:
+        typer.echo(f"with a code for missing values: {', '.join(facts['with_missing'])}")
+    typer.echo("Every release by it shows its ranges, names and typical records.")
+
+
+def show_protected(done: ProtectedLabels, facts: dict[str, Any]) -> None:
+    """What was written, and what it promises: first what stands in clear or is at risk."""
+    from voile.report.labels import learned_sentence, shape_sentence
+    from voile.report.words import columns_in_clear
+
     p = done.protection
+    show_in_brief([line for line in (columns_in_clear(facts),) if line])
+    if facts["learned_from_private"]:
+        typer.secho(learned_sentence(), fg=typer.colors.RED, bold=True)
     skipped = f", {done.report.skipped:,} left out" if done.report.skipped else ""
     typer.echo(f"{done.report.rows:,} records released to {done.report.output}{skipped}")
-    made = "learned from this file" if done.drafted else "as it was"
-    typer.echo(f"recipe: {done.recipe_path} ({made})")
+    if facts["shape"] is not None:
+        typer.echo(shape_sentence(facts))
+    if facts["dropped"]:
+        typer.echo(f"Left out: the columns {', '.join(facts['dropped'])}.")
+    typer.echo(f"recipe: {done.recipe_path}")
     rows = []
     for name, bound in (
         ("label, features known (label DP)", p.label),

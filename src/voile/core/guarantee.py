@@ -32,6 +32,7 @@ class Basis(StrEnum):
 
     CERTIFIED = "certified"  # computed from the very numbers that are sampled
     PROVED = "proved"  # a theorem, up to what docs/known-limits.md leaves to trust
+    STATISTICAL = "statistical"  # certified for a law that was estimated from a sample
     CLAIMED = "claimed"  # taken on somebody's word
 
 
@@ -44,6 +45,7 @@ class Guarantee:
 
     With delta > 0 the bound may fail with probability delta: K(Y|x) ≤ e^(ε·d) K(Y|x') + δ.
     `granularity` is what one secret is ("one word"); `outside` lists what the bound leaves out.
+    `confidence` is below 1 where the bound rests on an estimated law: so often is it right.
 
     >>> import voile
     >>> street = Guarantee(0.8, voile.metrics.euclidean(unit="km"), "one location")
@@ -59,12 +61,14 @@ class Guarantee:
     basis: Basis = Basis.CLAIMED
     delta: float = 0.0
     outside: tuple[str, ...] = ()
+    confidence: float = 1.0
 
     def __post_init__(self) -> None:
         for name, most, must in (("epsilon", math.inf, ">= 0"), ("delta", 1, "between 0 and 1")):
             value = as_double(getattr(self, name))
             require(0 <= value <= most, name, must, getattr(self, name))  # NaN fails too
             object.__setattr__(self, name, value)
+        require(0 < self.confidence <= 1, "confidence", "above 0 and at most 1", self.confidence)
         object.__setattr__(self, "basis", Basis(self.basis))
         object.__setattr__(self, "outside", tuple(self.outside))
         self.metric.require_metric()
@@ -97,6 +101,7 @@ class Guarantee:
             basis=max(self.basis, other.basis, key=_STRENGTH.index),
             delta=min(1.0, sum_upwards(self.delta, other.delta)),
             outside=tuple(dict.fromkeys(self.outside + other.outside)),
+            confidence=max(math.ulp(0.0), self.confidence + other.confidence - 1),
         )
 
     # ── what it means ──────────────────────────────────────────────────────────────────────
@@ -170,8 +175,14 @@ class Guarantee:
         delta = f", δ = {at_most(self.delta)}" if self.delta else ""
         return (
             f"ε = {at_most(self.epsilon, digits=6)} per {self.metric.unit}{delta} for "
-            f"{self.granularity} ({self.basis})."
+            f"{self.granularity} ({self.ground()})."
         )
+
+    def ground(self) -> str:
+        """The basis in a word, or what a certificate from a sample is: one of some confidence."""
+        if self.basis is not Basis.STATISTICAL:
+            return str(self.basis)
+        return f"a statistical certificate at {100 * self.confidence:.12g} %"
 
     def _pair(self, distance: float, noun: str) -> str:
         if math.isfinite(self.metric.largest) and distance >= self.metric.largest:
@@ -203,6 +214,7 @@ class Guarantee:
             "granularity": self.granularity,
             "basis": str(self.basis),
             "outside": list(self.outside),
+            "confidence": self.confidence,
         }
 
     @classmethod
@@ -232,6 +244,7 @@ class Guarantee:
                 Basis(record["basis"]),
                 record["delta"],
                 tuple(_text(item) for item in list(outside)),
+                record["confidence"],
             )
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise BadFile("a guarantee must have the fields that to_dict writes") from problem

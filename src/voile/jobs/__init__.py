@@ -21,6 +21,7 @@ from voile.jobs.records import (
     Released,
     Replaced,
     RowProblem,
+    Telling,
     Transform,
 )
 from voile.jobs.run import JobReport, run_job
@@ -43,6 +44,7 @@ __all__ = [
     "Replaced",
     "RowProblem",
     "Source",
+    "Telling",
     "Transform",
     "WhenSpent",
     "columns_in_clear",

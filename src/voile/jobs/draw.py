@@ -22,6 +22,7 @@ from voile.jobs.records import (
     Replaced,
     Row,
     RowProblem,
+    Telling,
     Transform,
 )
 from voile.jobs.source import Source
@@ -197,6 +198,8 @@ def _order(
         if isinstance(problem, BeyondBudget) and task.charging is not None:
             if task.charging.keeps(line):
                 order.append(None)
+        elif isinstance(problem, Telling):
+            raise InvalidInput(f"line {line}: {problem.reason}")
         elif task.on_error is OnError.FAIL:
             raise InvalidInput(
                 f"line {line}: {problem.reason}; mend the file, or choose --on-error skip or mask"

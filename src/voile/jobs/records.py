@@ -36,6 +36,14 @@ class BeyondBudget(RowProblem):
     reason: str = "its person's budget is spent"
 
 
+@dataclass(frozen=True)
+class Telling(RowProblem):
+    """A row that may be neither left out nor emptied, since that would tell what it holds.
+
+    The job stops at it, whatever is to be done with bad rows; `reason` says what else to do.
+    """
+
+
 class ColumnRows(Sequence[Row]):
     """Rows that are kept column by column; a dictionary is made only for a row that is asked for.
 

@@ -29,6 +29,10 @@ GLOSSARY: Mapping[str, str] = {
     "proved": (
         "Shown by a theorem, up to what the documentation's page of known limits leaves to trust."
     ),
+    "statistical": (
+        "Computed from the very numbers that are drawn, for a law that was estimated from a "
+        "sample: right with the stated confidence if records are independent."
+    ),
     "claimed": "Taken on somebody's word, and not checked.",
     "mechanism": "The random rule that turns a secret into what is released.",
     "release": "What is handed on in place of the secret.",

@@ -12,7 +12,16 @@ from voile.report.charts_common import bar_chart, frontier_chart
 from voile.report.charts_labels import belief_chart, feature_chart, label_leakage_chart
 from voile.report.drawing import percent
 from voile.report.model import Chart, Provenance, Report, Table, promised, worst_verdict
-from voile.report.words import COUNTS, ONE_ATTACKER, OWN_FIGURES, TESTED, counted, ground, sentence
+from voile.report.words import (
+    COUNTS,
+    ONE_ATTACKER,
+    OWN_FIGURES,
+    TESTED,
+    columns_in_clear,
+    counted,
+    ground,
+    sentence,
+)
 
 
 def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
@@ -83,6 +92,26 @@ def audit_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
     )  # fmt: skip
 
 
+def learned_sentence() -> str:
+    """What a release by a recipe that was learned in private must say first."""
+    return (
+        "LEARNED FROM THE PRIVATE FILE: the output shows ranges, names of categories and classes, "
+        "or typical records that were taken from it, and nothing bounds that."
+    )
+
+
+def shape_sentence(facts: Mapping[str, Any]) -> str:
+    """How many different rows a release of typical records can hold, and what varies in them."""
+    shape = facts["shape"]
+    vary = ", ".join(shape["features_that_vary"]) or "none"
+    typical = counted(shape["typical_records"], "typical record")
+    return (
+        f"The output holds at most {counted(shape['different_rows'], 'different row')} for "
+        f"{counted(int(facts['records']), 'record')}: {typical} with each class. "
+        f"Features that vary: {vary}; the others are one constant each."
+    )
+
+
 def protect_report(
     facts: Mapping[str, Any], guarantee: Guarantee, *, provenance: Provenance
 ) -> Report:
@@ -95,6 +124,8 @@ def protect_report(
     whole = bounds["conditional"] is not None
     what = "by all that was released" if whole else "by the released label, for known features"
     basis = str(guarantee.basis)
+    clear = columns_in_clear(facts)
+    first = [learned_sentence()] if facts["learned_from_private"] else []
     rows = tuple(
         (name, None if bounds[key] is None else float(bounds[key]))
         for name, key in (
@@ -131,20 +162,27 @@ def protect_report(
         )
     return Report(
         title="A release of labelled records",
-        answer=(
-            f"{counted(int(facts['records']), 'record')} were released by {facts['mechanism']}: a "
-            f"half-sure guess of a label becomes at most {percent_at_most(half)} sure, {what}."
+        answer=" ".join(
+            [
+                *([clear] if clear else []),
+                *first,
+                f"{counted(int(facts['records']), 'record')} were released by "
+                f"{facts['mechanism']}: a half-sure guess of a label becomes at most "
+                f"{percent_at_most(half)} sure, {what}.",
+            ]
         ),
-        verdict=Verdict.OPEN if basis == "claimed" else Verdict.HOLDS,
-        because=f"ε = {guarantee.epsilon:.4g} is {basis}. {ground(basis)}",
+        verdict=Verdict.OPEN if basis == "claimed" or clear else Verdict.HOLDS,
+        because=f"ε = {guarantee.epsilon:.4g} is {guarantee.ground()}. {ground(basis)}",
         guarantee=promised(guarantee),
         not_protected=(
+            *((clear,) if clear else ()),
             *open_ways,
             *(sentence(item) for item in facts["not_covered"]),
             "Two records of one person: each spends ε anew.",
             COUNTS,
         ),
         provenance=provenance,
+        notes=() if facts["shape"] is None else (shape_sentence(facts),),
         tables=(
             Table("What is bounded (– is not)", ("what", "ε"), rows),
             Table(

@@ -27,6 +27,10 @@ _GROUNDS = {
         "The bound is a theorem about the mechanism, up to what the documentation's page of known "
         "limits leaves to trust."
     ),
+    "statistical": (
+        "The bound was computed from the very numbers that are drawn, for every law of the "
+        "features that a sample supports; how often such a sample misleads is stated."
+    ),
     "claimed": "The bound is taken on the mechanism's word; nothing here has checked it.",
 }
 

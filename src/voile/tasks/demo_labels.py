@@ -12,6 +12,7 @@ from voile.tasks.demo_steps import Event, Found, Plan, seeded
 from voile.tasks.labels_audit import labels_audit
 from voile.tasks.labels_compare import labels_compare
 from voile.tasks.labels_protect import labels_protect
+from voile.tasks.labels_recipe import labels_recipe
 
 RECORDS = 600
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
@@ -42,25 +43,38 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     )
     plan = Plan(
         "labels",
+        "What may be shown: ranges, names and cells, from public records of another clinic",
+        "voile labels recipe public.csv --label diabetic --out public.json --overwrite",
+    )
+    yield plan
+    public = write_clinic(folder / "public.csv", count=RECORDS, seed=2)
+    made = labels_recipe(public, folder / "public.json", label="diabetic", overwrite=True)
+    facts = made.as_dict()
+    yield Found(
+        plan,
+        (f"{facts['records']} public records fix {len(facts['features'])} features and "
+         f"{facts['cells']} cells of them: all that a release will show beside its draws.",),
+        {"records": facts["records"], "cells": facts["cells"]},
+    )  # fmt: skip
+    plan = Plan(
+        "labels",
         "Protect label and features together",
-        f"voile labels protect clinic.csv --label diabetic --epsilon {EPSILON:g} --mechanism cf"
-        f"{seeded(seed)} --overwrite",
+        f"voile labels protect clinic.csv --label diabetic --epsilon {EPSILON:g} --mechanism cf "
+        f"--recipe public.json{seeded(seed)} --overwrite",
     )
     yield plan
     done = labels_protect(
         clinic, folder / "clinic.protected.csv", label="diabetic", epsilon=EPSILON,
-        mechanism="cf", seed=seed, overwrite=True,
+        mechanism="cf", recipe=folder / "public.json", seed=seed, overwrite=True,
     )  # fmt: skip
-    main = done.protection.conditional or done.protection.label
-    sentences = main.explain(candidates=2).splitlines() if main else []
+    main = done.main
     yield Found(
         plan,
-        (f"{done.report.rows} records released ({main.basis if main else 'claimed'}).",
-         *sentences[1:3]),
-        {"rows": done.report.rows, "epsilon": EPSILON,
-            "certified": main.epsilon if main else float("inf"),
-            "basis": str(main.basis) if main else "claimed", "kept_cells": done.protection.kept,
-         "outside": list(main.outside) if main else []},
+        (f"{done.report.rows} records released ({main.ground()}).",
+         *main.explain(candidates=2).splitlines()[1:3]),
+        {"rows": done.report.rows, "epsilon": EPSILON, "certified": main.epsilon,
+         "basis": str(main.basis), "ground": main.ground(), "kept_cells": done.protection.kept,
+         "outside": list(main.outside)},
     )  # fmt: skip
     plan = Plan(
         "labels",

@@ -207,7 +207,7 @@ def _places(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
 
 
 def _labels(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
-    audit, protected, compared = facts
+    audit, _, protected, compared = facts
     at = audit["audit"]["epsilons"]
     points = compared["points"]
     table = Table(
@@ -217,7 +217,7 @@ def _labels(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
     )
     low = at[0]
     epsilon = float(protected["epsilon"])
-    kept = protected["basis"] == "certified" and protected["certified"] <= epsilon
+    kept = protected["basis"] == "statistical" and protected["certified"] <= epsilon
     return Report(
         title="Labels: a table of patients",
         answer=f"Noise with ε = {low['epsilon']:g} on a diagnosis promises at most "
@@ -225,7 +225,7 @@ def _labels(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
         f"{100 * low['total']['value']:.0f} %, which protecting both together caps.",
         verdict=Verdict.HOLDS if kept else Verdict.OPEN,
         because=f"What was released keeps ε = {epsilon:g} for label and features together, "
-        f"computed from the integers that are drawn. Noise on the label alone would not: as a "
+        f"{protected['ground']}. Noise on the label alone would not: as a "
         f"bound on the whole release, ε = {low['epsilon']:g} is {low['verdict']}, at least "
         f"{low['effective_epsilon_at_least']:.2f} being shown.",
         guarantee=(
@@ -245,7 +245,7 @@ def _labels(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
             ),
         ),
         terms=("epsilon", "label DP", "expected leakage", "unexpected leakage",
-               "conditional epsilon", "AUC", "certified"),
+               "conditional epsilon", "AUC", "statistical"),
     )  # fmt: skip
 
 

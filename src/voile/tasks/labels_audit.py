@@ -15,9 +15,10 @@ from voile.audit.labels import LabelAudit, audit_labels
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
 from voile.domains.labels.columns import columns_of, constant, determines, matrix_of
-from voile.domains.labels.table import OnError, Table, read_table
+from voile.domains.labels.table import OnError, Table
 from voile.errors import InvalidInput, require
 from voile.jobs import Engine, spread
+from voile.tasks.labels_read import read_labelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +86,7 @@ def labels_audit(
     `engine` spreads the folds, and the two refits of each feature, over processes or nodes. What
     is random in a fit is drawn before it is handed out, so the figures do not depend on the engine.
     """
-    table = read_table(data, label=label, header=header, on_error=on_error, drop=drop)
+    table = read_labelled(data, label=label, header=header, on_error=on_error, drop=drop)
     notes = _notes(table)
     table, less = sampled(table, most_records, rng)
     matrix, groups, names, labels = prepared(table)
@@ -128,7 +129,7 @@ def _notes(table: Table) -> tuple[str, ...]:
     if table.skipped:
         notes.append(f"{table.skipped:,} records with missing or broken values were left out")
     if table.masked:
-        notes.append(f"{table.masked:,} records had missing values replaced")
+        notes.append(f"{table.masked:,} records had missing values, taken as values of their own")
     flat = [n for n, v in zip(table.names, table.columns, strict=True) if constant(v)]
     if flat:
         notes.append(f"constant, so of no use to anybody: {', '.join(flat)}")

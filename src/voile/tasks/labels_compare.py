@@ -12,14 +12,18 @@ import numpy as np
 from voile.core.arrays import Floats
 from voile.core.randomness import Generator
 from voile.domains.labels.columns import constant
-from voile.domains.labels.table import OnError, Table, read_table
+from voile.domains.labels.table import OnError, Table
 from voile.errors import InvalidInput, require
 from voile.jobs import Engine, spread
 from voile.tasks.labels_audit import sampled
+from voile.tasks.labels_read import read_labelled
 from voile.tasks.labels_repeat import Asked, Score, one_repeat
 
 LABEL_EPSILONS = (8.0, 4.0, 2.0, 1.0, 0.1)
 RECORD_EPSILONS = (8.0, 4.0, 2.0, 1.4, 1.0)
+REPEATS = 5
+MOST_RECORDS = 4_000
+"""What is compared unless asked otherwise, the same from Python and on the command line."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +76,15 @@ def labels_compare(
     rng: Generator,
     label_epsilons: Sequence[float] = LABEL_EPSILONS,
     record_epsilons: Sequence[float] = RECORD_EPSILONS,
-    repeats: int = 5,
+    repeats: int = REPEATS,
     header: bool = True,
     on_error: OnError = "fail",
     drop: tuple[str, ...] = (),
-    most_records: int = 10_000,
+    most_records: int = MOST_RECORDS,
     engine: Engine | None = None,
 ) -> Comparison:
     """Read a table and compare: see `compare_table`."""
-    table = read_table(data, label=label, header=header, on_error=on_error, drop=drop)
+    table = read_labelled(data, label=label, header=header, on_error=on_error, drop=drop)
     table, notes = sampled(table, most_records, rng)
     found = compare_table(
         table,
@@ -99,7 +103,7 @@ def compare_table(
     rng: Generator,
     label_epsilons: Sequence[float] = LABEL_EPSILONS,
     record_epsilons: Sequence[float] = RECORD_EPSILONS,
-    repeats: int = 5,
+    repeats: int = REPEATS,
     cells: int | None = None,
     label_share: float = 0.5,
     engine: Engine | None = None,

@@ -1,21 +1,16 @@
-"""Protect a labelled file: draft or read a recipe, then release every record once."""
+"""Protect a labelled file: every record is released once, by a recipe that is public."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from voile.core.arrays import Indices
 from voile.core.guarantee import Guarantee
-from voile.core.randomness import Generator, secure_rng, seeded_rng
-from voile.domains.labels.cells import learn_cells
-from voile.domains.labels.columns import LEVELS, CategoryColumn, NumberColumn
+from voile.core.randomness import secure_rng, seeded_rng
 from voile.domains.labels.protection import (
     Protection,
     cells_protection,
@@ -23,28 +18,29 @@ from voile.domains.labels.protection import (
     prior_protection,
     response_protection,
 )
-from voile.domains.labels.recipe import Recipe, draft_recipe, load_recipe, recipe_from
-from voile.domains.labels.table import ABSENT, MISSING, OnError, read_table
+from voile.domains.labels.recipe import Recipe
+from voile.domains.labels.recipe_file import recipe_from, recipe_text
+from voile.domains.labels.table import OnError
 from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import (
-    Batch,
-    BeyondBudget,
     Charging,
+    ColumnsInClear,
     Engine,
     JobReport,
     Location,
-    Released,
-    RowProblem,
+    Named,
     Source,
-    Transform,
+    columns_in_clear,
     location,
     open_source,
     run_job,
 )
 from voile.jobs import OnError as RowPolicy
 from voile.jobs.disk import LocalFile
-from voile.jobs.workspace import writing
-from voile.ledger import Bill
+from voile.jobs.workspace import Workspace, writing
+from voile.tasks.labels_choice import LabelChoice, chosen_recipe
+from voile.tasks.labels_draw import LabelTransform, kinds_of
+from voile.tasks.labels_read import require_label
 from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
 
 
@@ -54,7 +50,9 @@ class ProtectedLabels:
 
     report: JobReport
     recipe_path: Path | str
+    recipe: Recipe
     protection: Protection
+    clear: ColumnsInClear
     drafted: bool
     seeded: bool
     charging: Charging | None = None
@@ -76,10 +74,13 @@ def labels_protect(
     epsilon: float,
     mechanism: str,
     prior: Sequence[float] = (),
-    label_share: float = 0.5,
     recipe: str | Path | None = None,
+    classes: Sequence[str] = (),
+    learn_from_private: bool = False,
+    label_share: float | None = None,
     cells: int | None = None,
-    levels: int = LEVELS,
+    levels: int | None = None,
+    pass_columns: Named = (),
     drop: tuple[str, ...] = (),
     on_error: OnError = "fail",
     seed: int | None = None,
@@ -90,76 +91,109 @@ def labels_protect(
 ) -> ProtectedLabels:
     """Release each record of `data` once into `out`, by one of four mechanisms.
 
-    Without `recipe` one is drafted from the file and written beside the output before anything
-    is drawn; a restart finds it there and continues. With one, nothing is learned from the file.
-    With a ledger, a record charges its person `Protection.adding_up`, and the person column is no
-    feature.
+    What the output shows beside the draws comes from a `recipe`, which must be public (see
+    `chosen_recipe`). One that is made here is written beside the output before anything is drawn,
+    and a restart of the interrupted job finds it there. Columns that the mechanism does not change
+    must be named in `pass_columns` or `drop`. With a ledger, a record charges its person
+    `Protection.adding_up`, and the person's column is dropped unless it is passed by name.
     """
-    if ledger is not None:
-        drop = (*drop, ledger.person)
+    choice = LabelChoice(
+        label, mechanism, epsilon, tuple(prior), recipe, tuple(classes), learn_from_private,
+        label_share, levels, cells,
+    )  # fmt: skip
     target = location(out)
     beside = target.beside(target.name + ".recipe.json")
-    drafted = recipe is None and (overwrite or not beside.exists())
-    if target.exists() and not overwrite:
+    workspace = Workspace(target)
+    interrupted = workspace.folder.inside("manifest.json").exists()
+    if target.exists() and not overwrite and not workspace.publishing.exists():
         raise CannotWrite(f"{str(target)!r} exists already; choose another name or --overwrite")
-    rng = secure_rng() if seed is None else seeded_rng(seed)
     source = open_source(data)
-    if drafted:
-        table = read_table(_on_disk(source), label=label, on_error=on_error, drop=drop)
-        made = draft_recipe(table, levels=levels, label_share=label_share)
-        if mechanism == "cf":
-            values, codes = made.matched(table), made.label_codes(table)
-            found = learn_cells(
-                made.columns, values, table.lines, codes,
-                classes=len(made.classes), rng=rng, cells=cells,
-            )  # fmt: skip
-            made = replace(made, cells=found)
-    else:
-        made = _recipe_at(beside if recipe is None else location(recipe))
-        if made.label != label:
-            raise InvalidInput(f"the recipe is for the label {made.label!r}, got {label!r}")
-    absent = [c.name for c in made.columns if c.name not in source.columns]
-    if absent or made.label not in source.columns:
-        raise InvalidInput(f"the file must have the recipe's columns, {len(absent) or 1} missing")
-    text = made.to_json()
-    build = partial(_protection, text, mechanism, epsilon, tuple(prior), label_share)
+    require_label(source, label)
+    named = () if pass_columns == "all" else tuple(pass_columns)
+    if ledger is not None and ledger.person not in (*drop, *named):
+        drop = (*drop, ledger.person)
+    made, drafted = chosen_recipe(
+        choice, source, beside=beside, interrupted=interrupted, leave=(*drop, *named),
+        on_error=on_error, rng=secure_rng() if seed is None else seeded_rng(seed),
+    )  # fmt: skip
+    text = recipe_text(made)
+    build = partial(_protection, text, choice)
     protection = build()
+    clear = _columns(source, made, protection, pass_columns, drop)
     charging = charging_for(ledger, protection.adding_up(), source.columns, seed=seed)
-    if recipe is None and drafted:
+    if drafted:
         with writing(beside):
             beside.write(text.encode("utf-8"))
             beside.readable_like(source.location)
-    identity = {
-        "job": "labels protect",
-        "mechanism": mechanism,
-        "epsilon": epsilon,
-        "prior": list(prior),
-        "label_share": label_share,
-        "seed": seed,
-        "recipe": hashlib.sha256(text.encode()).hexdigest(),
-    }
     where = beside if recipe is None else location(recipe)
     path = where.path if isinstance(where, LocalFile) else str(where)
 
     def done(report: JobReport) -> ProtectedLabels:
-        return ProtectedLabels(report, path, protection, drafted, seed is not None, charging)
+        return ProtectedLabels(
+            report, path, made, protection, clear, drafted, seed is not None, charging
+        )
 
     report = run_job(
-        source, target, partial(_transform, build, made, seed), identity=identity, engine=engine,
-        on_error=RowPolicy(on_error), overwrite=overwrite, charging=charging,
+        source, target,
+        partial(_transform, build, made, clear, kinds_of(source), on_error == "mask", seed),
+        identity=_identity(choice, text, clear, seed), dropped_columns=clear.dropped,
+        engine=engine, on_error=RowPolicy(on_error), overwrite=overwrite, charging=charging,
         guarantee=lambda report: facts_of(done(report)), progress=progress,
     )  # fmt: skip
     return done(report)
 
 
+def _identity(
+    choice: LabelChoice, text: str, clear: ColumnsInClear, seed: int | None
+) -> dict[str, Any]:
+    """What a restart must agree in, the recipe by its hash."""
+    return {
+        "job": "labels protect",
+        "label": choice.label,
+        "mechanism": choice.mechanism,
+        "epsilon": choice.epsilon,
+        "prior": list(choice.prior),
+        "label_share": choice.label_share,
+        "levels": choice.levels,
+        "cells": choice.cells,
+        "classes": list(choice.classes),
+        "learn_from_private": choice.learn_from_private,
+        "passed": list(clear.passed),
+        "seed": seed,
+        "recipe": hashlib.sha256(text.encode()).hexdigest(),
+    }
+
+
+def _columns(
+    source: Source, recipe: Recipe, protection: Protection, passing: Named, drop: tuple[str, ...]
+) -> ColumnsInClear:
+    """What happens to the columns that are not drawn; a column that is may be dropped as well."""
+    drawn = [] if protection.passes_features else [c.name for c in recipe.columns]
+    absent = [name for name in drawn if name not in source.columns]
+    if absent:
+        raise InvalidInput(
+            f"the file must have the recipe's {len(drawn)} features, {len(absent)} are missing"
+        )
+    changed = [recipe.label, *(name for name in drawn if name not in drop)]
+    return columns_in_clear(source, changed=changed, passing=passing, dropping=drop)
+
+
 def facts_of(done: ProtectedLabels) -> dict[str, Any]:
     """What was written and what it promises, as the guarantee file holds it."""
-    p = done.protection
+    p, cells = done.protection, done.recipe.cells
     bounds = {"label": p.label, "conditional": p.conditional, "local": p.local}
+    shape = None
+    if p.typical and cells is not None:
+        shape = {
+            "different_rows": cells.different() * len(done.recipe.classes),
+            "typical_records": cells.different(),
+            "features_that_vary": [done.recipe.columns[j].name for j in cells.telling()],
+        }
     return {
         "guarantee": done.main.to_dict(),
         "output": str(done.report.output),
         "recipe": str(done.recipe_path),
+        "learned_from_private": done.recipe.learned,
         "records": done.report.rows,
         "skipped": done.report.skipped,
         "masked": done.report.masked,
@@ -167,130 +201,41 @@ def facts_of(done: ProtectedLabels) -> dict[str, Any]:
         "epsilon": {name: bound.epsilon if bound else None for name, bound in bounds.items()},
         "basis": str(done.main.basis),
         "explanation": done.main.explain(candidates=2),
-        "not_covered": list(done.main.outside),
+        "not_covered": [*done.main.outside, *_left_out(done.report)],
         "kept_cells": p.kept,
+        "shape": shape,
+        **done.clear.facts(),
         "stamp": "seeded: not for release" if done.seeded else "",
         **ledger_facts(done.charging, done.report),
     }
 
 
-def _protection(
-    text: str,
-    mechanism: str,
-    epsilon: float,
-    prior: tuple[float, ...],
-    label_share: float,
-) -> Protection:
+def _left_out(report: JobReport) -> list[str]:
+    broken = report.skipped + report.masked
+    if not broken:
+        return []
+    return [f"that {broken:,} rows could not be read as records, and are left out or blank"]
+
+
+def _protection(text: str, choice: LabelChoice) -> Protection:
     """The protection from plain values, so that a worker process can build its own."""
-    recipe = recipe_from(text)
-    if mechanism == "prior" and not prior:
-        raise InvalidInput(
-            f"randomised response with a prior must be given one: {len(recipe.classes)} public "
-            f"probabilities, in the order of the classes (sorted); use --prior"
-        )
+    recipe, epsilon, share = recipe_from(text), choice.epsilon, choice.label_share
     builders: dict[str, Callable[[], Protection]] = {
         "rr": lambda: response_protection(recipe, epsilon=epsilon),
-        "prior": lambda: prior_protection(recipe, epsilon=epsilon, prior=prior),
-        "cf": lambda: cells_protection(recipe, epsilon=epsilon, label_share=label_share),
-        "ldp": lambda: noise_protection(recipe, epsilon=epsilon),
+        "prior": lambda: prior_protection(recipe, epsilon=epsilon, prior=choice.prior),
+        "cf": lambda: cells_protection(recipe, epsilon=epsilon, label_share=share),
+        "ldp": lambda: noise_protection(recipe, epsilon=epsilon, label_share=share),
     }
-    if mechanism not in builders:
-        raise InvalidInput(f"mechanism must be one of {', '.join(builders)}, got {mechanism!r}")
-    return builders[mechanism]()
+    return builders[choice.mechanism]()
 
 
-def _transform(build: Callable[[], Protection], recipe: Recipe, seed: int | None) -> Transform:
+def _transform(
+    build: Callable[[], Protection],
+    recipe: Recipe,
+    clear: ColumnsInClear,
+    kinds: dict[str, type],
+    masking: bool,
+    seed: int | None,
+) -> LabelTransform:
     """A transform for one process, with its own protection and its own generator."""
-    protection = build()
-
-    def release(batch: Batch) -> Released:
-        rng = batch.secure_rng() if seed is None else _seeded(seed, batch.part)
-        return _released(batch, protection, recipe, rng)
-
-    return release
-
-
-def _seeded(seed: int, part: int) -> Generator:
-    return np.random.default_rng([seed, part])
-
-
-def _released(batch: Batch, protection: Protection, recipe: Recipe, rng: Generator) -> Released:
-    parsed = [_parsed(row, recipe) for row in batch.rows]
-    good = [i for i, values in enumerate(parsed) if not isinstance(values, RowProblem)]
-    rows: list[dict[str, Any] | RowProblem] = [
-        p if isinstance(p, RowProblem) else {} for p in parsed
-    ]
-    if batch.charge is not None:
-        readable = np.array([not isinstance(p, RowProblem) for p in parsed], dtype=np.bool_)
-        bound = protection.adding_up()
-        within = batch.charge(Bill.alike(((bound.epsilon, bound.delta, 1),), readable))
-        for i in np.flatnonzero(~within).tolist():
-            rows[i] = BeyondBudget()
-        good = [i for i in good if within[i]]
-    if good:
-        columns = []
-        for j, column in enumerate(recipe.columns):
-            values = [parsed[i][0][j] for i in good]  # type: ignore[index]
-            kind = np.float64 if isinstance(column, NumberColumn) else np.str_
-            columns.append(np.array(values, dtype=kind))
-        labels: Indices = np.array([parsed[i][1] for i in good])  # type: ignore[index]
-        features, answers = protection.draw(tuple(columns), labels, rng)
-        for place, i in enumerate(good):
-            row = {c.name: _shown(features[j][place]) for j, c in enumerate(recipe.columns)}
-            row[recipe.label] = recipe.classes[int(answers[place])]
-            rows[i] = row
-    return Released(rows)
-
-
-def _parsed(row: Any, recipe: Recipe) -> tuple[list[Any], int] | RowProblem:
-    """Feature values and the label's code, or what is wrong without saying what it is."""
-    answer = str(row.get(recipe.label) or "").strip()
-    if answer not in recipe.classes:
-        absent = answer.lower() in ABSENT
-        what = "is missing" if absent else "is none of the recipe's classes"
-        return RowProblem(f"the label {what}")
-    values: list[Any] = []
-    for column in recipe.columns:
-        given = row.get(column.name)
-        text = "" if given is None else str(given).strip()
-        absent = text.lower() in ABSENT
-        if isinstance(column, CategoryColumn):
-            text = MISSING if absent else text
-            known = text in column.categories or "(other)" in column.categories
-            if not known:
-                how = "is missing" if absent else "has a category that is not in the recipe"
-                return RowProblem(f"the feature {column.name!r} {how}")
-            values.append(text)
-        else:
-            try:
-                number = float(text)
-            except ValueError:
-                number = float("nan")
-            if not np.isfinite(number):
-                return RowProblem(f"the feature {column.name!r} is not a number")
-            values.append(number)
-    return values, recipe.classes.index(answer)
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
-
-
-def _on_disk(source: Source) -> Path:
-    """The path of a local file: a recipe is learned from all records at once."""
-    if isinstance(source.location, LocalFile):
-        return source.location.path
-    raise InvalidInput(
-        "a recipe is learned from a local CSV file; copy the file, or learn the recipe from a "
-        "sample and give it with --recipe"
-    )
-
-
-def _recipe_at(place: Location) -> Recipe:
-    if isinstance(place, LocalFile):
-        return load_recipe(place.path)
-    try:
-        with place.open() as file:
-            return recipe_from(file.read().decode("utf-8"))
-    except OSError as problem:
-        raise InvalidInput(f"cannot read {place}: {problem.strerror or problem}") from None
+    return LabelTransform(build(), recipe, clear, kinds, masking, seed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -57,7 +56,8 @@ def one_repeat(asked: Asked, seed: int) -> Repeat:
     rng, table = seeded_rng(seed), asked.table
     order = rng.permutation(len(table))
     cut = int(0.7 * len(table))
-    world = _World(table.select(order[:cut]), table.select(order[cut:]), rng, cells=asked.cells)
+    train, test = table.select(order[:cut]), table.select(order[cut:])
+    world = _World(train, test, rng, cells=asked.cells, classes=table.classes)
     clean = world.usefulness(world.values, world.labels)
     scores: dict[tuple[str, float], Score] = {}
     for epsilon in asked.label_epsilons:
@@ -80,20 +80,27 @@ def one_repeat(asked: Asked, seed: int) -> Repeat:
 class _World:
     """One split of the records: what the analyst and the attacker work with."""
 
-    def __init__(self, train: Table, test: Table, rng: Generator, *, cells: int | None) -> None:
-        recipe = draft_recipe(train, levels=16)
+    def __init__(
+        self,
+        train: Table,
+        test: Table,
+        rng: Generator,
+        *,
+        cells: int | None,
+        classes: tuple[str, ...],
+    ) -> None:
+        recipe = draft_recipe(train, classes=classes)
         self.values: Columns = train.columns
-        self.labels = recipe.label_codes(train)
+        self.labels = recipe.label_codes(train.labels)
         self.classes = len(recipe.classes)
         found = learn_cells(
-            recipe.columns, train.columns, train.lines, self.labels,
-            classes=self.classes, rng=rng, cells=cells,
+            recipe.columns, train.columns, self.labels, classes=self.classes, rng=rng, cells=cells
         )  # fmt: skip
         self.recipe: Recipe = replace(recipe, cells=found)
         self.rng = rng
         self.prior = np.bincount(self.labels, minlength=self.classes) / len(self.labels)
-        self.test = self._matrix(_clamped(test, recipe))
-        self.truth = recipe.label_codes(test)
+        self.test = self._matrix(test.columns)
+        self.truth = recipe.label_codes(test.labels)
         self.beliefs = cross_fit(
             self._matrix(self.values), self.labels, classes=self.classes, rng=rng, folds=3
         ).posteriors
@@ -121,22 +128,6 @@ class _World:
         simple = label_only_utility(self.prior, epsilon=own)
         cap = label_only_utility(self.prior, epsilon=epsilon)
         return max(success, simple), self.usefulness(values, answers), cap
-
-
-def _clamped(table: Table, recipe: Recipe) -> Columns:
-    """Test features as the recipe's coding can hold them (rare categories become other)."""
-    values = []
-    for column, given in zip(recipe.columns, table.columns, strict=True):
-        if given.dtype.kind != "f":
-            known = np.isin(given, np.array(column.decode(np.arange(_size(column)))))
-            fallback = column.decode(np.array([_size(column) - 1]))[0]
-            given = np.where(known, given, fallback)
-        values.append(given)
-    return tuple(values)
-
-
-def _size(column: Any) -> int:
-    return len(column.levels) if hasattr(column, "levels") else len(column.categories)
 
 
 def _auc(truth: Indices, beliefs: Floats) -> float:

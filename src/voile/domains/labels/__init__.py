@@ -2,7 +2,8 @@
 
 from voile.domains.labels.cells import Cells, learn_cells
 from voile.domains.labels.columns import CategoryColumn, NumberColumn, columns_of, matrix_of
-from voile.domains.labels.recipe import Recipe, draft_recipe, load_recipe
+from voile.domains.labels.recipe import Recipe, draft_recipe, label_recipe
+from voile.domains.labels.recipe_file import load_recipe, recipe_text
 from voile.domains.labels.table import Table, read_table
 
 __all__ = [
@@ -13,8 +14,10 @@ __all__ = [
     "Table",
     "columns_of",
     "draft_recipe",
+    "label_recipe",
     "learn_cells",
     "load_recipe",
     "matrix_of",
     "read_table",
+    "recipe_text",
 ]

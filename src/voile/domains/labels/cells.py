@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
-from voile.domains.labels.columns import Column, NumberColumn, matrix_of
+from voile.domains.labels.columns import Column, NumberColumn, coded, matrix_of
 from voile.errors import MissingExtra, require
 from voile.leakage.bounds import clopper_pearson
 
@@ -20,6 +20,7 @@ from voile.leakage.bounds import clopper_pearson
 class Cells:
     """A decision tree as plain arrays, a typical record for each leaf, and bounds on P(leaf|label).
 
+    Records are placed by their codes, so every record has a cell, whatever is missing in it.
     `lower ≤ P(cell|label) ≤ upper` for all cells and labels together with probability at least
     1 − failure_probability, if records are independent draws.
     """
@@ -40,12 +41,21 @@ class Cells:
 
     def of(self, columns: Sequence[Column], values: Sequence[NDArray[Any]]) -> Indices:
         """The cell of each record."""
-        return self._walk(matrix_of(columns, values)[0])
+        return self._walk(matrix_of(columns, coded(columns, values))[0])
 
     def decode(self, cells: Indices, columns: Sequence[Column]) -> tuple[NDArray[Any], ...]:
         """The typical record of each cell, by column."""
         codes = np.array(self.typical, dtype=np.intp)[cells]
         return tuple(column.decode(codes[:, j]) for j, column in enumerate(columns))
+
+    def different(self) -> int:
+        """How many typical records differ: all that is ever released of the features."""
+        return len(set(self.typical))
+
+    def telling(self) -> tuple[int, ...]:
+        """The columns in which typical records differ; the others are one constant each."""
+        codes = np.array(self.typical, dtype=np.intp)
+        return tuple(np.flatnonzero((codes != codes[0]).any(axis=0)).tolist())
 
     def loss(self) -> Floats:
         """How much a change of cell misleads: the belief about the label it moves, and a little.
@@ -74,7 +84,6 @@ class Cells:
 def learn_cells(
     columns: Sequence[Column],
     values: Sequence[NDArray[Any]],
-    lines: Indices,
     labels: Indices,
     *,
     classes: int,
@@ -87,9 +96,10 @@ def learn_cells(
     The halves are separate so that the counts are binomial given the tree, and Clopper–Pearson
     intervals at failure_probability/(cells·labels) hold for all of them at once. Unless their
     number is given, there is a cell for every hundred records, at least 3 and at most 16: more
-    cells are finer but known less well, and what is not known must be blurred. A leaf's
-    typical record has its median levels and commonest categories in the first half; features that
-    no cut uses have those of all records, so that a cell shows nothing but what defines it.
+    cells are finer but known less well, and what is not known must be blurred. The tree is grown on
+    codes, so a leaf's typical record, which has its median levels and commonest categories in the
+    first half, lies in its own cell; features that no cut uses have those of all records, so that a
+    cell shows nothing but what defines it.
     """
     try:
         from sklearn.tree import DecisionTreeClassifier
@@ -97,7 +107,7 @@ def learn_cells(
         raise MissingExtra("scikit-learn", extra="labels") from problem
     cells = max(3, min(16, len(labels) // 100)) if cells is None else cells
     require(2 <= cells <= 64, "cells", "between 2 and 64", cells)
-    table, groups = matrix_of(columns, values)
+    table, groups = matrix_of(columns, coded(columns, values))
     order = rng.permutation(len(labels))
     growing, counting = order[: len(order) // 2], order[len(order) // 2 :]
     fewest = max(5, len(growing) // (8 * cells))
@@ -121,9 +131,7 @@ def learn_cells(
         failure_probability=failure_probability,
     )
     at = bare._walk(table)  # the very function that later places records
-    codes = np.stack(
-        [column.encode(part, lines) for column, part in zip(columns, values, strict=True)], axis=1
-    )
+    codes = np.stack([c.encode(part) for c, part in zip(columns, values, strict=True)], axis=1)
     lower, upper = _bracket(
         at[counting], labels[counting], len(leaves), classes, failure_probability
     )

@@ -1,11 +1,9 @@
-"""The kept recipe: how a table is coded, so that later records are treated alike."""
+"""The recipe: how a table is coded, so that all records are treated alike."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,20 +11,28 @@ from numpy.typing import NDArray
 
 from voile.core.arrays import Indices
 from voile.domains.labels.cells import Cells
-from voile.domains.labels.columns import CategoryColumn, Column, NumberColumn, columns_of
+from voile.domains.labels.columns import (
+    LEVELS,
+    OTHER,
+    Column,
+    columns_of,
+)
 from voile.domains.labels.table import Table
-from voile.errors import BadFile, InvalidInput, require
+from voile.domains.labels.values import ABSENT, MISSING, names_of
+from voile.errors import require
 
-FORMAT = "voile label recipe"
-VERSION = 1
+FEWEST = 5
+"""So many private records must have a category, or lie at or beyond a level, that is learned."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
     """Classes, a coding for each feature, the share of the budget each takes, perhaps cells.
 
-    `learned` says that ranges, names and cells were taken from records and not from public
-    knowledge; it stays with the recipe.
+    All of it is released: the output shows levels, categories, classes and typical records as they
+    stand here. So it must be public. `learned` says that it was taken from private records instead;
+    `made_from` is the SHA-256 of the public file that it was made from, if there was one. A recipe
+    for the label alone has no columns.
     """
 
     label: str
@@ -35,142 +41,73 @@ class Recipe:
     shares: tuple[float, ...]
     cells: Cells | None = None
     learned: bool = False
+    made_from: str = ""
 
-    def label_codes(self, table: Table) -> Indices:
-        """Labels as positions among the classes; an unseen class is an error with its line."""
+    def label_codes(self, values: Sequence[Any] | NDArray[Any]) -> Indices:
+        """Labels as positions among the classes, −1 for a label that is none of them.
+
+        An empty label is the class `(missing)` where there is one, a name that is not listed
+        `(other)`.
+        """
         known = {name: code for code, name in enumerate(self.classes)}
-        codes = np.array([known.get(str(v), -1) for v in table.labels.tolist()], dtype=np.intp)
-        strangers = np.flatnonzero(codes < 0)
-        if len(strangers):
-            raise InvalidInput(
-                f"line {table.lines[strangers[0]]}: the label is none of the recipe's "
-                f"{len(self.classes)} classes ({len(strangers)} such records); add the class to "
-                "the recipe and start afresh, or leave these records out"
-            )
-        return codes
+        other = known.get(OTHER, -1)
+        gone = known.get(MISSING, other)
+        names = names_of(list(values)).tolist()
+        return np.array(
+            [known.get(n, gone if n.lower() in ABSENT else other) for n in names], dtype=np.intp
+        )
 
-    def matched(self, table: Table) -> tuple[NDArray[Any], ...]:
-        """The table's columns in the recipe's order."""
-        names = [column.name for column in self.columns]
-        if sorted(names) != sorted(table.names) or self.label != table.label:
-            raise InvalidInput(
-                f"the file must have the recipe's {len(names)} features and its label "
-                f"{self.label!r}, got {len(table.names)} features and {table.label!r}"
-            )
-        return tuple(table.columns[table.names.index(name)] for name in names)
+    def parts(self, label_share: float | None = None) -> tuple[float, ...]:
+        """The share of ε of each column and of the label, last; a constant column costs nothing.
 
-    def codes(self, table: Table) -> Indices:
-        """Features as codes, a row a record."""
-        parts = zip(self.columns, self.matched(table), strict=True)
-        return np.stack([column.encode(values, table.lines) for column, values in parts], axis=1)
-
-    def to_json(self) -> str:
-        """The recipe as text, for `load_recipe`."""
-        body: dict[str, Any] = {
-            "format": FORMAT,
-            "version": VERSION,
-            "learned": self.learned,
-            "label": self.label,
-            "classes": self.classes,
-            "columns": [asdict(column) for column in self.columns],
-            "shares": self.shares,
-        }
-        if self.cells is not None:
-            body["cells"] = {
-                name: value.tolist() if isinstance(value, np.ndarray) else value
-                for name, value in vars(self.cells).items()
-            }
-        return json.dumps(body, indent=1)
+        What the recipe gives to constants goes to the others. `label_share` overrides the label's
+        part, and the columns keep their proportions.
+        """
+        free = np.array([len(column) > 1 for column in self.columns], dtype=np.float64)
+        features = np.array(self.shares[:-1]) * free
+        label = self.shares[-1] / (self.shares[-1] + features.sum())
+        if label_share is not None:
+            require(0 < label_share < 1, "label_share", "between 0 and 1", label_share)
+            label = label_share
+        if not features.any():
+            return (*features.tolist(), 1.0)
+        return (*(features / features.sum() * (1 - label)).tolist(), float(label))
 
 
-def draft_recipe(table: Table, *, levels: int, label_share: float = 0.5) -> Recipe:
+def draft_recipe(
+    table: Table,
+    *,
+    levels: int = LEVELS,
+    label_share: float = 0.5,
+    classes: Sequence[str] = (),
+    private: bool = False,
+    made_from: str = "",
+) -> Recipe:
     """A recipe learned from a table: half of the budget to the label, the rest to the features.
 
     A learner's signal is about ε_label·ε_feature for each feature, a product that is largest when
-    both halves are equal.
+    both halves are equal. From `private` records extremes and rare names are not taken: at least 5
+    records stand behind each end of a range and each category. That is a courtesy, no guarantee.
     """
     require(0 < label_share < 1, "label_share", "between 0 and 1", label_share)
-    columns = columns_of(table, levels=levels)
-    shares = [(1 - label_share) / len(columns)] * len(columns)
-    return Recipe(table.label, table.classes, columns, (*shares, label_share), learned=True)
-
-
-def load_recipe(path: str | Path) -> Recipe:
-    """A recipe from its file; one line that says what is wrong with it otherwise."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as problem:
-        raise InvalidInput(f"cannot read {path}: {problem.strerror}") from None
-    except UnicodeDecodeError:
-        raise BadFile(f"{path} is not a recipe: it is not UTF-8 text") from None
-    return recipe_from(text, path=str(path))
-
-
-def recipe_from(text: str, *, path: str = "the recipe") -> Recipe:
-    """A recipe from its JSON text; `path` is what messages call it."""
-    try:
-        body = json.loads(text)
-    except ValueError:
-        raise BadFile(f"{path} is not a recipe: it is not JSON") from None
-    if not isinstance(body, dict) or body.get("format") != FORMAT:
-        raise BadFile(f"{path} is not a recipe: its format must be {FORMAT!r}")
-    if body.get("version") != VERSION:
-        raise BadFile(f"{path} must be of version {VERSION}, got {body.get('version')!r}")
-    try:
-        columns = tuple(_column(entry) for entry in body["columns"])
-        cells = _cells(body["cells"]) if "cells" in body else None
-        recipe = Recipe(
-            str(body["label"]),
-            tuple(map(str, body["classes"])),
-            columns,
-            tuple(float(share) for share in body["shares"]),
-            cells,
-            learned=bool(body.get("learned", False)),
-        )
-    except (KeyError, TypeError, ValueError, IndexError) as problem:
-        raise BadFile(f"{path} is damaged: {type(problem).__name__} at {problem}") from None
-    _check(recipe, path)
-    return recipe
-
-
-def _column(entry: dict[str, Any]) -> Column:
-    if "levels" in entry:
-        return NumberColumn(str(entry["name"]), tuple(float(v) for v in entry["levels"]))
-    return CategoryColumn(str(entry["name"]), tuple(map(str, entry["categories"])))
-
-
-def _cells(entry: dict[str, Any]) -> Cells:
-    tables = {name: np.array(entry[name], dtype=float) for name in ("lower", "upper", "weights")}
-    whole = {name: tuple(map(int, entry[name])) for name in ("feature", "left", "right", "leaf")}
-    return Cells(
-        feature=whole["feature"],
-        threshold=tuple(map(float, entry["threshold"])),
-        left=whole["left"],
-        right=whole["right"],
-        leaf=whole["leaf"],
-        typical=tuple(tuple(map(int, row)) for row in entry["typical"]),
-        lower=tables["lower"],
-        upper=tables["upper"],
-        weights=tables["weights"],
-        failure_probability=float(entry["failure_probability"]),
+    require(2 <= levels <= 1000, "levels", "between 2 and 1000", levels)
+    columns = columns_of(table, levels=levels, fewest=FEWEST if private else 1)
+    free = [len(column) > 1 for column in columns]
+    share = (1 - label_share) / max(1, sum(free))
+    own = label_share if any(free) else 1.0
+    return Recipe(
+        table.label,
+        tuple(classes) or table.classes,
+        columns,
+        (*(share if varies else 0.0 for varies in free), own),
+        learned=private,
+        made_from=made_from,
     )
 
 
-def _check(recipe: Recipe, path: str) -> None:
-    good = len(recipe.shares) == len(recipe.columns) + 1 and min(recipe.shares) > 0
-    if not good or abs(sum(recipe.shares) - 1) > 1e-9:
-        raise BadFile(
-            f"{path}: shares must be {len(recipe.columns) + 1} positive numbers that sum to 1, one "
-            "a feature and the label's last"
-        )
-    if len(set(recipe.classes)) != len(recipe.classes) or len(recipe.classes) < 2:
-        raise BadFile(f"{path}: classes must be at least two different names")
-    for column in recipe.columns:
-        values: Sequence[Any] = (
-            column.levels if isinstance(column, NumberColumn) else column.categories
-        )
-        ordered = not isinstance(column, NumberColumn) or list(values) == sorted(values)
-        if not values or len(set(values)) != len(values) or not ordered:
-            raise BadFile(
-                f"{path}: column {column.name!r} must list different values (numbers increasing)"
-            )
+def label_recipe(label: str, classes: Sequence[str]) -> Recipe:
+    """A recipe for the label alone, from the names of its classes."""
+    names = tuple(classes)
+    good = len(set(names)) == len(names) >= 2 and all(names)
+    require(good, "classes", "at least two different names", f"{len(set(names))} different")
+    return Recipe(label, names, (), (1.0,))

@@ -1,11 +1,10 @@
-"""A labelled table from a CSV file, or one line that says what is wrong with it."""
+"""A labelled table of records, or one line that says what is wrong with it."""
 
 from __future__ import annotations
 
 import csv
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.core.arrays import Indices
+from voile.domains.labels.values import column_of, is_absent, written
 from voile.errors import InvalidInput
 from voile.files import no_such_column
 
 OnError = Literal["fail", "skip", "mask"]
-ABSENT = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
-MISSING = "(missing)"
 MOST_CLASSES = 100
 
 
@@ -26,7 +24,8 @@ MOST_CLASSES = 100
 class Table:
     """Features by column and labels, record by record; `lines` says where each stood in the file.
 
-    A column is numeric (doubles) if every value present is a finite number, else text.
+    A column is numeric (doubles) if every value present is a finite number, else text. What is
+    missing is NaN among numbers and `(missing)` among names.
     """
 
     label: str
@@ -36,7 +35,6 @@ class Table:
     lines: Indices
     skipped: int = 0
     masked: int = 0
-    header: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -52,9 +50,10 @@ class Table:
     def select(self, keep: Indices) -> Table:
         """The records at these positions."""
         columns = tuple(column[keep] for column in self.columns)
-        return Table(
-            self.label, self.names, columns, self.labels[keep], self.lines[keep], header=self.header
-        )
+        return replace(
+            self, columns=columns, labels=self.labels[keep], lines=self.lines[keep],
+            skipped=0, masked=0,
+        )  # fmt: skip
 
 
 def read_table(
@@ -67,25 +66,44 @@ def read_table(
 ) -> Table:
     """Read a CSV file whose column `label` is the secret; the other columns are features.
 
-    Without a header the columns are called c1, c2, … . Missing values (empty, ?, NA, …) and rows
-    of the wrong length stop the reading (`fail`), are left out (`skip`), or — missing features
-    only — are replaced (`mask`) by a category of their own or by the column's median. Messages
+    Without a header the columns are called c1, c2, … . For the rest see `table_of`.
+    """
+    names, rows, broken = _rows(Path(path), header=header, on_error=on_error)
+    return table_of(names, rows, label=label, on_error=on_error, drop=drop, broken=broken)
+
+
+def table_of(
+    names: Sequence[str],
+    rows: Iterable[tuple[int, Sequence[Any]]],
+    *,
+    label: str,
+    on_error: OnError = "fail",
+    drop: tuple[str, ...] = (),
+    broken: int = 0,
+) -> Table:
+    """A table of records (line, values in the order of `names`).
+
+    Records with missing features (empty, ?, NA, …) stop the reading (`fail`), are left out (`skip`)
+    or have a value of their own there (`mask`). A label is missing if it is empty, and nothing
+    else: None and NA are names of classes; such records are left out unless it is `fail`. Messages
     give line numbers, never values.
     """
     if on_error not in ("fail", "skip", "mask"):
         raise InvalidInput(f"on_error must be fail, skip or mask, got {on_error!r}")
-    names, rows, skipped = _rows(Path(path), header=header, on_error=on_error)
     if label not in names:
         raise no_such_column(label, names, what="the label")
     unknown = [name for name in drop if name not in names]
     if unknown:
-        raise InvalidInput(f"columns to drop must be in the file, got {_listed(unknown)}")
+        raise InvalidInput(
+            f"columns to drop must be among the file's {len(names)}, {len(unknown)} are not: "
+            f"{', '.join(map(repr, unknown[:5]))}"
+        )
     position = names.index(label)
-    kept, masked = [], 0
+    kept, skipped, masked = [], broken, 0
     chosen = [i for i, name in enumerate(names) if i != position and name not in drop]
     for line, row in rows:
-        absent = [i for i in chosen if row[i].lower() in ABSENT]
-        no_label = row[position].lower() in ABSENT
+        absent = [i for i in chosen if is_absent(row[i])]
+        no_label = not written(row[position])
         if on_error == "fail" and (absent or no_label):
             where = label if no_label else names[absent[0]]
             raise InvalidInput(
@@ -99,16 +117,14 @@ def read_table(
         kept.append((line, row))
     if not kept:
         raise InvalidInput("the file must hold at least one complete record, got none")
-    columns = tuple(_column([row[i] for _, row in kept]) for i in chosen)
     table = Table(
         label=label,
         names=tuple(names[i] for i in chosen),
-        columns=columns,
-        labels=np.array([row[position] for _, row in kept]),
+        columns=tuple(column_of([row[i] for _, row in kept]) for i in chosen),
+        labels=np.array([written(row[position]) for _, row in kept]),
         lines=np.array([line for line, _ in kept], dtype=np.intp),
         skipped=skipped,
         masked=masked,
-        header=tuple(names) if header else (),
     )
     _check(table)
     return table
@@ -156,19 +172,6 @@ def _parsed(
     return names, rows, skipped
 
 
-def _column(values: list[str]) -> NDArray[Any]:
-    """Doubles if all that is present are finite numbers, else text."""
-    present = [value for value in values if value.lower() not in ABSENT]
-    try:
-        numbers = [float(value) for value in present]
-    except ValueError:
-        numbers = []
-    if numbers and all(math.isfinite(number) for number in numbers):
-        middle = float(np.median(numbers))
-        return np.array([middle if v.lower() in ABSENT else float(v) for v in values])
-    return np.array([MISSING if value.lower() in ABSENT else value for value in values])
-
-
 def _check(table: Table) -> None:
     distinct, counts = np.unique(table.labels, return_counts=True)
     if not table.names:
@@ -193,8 +196,3 @@ def _check(table: Table) -> None:
             f"each class must have at least 2 records, {int((counts < 2).sum())} of "
             f"{len(distinct)} have one; merge rare classes"
         )
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:12])
-    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")

@@ -1,0 +1,166 @@
+"""A recipe as a JSON file, and all that may be wrong with one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.domains.labels.cells import Cells
+from voile.domains.labels.columns import CategoryColumn, Column, NumberColumn, matrix_of
+from voile.domains.labels.recipe import Recipe
+from voile.errors import BadFile, InvalidInput
+
+FORMAT = "voile label recipe"
+VERSION = 2
+
+
+def recipe_text(recipe: Recipe) -> str:
+    """The recipe as text, for `load_recipe`."""
+    body: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "learned": recipe.learned,
+        "made_from": recipe.made_from,
+        "label": recipe.label,
+        "classes": recipe.classes,
+        "columns": [asdict(column) for column in recipe.columns],
+        "shares": recipe.shares,
+    }
+    if recipe.cells is not None:
+        body["cells"] = {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in vars(recipe.cells).items()
+        }
+    return json.dumps(body, indent=1)
+
+
+def load_recipe(path: str | Path) -> Recipe:
+    """A recipe from its file; one line that says what is wrong with it otherwise."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as problem:
+        raise InvalidInput(f"cannot read {path}: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadFile(f"{path} is not a recipe: it is not UTF-8 text") from None
+    return recipe_from(text, path=str(path))
+
+
+def recipe_from(text: str, *, path: str = "the recipe") -> Recipe:
+    """A recipe from its JSON text; `path` is what messages call it."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        raise BadFile(f"{path} is not a recipe: it is not JSON") from None
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise BadFile(f"{path} is not a recipe: its format must be {FORMAT!r}")
+    if body.get("version") != VERSION:
+        raise BadFile(
+            f"{path} must be of version {VERSION}, got {body.get('version')!r}; make it again with "
+            "`voile labels recipe`"
+        )
+    try:
+        columns = tuple(_column(entry) for entry in body["columns"])
+        cells = _cells(body["cells"]) if "cells" in body else None
+        recipe = Recipe(
+            str(body["label"]),
+            tuple(map(str, body["classes"])),
+            columns,
+            tuple(float(share) for share in body["shares"]),
+            cells,
+            learned=bool(body.get("learned", False)),
+            made_from=str(body.get("made_from", "")),
+        )
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:
+        raise BadFile(f"{path} is damaged ({type(problem).__name__})") from None
+    _check(recipe, path)
+    return recipe
+
+
+def _column(entry: dict[str, Any]) -> Column:
+    if "levels" in entry:
+        levels = tuple(float(v) for v in entry["levels"])
+        return NumberColumn(str(entry["name"]), levels, bool(entry.get("missing", False)))
+    return CategoryColumn(str(entry["name"]), tuple(map(str, entry["categories"])))
+
+
+def _cells(entry: dict[str, Any]) -> Cells:
+    tables = {name: np.array(entry[name], dtype=float) for name in ("lower", "upper", "weights")}
+    whole = {name: tuple(map(int, entry[name])) for name in ("feature", "left", "right", "leaf")}
+    return Cells(
+        feature=whole["feature"],
+        threshold=tuple(map(float, entry["threshold"])),
+        left=whole["left"],
+        right=whole["right"],
+        leaf=whole["leaf"],
+        typical=tuple(tuple(map(int, row)) for row in entry["typical"]),
+        lower=tables["lower"],
+        upper=tables["upper"],
+        weights=tables["weights"],
+        failure_probability=float(entry["failure_probability"]),
+    )
+
+
+def _check(recipe: Recipe, path: str) -> None:
+    for column in recipe.columns:
+        values: Sequence[Any] = (
+            column.levels if isinstance(column, NumberColumn) else column.categories
+        )
+        number = isinstance(column, NumberColumn)
+        fine = not number or (list(values) == sorted(values) and bool(np.isfinite(values).all()))
+        if not values or len(set(values)) != len(values) or not fine:
+            raise BadFile(
+                f"{path}: column {column.name!r} must list different values (numbers finite and "
+                "increasing)"
+            )
+    names = [column.name for column in recipe.columns]
+    if len(set(names)) != len(names) or recipe.label in names:
+        raise BadFile(f"{path}: columns must have different names, and none the label's")
+    paid = [len(column) > 1 for column in recipe.columns]
+    good = len(recipe.shares) == len(recipe.columns) + 1 and recipe.shares[-1] > 0
+    good = good and all(
+        s > 0 or (s == 0 and not p) for s, p in zip(recipe.shares, paid, strict=False)
+    )
+    if not good or not abs(sum(recipe.shares) - 1) <= 1e-9:
+        raise BadFile(
+            f"{path}: shares must be {len(recipe.columns) + 1} positive numbers that sum to 1, one "
+            "a feature and the label's last (0 for a feature that is constant)"
+        )
+    if len(set(recipe.classes)) != len(recipe.classes) or len(recipe.classes) < 2:
+        raise BadFile(f"{path}: classes must be at least two different names")
+    if recipe.cells is not None:
+        _check_cells(recipe.cells, recipe, path)
+
+
+def _check_cells(cells: Cells, recipe: Recipe, path: str) -> None:
+    """A tree that ends, leaves that have a record, records that have codes, tables that fit."""
+    nodes, count = len(cells.feature), len(cells)
+    inner = [node for node in range(nodes) if cells.left[node] >= 0]
+    sizes = np.array([len(column) for column in recipe.columns])
+    typical = np.array(cells.typical)
+    good = (
+        nodes >= 1 and count >= 1
+        and len(cells.threshold) == len(cells.left) == len(cells.right) == len(cells.leaf) == nodes
+        and all(node < min(cells.left[node], cells.right[node]) for node in inner)
+        and all(max(cells.left[node], cells.right[node]) < nodes for node in inner)
+        and all(0 <= cells.leaf[n] < count for n in range(nodes) if cells.left[n] < 0)
+        and typical.shape == (count, len(sizes))
+        and bool(((typical >= 0) & (typical < sizes)).all())
+        and cells.lower.shape == cells.upper.shape == (count, len(recipe.classes))
+        and cells.weights.shape == (count,)
+        and 0 < cells.failure_probability < 1
+        and all(0 <= cells.feature[node] < _width(recipe) for node in inner)
+    )  # fmt: skip
+    if not good:
+        raise BadFile(f"{path}: its cells are damaged; make it again with `voile labels recipe`")
+
+
+def _width(recipe: Recipe) -> int:
+    """How many columns the features fill side by side."""
+    nothing: list[NDArray[Any]] = [column.read([]) for column in recipe.columns]
+    return matrix_of(recipe.columns, nothing)[0].shape[1]
