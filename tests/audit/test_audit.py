@@ -96,6 +96,67 @@ def test_an_infinite_ratio_is_seen():
     assert math.isinf(finding.lower)
 
 
+class Blurred:
+    """An honest law whose logarithms are off by up to 1e-6, as a coarse integral's would be."""
+
+    def __init__(self, honest, off, **stated):
+        self.honest, self.off, self.guarantee = honest, off, honest.guarantee
+        self.release = honest.release
+        self.__dict__ |= stated
+
+    def log_prob(self, secrets, releases):
+        exact = self.honest.log_prob(secrets, releases)
+        signs = np.where(np.arange(exact.size).reshape(exact.shape) % 2 == 0, 1, -1)
+        return exact + self.off * signs
+
+
+def test_no_claim_is_refuted_by_what_a_law_may_be_off_by():
+    near = voile.Space([[0.0], [1e-7], [1.0]], metric=voile.metrics.euclidean())
+    honest = voile.mechanisms.exponential(near, epsilon=1.0)
+    coarse = Blurred(honest, 1e-6)
+    assert ratio(honest, near.items, releases=near.items).verdict == "open"
+    assert ratio(coarse, near.items, releases=near.items).verdict == "violated"
+    stated = Blurred(honest, 1e-6, log_prob_error=1e-6)
+    assert ratio(stated, near.items, releases=near.items).verdict == "open"
+    liar = Blurred(honest, 1e-3, log_prob_error=1e-6)
+    assert ratio(liar, near.items, releases=near.items).verdict == "violated"
+
+
+def test_large_logarithms_are_given_their_rounding():
+    """ln K of −1e6 has ten digits after the point in a double, and not sixteen."""
+    pair = voile.Space([[0.0], [1e-6]], metric=voile.metrics.euclidean())
+
+    class Far:
+        guarantee = voile.Guarantee(1.0, pair.metric, "one place")
+        release = None
+
+        def log_prob(self, secrets, releases):
+            return np.array([[-1e6], [-1e6 - 1e-4]])
+
+    assert ratio(Far(), pair.items, releases=pair.items[:1]).verdict == "open"
+
+
+@pytest.mark.parametrize("step", [1.0, 1e-3, 2.0**-20])
+def test_an_honest_planar_laplace_is_never_accused(step):
+    blur = voile.mechanisms.planar_laplace(epsilon=0.8, step=step)
+    rng = np.random.default_rng(3)
+    places = np.vstack([rng.normal(size=(12, 2)), rng.normal(size=(12, 2)) * 4 * step])
+    places = np.vstack([places, places[:6] + step * rng.normal(size=(6, 2))])
+    releases = blur.release(places, voile.seeded_rng(1))
+    assert ratio(blur, places, releases=releases).verdict == "open"
+
+
+@pytest.mark.parametrize("draws", [[0.9], ["1"], [-1], [2], [[0]], [True]])
+def test_draws_are_positions(draws):
+    with pytest.raises(InvalidInput, match="draws must be"):
+        sampler(draws, np.array([0.5, 0.5]))
+
+
+def test_a_claim_is_a_number():
+    with pytest.raises(InvalidInput, match="claim must be a number"):
+        voile.Finding("How much?", claim=math.nan, lower=0.0)
+
+
 def test_ratio_wants_two_secrets():
     channel = voile.mechanisms.exponential(LINE, epsilon=1.0)
     with pytest.raises(InvalidInput, match="at least two"):

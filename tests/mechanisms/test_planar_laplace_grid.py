@@ -5,7 +5,7 @@ from scipy.integrate import dblquad
 import voile
 from voile.core.weights import quantise
 from voile.errors import InvalidInput
-from voile.mechanisms._laplace_cells import cell_log_masses
+from voile.mechanisms._laplace_cells import PRECISION, cell_log_masses
 
 
 def grid(width, height, step=1.0):
@@ -31,6 +31,32 @@ def test_cells_beside_the_secret_against_quadrature(cell, epsilon):
 
     expected, _ = dblquad(density, left, right, bottom, top, epsabs=0, epsrel=1e-11)
     assert mass(*cell, epsilon) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("side", [1.0, 1e-2, 2.0**-14, 2.0**-20, 2.0**-40])
+@pytest.mark.parametrize(
+    "corner", [(0.0, 0.0), (-0.5, -0.5), (0.0, -0.5), (1.0, 0.0), (3.0, 2.0), (1e3, 7e4)]
+)
+def test_fine_cells_have_the_stated_precision(corner, side):
+    """A cell of this side at so many sides from the secret, against a sum over its quarters.
+
+    In units of the side, where e^(−side·r) is near 1; a secret within lies at the quarters' corner.
+    """
+    x, y = corner
+    if side * max(x, y) > 30:
+        return
+
+    def quarter(left, bottom):
+        def density(v, u):
+            return np.exp(-side * np.hypot(left + u / 2, bottom + v / 2)) / 4
+
+        found, _ = dblquad(density, 0, 1, 0, 1, epsabs=0, epsrel=1e-12)
+        return found
+
+    parts = sum(quarter(x + i / 2, y + j / 2) for i in (0, 1) for j in (0, 1))
+    expected = side**2 / (2 * np.pi) * parts
+    found = mass(x * side, (x + 1) * side, y * side, (y + 1) * side, 1.0)
+    assert found == pytest.approx(expected, rel=10 * PRECISION)
 
 
 @pytest.mark.parametrize("cell", [(-0.5, 0.5, -0.5, 0.5), (-0.1, 2.0, -3.0, 0.2)])

@@ -37,6 +37,7 @@ class Finding:
     detail: str = ""
 
     def __post_init__(self) -> None:
+        require(not math.isnan(self.claim), "claim", "a number", self.claim)
         require(self.lower <= self.upper, "lower", f"<= upper = {self.upper}", self.lower)
         require(
             0 <= self.failure_probability < 1,

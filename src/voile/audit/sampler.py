@@ -8,6 +8,7 @@ import numpy as np
 
 from voile.audit.finding import Finding
 from voile.core.arrays import Floats, Indices
+from voile.core.space import as_positions
 from voile.errors import require
 
 
@@ -30,8 +31,8 @@ def sampler(draws: Indices, law: Floats, *, failure_probability: float = 1e-9) -
     require(len(draws) > 0, "draws", "at least one", "none")
     require(0 < failure_probability < 1, "failure_probability", "in (0, 1)", failure_probability)
     count = len(draws)
-    observed = np.bincount(draws, minlength=len(law)) / count
-    require(len(observed) == len(law), "draws", f"positions below {len(law)}", "others")
+    drawn = as_positions(draws, name="draws", below=len(law))
+    observed = np.bincount(drawn, minlength=len(law)) / count
     distance = float(np.abs(observed - law).sum() / 2)
     expected = float(np.sqrt(law / count).sum() / 2)
     deviation = math.sqrt(math.log(1 / failure_probability) / (2 * count))

@@ -29,5 +29,20 @@ class ExactMechanism(Mechanism, Protocol):
     """A mechanism that knows its own law."""
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
-        """Ln K(release | secret), shape (len(secrets), len(releases))."""
+        """Ln K(release | secret), shape (len(secrets), len(releases)).
+
+        Right to `ROUNDING` times max(1, |ln K|), or to what `log_prob_error` says beside it.
+        """
         ...
+
+
+ROUNDING = 1e-9
+"""What a log-probability in doubles may be off by, relative to itself if it is beyond ±1."""
+
+
+def log_prob_error(mechanism: ExactMechanism) -> float:
+    """What a mechanism says that its log-probabilities may be off by, beyond rounding; usually 0.
+
+    A mechanism that integrates or sums its law less precisely has an attribute of this name.
+    """
+    return float(getattr(mechanism, "log_prob_error", 0.0))
