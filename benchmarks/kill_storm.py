@@ -80,7 +80,7 @@ class Storm:
             "--mechanism", str(self.folder / "city.voile"), "--out", str(out), "--json",
             "--batch-rows", str(self.given.batch_rows), "--over-budget", "drop",
             "--person", "user", "--budget", str(self.given.budget), "--ledger", self.where,
-            "--ledger-key", str(self.folder / "key"), *engine,
+            "--ledger-key", str(self.folder / "key"), "--pass", "all", *engine,
         ]  # fmt: skip
 
     def run(self) -> None:

@@ -118,7 +118,8 @@ def places_case(
         writer.writerows(zip(range(rows), users, lat.round(6), lon.round(6), strict=True))
     return lambda ledger: protect_places(
         folder / "trips.csv", mechanism=folder / "city.voile", out=folder / "out.csv",
-        batch_rows=part, overwrite=True, ledger=_choice(LedgerChoice, folder) if ledger else None,
+        batch_rows=part, overwrite=True, pass_columns="all",
+        ledger=_choice(LedgerChoice, folder) if ledger else None,
     )  # fmt: skip
 
 

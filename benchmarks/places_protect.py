@@ -80,7 +80,7 @@ def main() -> None:
             check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
         protect = [*voile, "protect", str(trips), "--mechanism", str(city), "--overwrite",
-                   "--out", str(folder / "released.csv"), "--json"]  # fmt: skip
+                   "--pass", "all", "--out", str(folder / "released.csv"), "--json"]  # fmt: skip
         copy = [sys.executable, "-c", COPY, str(trips), str(folder / "copy.csv")]
         small = folder / "small.csv"
         small.write_text("".join(trips.open().readlines()[:101]))

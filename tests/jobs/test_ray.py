@@ -338,7 +338,11 @@ def test_an_audit_of_places_finds_the_same_on_a_cluster(cluster, tmp_path: Path)
     rows = "".join(f"{i // 6},{a:.6f},5.02\n" for i, a in enumerate(lat))
     (tmp_path / "trips.csv").write_text("trip,lat,lon\n" + rows)
     protect_places(
-        tmp_path / "trips.csv", mechanism=tmp_path / "town.voile", out=tmp_path / "out.csv", seed=1
+        tmp_path / "trips.csv",
+        mechanism=tmp_path / "town.voile",
+        out=tmp_path / "out.csv",
+        pass_columns="all",
+        seed=1,
     )
     here, there = (
         (

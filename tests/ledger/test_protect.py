@@ -171,7 +171,8 @@ def test_places_charge_the_mechanisms_epsilon(folder):
         csv.writer(file).writerow((1, "nowhere", 5))
     shown = voile("places", "protect", "trips.csv", "--mechanism", "city.voile", "--person", "user",
                   "--budget", "8", "--ledger", "ledger.db", "--ledger-key", "ledger.db.key",
-                  "--over-budget", "drop", "--on-error", "skip", "--batch-rows", "7")  # fmt: skip
+                  "--over-budget", "drop", "--on-error", "skip", "--batch-rows", "7",
+                  "--drop", "user")  # fmt: skip
     assert "20 rows were beyond their budget and are left out." in shown
     assert (account("0")["rows"], account("1")["spent"]) == (10, 8.0)
     assert len(rows_of("trips.protected.csv")) == 20

@@ -119,9 +119,9 @@ def test_design_of_a_box_with_public_points_in_l1(folder):
 
 
 def test_protect_writes_only_outputs_and_says_what_is_in_clear(designed, trips, folder):
-    facts = protect_places(trips, mechanism=designed, out=folder / "out.csv")
+    facts = protect_places(trips, mechanism=designed, out=folder / "out.csv", pass_columns=["trip"])
     assert facts["rows"] == 600
-    assert facts["columns_in_clear"] == ["trip"]
+    assert facts["passed_in_clear"] == ["trip"]
     assert facts["randomness"] == "secure"
     assert "ε = 0.5 per km" in facts["headline"]
     made = load_design(designed)
@@ -144,13 +144,15 @@ def test_seeded_release_repeats_and_is_stamped(designed, trips, folder):
             str(designed),
             "--seed",
             "3",
+            "--pass",
+            "trip",
             "--out",
             str(folder / "a.csv"),
         ],
     )
     assert one.exit_code == 0
     assert "seeded: not for release" in one.stdout
-    protect_places(trips, mechanism=designed, out=folder / "b.csv", seed=3, batch_rows=20_000)
+    protect_places(trips, mechanism=designed, out=folder / "b.csv", seed=3, pass_columns="all")
     assert (folder / "a.csv").read_text() == (folder / "b.csv").read_text()
 
 
@@ -171,7 +173,14 @@ def test_bad_rows_follow_the_policy(designed, folder):
 
 def test_swapped_columns_and_another_city_are_refused(designed, trips, folder):
     with pytest.raises(InvalidInput, match="swapped"):
-        protect_places(trips, mechanism=designed, out=folder / "s.csv", lat="lon", lon="lat")
+        protect_places(
+            trips,
+            mechanism=designed,
+            out=folder / "s.csv",
+            lat="lon",
+            lon="lat",
+            pass_columns="all",
+        )
     with pytest.raises(InvalidInput, match="got 'latitude'"):
         protect_places(trips, mechanism=designed, out=folder / "s.csv", lat="latitude")
     with pytest.raises(BadFile):
@@ -207,7 +216,7 @@ def test_numbers_stay_numbers(designed, tmp_path, ending):
     else:
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = tmp_path / f"out.{ending}"
-    protect_places(path, mechanism=designed, out=out, batch_rows=15)
+    protect_places(path, mechanism=designed, out=out, batch_rows=15, pass_columns=("id",))
     released = [row for _, row in open_source(out).rows()]
     assert [row["id"] for row in released] == list(range(40))
     assert all(isinstance(row["lat"], float) and isinstance(row["lon"], float) for row in released)
@@ -225,7 +234,7 @@ def test_audit_of_a_design(designed):
 
 
 def test_audit_against_files_and_traces(designed, trips, folder):
-    protect_places(trips, mechanism=designed, out=folder / "rel.csv", seed=1)
+    protect_places(trips, mechanism=designed, out=folder / "rel.csv", seed=1, pass_columns="all")
     done = runner.invoke(
         app,
         [

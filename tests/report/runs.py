@@ -95,7 +95,7 @@ def commands(files: dict[str, Path], folder: Path) -> dict[str, list[str]]:
         ],
         "places protect": [
             str(files["trips"]), "--mechanism", design, "--out", released, "--overwrite",
-            "--seed", "4",
+            "--pass", "all", "--seed", "4",
         ],
         "places audit": [
             design, "--against", str(files["trips"]), released, "--trace", "trip",

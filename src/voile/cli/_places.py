@@ -130,7 +130,12 @@ def show_audit(found: dict[str, Any], files: dict[str, Any] | None) -> None:
 
 
 def show_released(facts: dict[str, Any]) -> None:
-    """What was released, what was not protected, and what it promises."""
+    """What stands in clear, what was released, and what it promises."""
+    from voile.cli.columns import show_in_brief
+    from voile.report.words import columns_in_clear, times_in_clear
+
+    clear = (columns_in_clear(facts), times_in_clear(facts))
+    show_in_brief([line for line in clear if line])
     speed = facts["rows"] / max(facts["seconds"], 1e-9)
     typer.echo(
         f"Released {facts['rows']:,} places in {facts['seconds']:.1f} s ({speed:,.0f} a "
@@ -148,8 +153,8 @@ def show_released(facts: dict[str, Any]) -> None:
             f"{facts['places_outside_the_map']:,} places lay outside the map and were "
             "moved to its border first"
         )
-    if facts["columns_in_clear"]:
-        typer.echo(f"Not protected, passed as they are: {', '.join(facts['columns_in_clear'])}")
+    if facts["dropped"]:
+        typer.echo(f"Left out: the columns {', '.join(facts['dropped'])}")
     if facts["seed"] is not None:
         typer.echo("seeded: not for release")
     typer.echo(facts["explanation"])

@@ -9,6 +9,7 @@ import typer
 
 from voile.cli import _ledger
 from voile.cli._places import Latitude, Longitude, row_count, show_audit, show_released
+from voile.cli.columns import Drop, Pass, dropped_columns
 from voile.cli.engine import (
     Address,
     EngineName,
@@ -29,6 +30,8 @@ def protect(
     lat: Latitude = "lat",
     lon: Longitude = "lon",
     out: OutputFile = None,
+    passing: Pass = None,
+    drop: Drop = None,
     jobs: Jobs = 1,
     engine: EngineName = "local",
     address: Address = None,
@@ -56,11 +59,13 @@ def protect(
 ) -> None:
     """Replace the place of every row by a draw; interrupted runs continue without a second draw.
 
-    Example: `voile places protect trips.csv --lat lat --lon lon --mechanism city.voile`
+    Example: `voile places protect trips.csv --mechanism city.voile --pass stop --drop driver`
+
+    Every column beside the two coordinates must be named in --pass or --drop.
     """
     from voile.domains.places.outside import Outside
     from voile.errors import InvalidInput
-    from voile.jobs import OnError
+    from voile.jobs import OnError, named_columns
     from voile.tasks.places_protect import load_design, protect_places
 
     pages = wanted(context, report, charts)
@@ -81,6 +86,8 @@ def protect(
             on_error=OnError(on_error),
             batch_rows=batch_rows,
             overwrite=overwrite,
+            pass_columns=named_columns(passing),
+            drop_columns=dropped_columns(drop),
             outside=Outside(outside),
             ledger=_ledger.ledger_choice(ledger, person, budget, ledger_key, over_budget),
             progress=progress,

@@ -13,7 +13,16 @@ from voile.domains.places.design import PlacesDesign
 from voile.report.charts_common import bar_chart, guarantee_chart, interval_chart
 from voile.report.model import Provenance, Report, Table, or_infinity, promised, worst_verdict
 from voile.report.places import REPEATED, TERMS, certificate_chart, likely_place
-from voile.report.words import COUNTS, ONE_ATTACKER, OWN_FIGURES, counted, ground, sentence
+from voile.report.words import (
+    COUNTS,
+    ONE_ATTACKER,
+    OWN_FIGURES,
+    columns_in_clear,
+    counted,
+    ground,
+    sentence,
+    times_in_clear,
+)
 
 _SHORT = {
     "Privacy loss on the whole map": "whole map",
@@ -33,21 +42,21 @@ def protect_report(
     """What was promised for a released file of places (`voile places protect`)."""
     guarantee = design.guarantee
     claim, unit = guarantee.epsilon, guarantee.metric.unit
-    clear = list(facts["columns_in_clear"])
-    columns = (f"Columns that were passed as they are: {', '.join(clear)}.",) if clear else ()
+    clear = tuple(line for line in (columns_in_clear(facts), times_in_clear(facts)) if line)
     odds = guarantee.odds_factor(1.0)
     return Report(
         title="A release of places",
         answer=(
+            f"{clear[0] + ' ' if clear else ''}"
             f"{counted(int(facts['rows']), 'place')} {'was' if facts['rows'] == 1 else 'were'} "
             f"replaced by draws: between two places 1 {unit} apart, one release moves the odds by "
             f"at most {odds_at_most(odds)}."
         ),
-        verdict=Verdict.OPEN if guarantee.basis == Basis.CLAIMED else Verdict.HOLDS,
+        verdict=(Verdict.OPEN if guarantee.basis == Basis.CLAIMED or clear else Verdict.HOLDS),
         because=f"ε = {claim:g} per {unit} is {guarantee.basis}. {ground(guarantee.basis)}",
         guarantee=promised(guarantee),
         not_protected=(
-            *columns,
+            *clear,
             *(sentence(item) for item in guarantee.outside),
             REPEATED,
             COUNTS,
@@ -63,6 +72,10 @@ def protect_report(
                     ("bad rows masked", int(facts["masked"])),
                     ("moved to the border of the map", int(facts["places_outside_the_map"])),
                     ("method", str(facts["method"])),
+                    ("ε is per", str(facts["distance"])),
+                    ("places that can be reported", len(design.mechanism.outputs)),
+                    ("columns in clear", ", ".join(facts["passed_in_clear"]) or "none"),
+                    ("columns left out", ", ".join(facts["dropped"]) or "none"),
                 ),
             ),
         ),

@@ -66,6 +66,21 @@ def columns_in_clear(facts: Mapping[str, Any]) -> str:
     return f"IN CLEAR: the column{'s' if len(passed) > 1 else ''} {listed}."
 
 
+def times_in_clear(facts: Mapping[str, Any]) -> str:
+    """What times beside released places give away; empty if there are none.
+
+    >>> times_in_clear({"times_in_clear": ["pickup_time"]})
+    'Times IN CLEAR (pickup_time) narrow places down: who met a person then and there finds their rows.'
+    """  # noqa: E501
+    times = facts.get("times_in_clear") or ()
+    if not times:
+        return ""
+    return (
+        f"Times IN CLEAR ({', '.join(times)}) narrow places down: who met a person then and there "
+        "finds their rows."
+    )
+
+
 def counted(number: int, noun: str) -> str:
     """A number and its noun.
 

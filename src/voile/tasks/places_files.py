@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ import numpy as np
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput
 from voile.files import no_such_column
-from voile.jobs import RowProblem, open_source
+from voile.jobs import ColumnsInClear, RowProblem, Source, open_source
 
+_TIMES = frozenset(["time", "times", "timestamp", "date", "datetime", "hour", "minute", "day"])
+_TIME = re.compile(r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}:\d{2})")
 _DEGREES = "{lat} and {lon} must be degrees within ±90 and ±180"
 
 
@@ -37,6 +41,26 @@ def read_traces(path: str | Path, column: str) -> list[Indices]:
     _, member = np.unique(np.array([str(name) for name in names]), return_inverse=True)
     order = np.argsort(member, kind="stable")
     return list(np.split(order, np.flatnonzero(np.diff(member[order])) + 1))
+
+
+def times_among(source: Source, clear: ColumnsInClear) -> list[str]:
+    """Which of the columns that pass in clear look like times, as they may be called in a message.
+
+    A time beside a blurred place narrows it down: whoever met a person at a known hour finds their
+    rows, and the times of a trace say how far apart its places can be.
+    """
+    rows = [row for _, row in islice(source.rows(), 100) if not isinstance(row, RowProblem)]
+    return [
+        clear.shown[name]
+        for name in clear.passed
+        if _is_time(name, [str(row.get(name) or "") for row in rows])
+    ]
+
+
+def _is_time(name: str, values: Sequence[str]) -> bool:
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).lower()
+    dated = sum(_TIME.match(value) is not None for value in values)
+    return bool(set(re.findall(r"[^\W_]+", parted)) & _TIMES) or 0 < len(values) <= 2 * dated
 
 
 def not_degrees(lat: str, lon: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,15 @@ from voile.files import no_such_column
 from voile.jobs import (
     Batch,
     BeyondBudget,
+    ColumnsInClear,
     Engine,
     JobReport,
     Location,
+    Named,
     OnError,
     Replaced,
     RowProblem,
+    columns_in_clear,
     location,
     open_source,
     run_job,
@@ -33,7 +36,7 @@ from voile.jobs import (
 from voile.ledger import Bill
 from voile.storage import load
 from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
-from voile.tasks.places_files import degrees_of, not_degrees
+from voile.tasks.places_files import degrees_of, not_degrees, times_among
 
 SEEDED = "seeded: not for release"
 
@@ -65,6 +68,7 @@ class MakePlacesTransform:
     lon: str
     seed: int | None
     outside: Outside = Outside.FEW
+    clear: ColumnsInClear = field(default_factory=lambda: ColumnsInClear(passed_all=True))
 
     def __call__(self) -> PlacesTransform:
         """One transform for one process."""
@@ -72,18 +76,21 @@ class MakePlacesTransform:
         lat, lon = (
             np.array([f"{x:.6f}" for x in axis], dtype=object) for axis in design.output_degrees
         )
-        return PlacesTransform(design, self.lat, self.lon, self.seed, self.outside, lat, lon)
+        return PlacesTransform(
+            design, self.lat, self.lon, self.seed, self.outside, self.clear, lat, lon
+        )
 
 
 @dataclass(frozen=True)
 class PlacesTransform:
-    """Releases the two coordinate columns of a batch; other columns pass as they are."""
+    """Releases the two coordinate columns of a batch; the columns in clear pass as they are."""
 
     design: PlacesDesign
     lat: str
     lon: str
     seed: int | None
     outside: Outside
+    clear: ColumnsInClear
     latitudes: NDArray[np.object_]
     longitudes: NDArray[np.object_]
     """The outputs, as they are written."""
@@ -95,6 +102,8 @@ class PlacesTransform:
         good = np.asarray(np.isfinite(degrees).all(axis=1))
         problem = RowProblem(not_degrees(self.lat, self.lon))
         problems: dict[int, RowProblem] = dict.fromkeys(np.flatnonzero(~good).tolist(), problem)
+        problems |= self.clear.strangers(batch.rows)
+        good[list(problems)] = False
         points, off, far = self.design.located(*degrees[good].T)
         bad = self._refused(off, far)
         if bad.any():
@@ -157,14 +166,18 @@ def protect_places(
     on_error: OnError = OnError.FAIL,
     batch_rows: int = 20_000,
     overwrite: bool = False,
+    pass_columns: Named = (),
+    drop_columns: Sequence[str] = (),
     outside: Outside = Outside.FEW,
     ledger: LedgerChoice | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Any]:
     """Release a file's places and write `<out>` and `<out>.guarantee.json`; return the latter.
 
-    `outside` says what happens to places off the map; beyond the design's reach they are bad rows.
-    With a ledger, a row charges its person the mechanism's epsilon.
+    Every other column must be named: in `pass_columns` (or "all") to be written as it is, in
+    `drop_columns` to be left out. `outside` says what happens to places off the map; beyond the
+    design's reach they are bad rows. With a ledger, a row charges its person the mechanism's
+    epsilon; its column is no exception.
     """
     from voile import __version__
 
@@ -179,6 +192,10 @@ def protect_places(
     for column in (lat, lon):
         if column not in source.columns:
             raise no_such_column(column, source.columns, do="name it with --lat and --lon")
+    clear = columns_in_clear(
+        source, changed=(lat, lon), passing=pass_columns, dropping=drop_columns
+    )
+    times = times_among(source, clear)
     if seed is not None:
         seeded_rng(seed)
     design.mechanism.draw(
@@ -188,7 +205,6 @@ def protect_places(
 
     def said(report: JobReport) -> dict[str, Any]:
         guarantee = design.guarantee
-        others = [c for c in source.columns if c not in (lat, lon)]
         return {
             "voile": __version__,
             "guarantee": guarantee.to_dict(),
@@ -202,7 +218,8 @@ def protect_places(
             "headline": guarantee.headline(),
             "explanation": guarantee.explain(),
             "outside": list(guarantee.outside),
-            "columns_in_clear": others,
+            **clear.facts(),
+            "times_in_clear": times,
             "mechanism_sha256": digest,
             "randomness": "secure" if seed is None else SEEDED,
             "seed": seed,
@@ -216,7 +233,7 @@ def protect_places(
     report = run_job(
         source,
         target,
-        MakePlacesTransform(str(mechanism), content, lat, lon, seed, outside),
+        MakePlacesTransform(str(mechanism), content, lat, lon, seed, outside, clear),
         identity={
             "task": "places protect",
             "mechanism": digest,
@@ -225,6 +242,7 @@ def protect_places(
             "seed": seed,
             "outside": str(outside),
         },
+        dropped_columns=clear.dropped,
         engine=engine,
         batch_rows=batch_rows,
         on_error=on_error,
