@@ -1,6 +1,7 @@
 """Endpoints that misbehave: every one ends in one clean error, soon, and nothing is sent on."""
 
 import gzip
+import inspect
 import json
 import os
 import socket
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
@@ -269,3 +271,14 @@ def test_the_command_asks_for_the_word(tmp_path):
     assert found.returncode == 2
     assert "they leave this machine" in found.stderr
     assert "--originals-leave-this-machine" in found.stderr
+
+
+def test_the_threat_model_states_the_limits_that_hold():
+    page = (Path(__file__).parents[2] / "docs/explanation/threat-model.md").read_text("utf-8")
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(endpoint).parameters.items()
+    }
+    assert room.LARGEST_ANSWER == 2**20
+    assert (defaults["deadline"], defaults["retries"]) == (60.0, 4)
+    assert "1 MiB, uncompressed; 60 s for one try, connection to last byte; five tries" in page

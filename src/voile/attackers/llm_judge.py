@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -18,6 +17,7 @@ from voile.attackers.attribution import check_trials
 from voile.attackers.endpoint import Ask
 from voile.core.arrays import Floats, Indices
 from voile.errors import require
+from voile.files.modes import open_private
 
 _END_OF_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _ANSWER = re.compile(r"answer:\s*\[\[\s*([0-9]{1,3})\s*\]\]\s*\.?", re.IGNORECASE)
@@ -94,7 +94,7 @@ class LlmJudge:
         known = _read(self.kept) if self.kept else {}
         waiting = list({key: i for i, key in enumerate(keys) if key not in known}.values())
         replies = iter(self.ask([prompts[i] for i in waiting]))
-        with _appended(self.kept) if self.kept else nullcontext() as file:
+        with open_private(self.kept, "a", encoding="utf-8") if self.kept else nullcontext() as file:
             for count, (i, reply) in enumerate(zip(waiting, replies, strict=False), start=1):
                 known[keys[i]] = reply
                 if file:
@@ -173,11 +173,6 @@ def _candidates_in(text: str) -> int:
 def _key(whom: str, text: str) -> str:
     """Under which name a reply is kept: who was asked, and what."""
     return hashlib.sha256(f"{whom}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _appended(path: Path) -> Any:
-    """Open for adding to, for its owner alone: a reply may quote what it was asked about."""
-    return open(path, "a", encoding="utf-8", opener=lambda p, flags: os.open(p, flags, 0o600))
 
 
 def _read(path: Path) -> dict[str, str]:
