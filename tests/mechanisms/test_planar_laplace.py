@@ -74,8 +74,8 @@ def test_the_lattice_is_said_with_what_it_costs():
     """Places 1.417 m apart that fall on points two steps apart have more than ε·d between them."""
     blur = voile.mechanisms.planar_laplace(epsilon=1.0, step=2**-10)
     (said,) = blur.guarantee.outside
-    assert "ε·(d + √2·0.000977)" in said
-    assert "0.00138 km more" in said
+    assert "the rounding of places to 0.000976562 km" in said
+    assert "the loss is at most ε·(d + 0.00139)" in said
     step = 2.0**-10
     near = np.array([[0.499, 0.499], [-0.501, -0.501]]) * step
     apart = np.linalg.norm(near[0] - near[1])

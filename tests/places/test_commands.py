@@ -267,10 +267,14 @@ def test_audit_finds_a_law_that_is_not_the_certified_one(designed):
     class Sharp:
         guarantee, p = made.mechanism.guarantee, made.mechanism.p
         outputs, grid = made.mechanism.outputs, made.mechanism.grid
+        resolution = made.mechanism.resolution
 
         def probabilities(self, places):
             table = made.mechanism.probabilities(places) ** 2
             return table / table.sum(axis=1, keepdims=True)
+
+        def snap(self, places):
+            return np.asarray(places)
 
     from voile.tasks.places_ratios import random_blocks, random_ratio
 

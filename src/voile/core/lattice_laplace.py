@@ -195,21 +195,34 @@ def interval_log_mass(low: Integers, high: Integers, scales: Floats) -> Floats:
 
 
 def _log_tail(start: Integers, scales: Floats) -> Floats:
-    """Ln of the sum over z ≥ start, start ≥ 1: an integral from half a step before, corrected.
-
-    Euler and Maclaurin's terms are g′/24 − 7g‴/5760 at its lower end. The next one is below 1e-14
-    of the tail where σ ≥ 64 and start/σ² ≤ 1/64; beyond it wider scales outweigh this one.
-    """
+    """Ln of `tail_masses`, where the masses themselves are too small for doubles."""
     from scipy.special import log_ndtr
 
-    ends = start - 0.5
-    reach, steep = ends / scales, ends / scales**2
-    upper = log_ndtr(-reach)
+    reach = (start - 0.5) / scales
     close = np.minimum(reach, 1000.0)  # the ratio of density to tail tends to the reach itself
     hazard = np.exp(-0.5 * close**2 - 0.5 * math.log(2 * math.pi) - log_ndtr(-close))
+    correction = -hazard * _maclaurin(reach / scales, scales)
+    return np.asarray(log_ndtr(-reach) + np.log1p(np.maximum(correction, -0.5)))
+
+
+def tail_masses(start: Integers, scales: Floats) -> Floats:
+    """Σ e^(−z²/2σ²) / (σ·√2π) over z ≥ start, start ≥ 1: an integral from half a step before.
+
+    Corrected by Euler and Maclaurin's terms g′/24 − 7g‴/5760 at its lower end. The next one is
+    below 1e-14 of the tail where σ ≥ 64 and start/σ² ≤ 1/64; beyond it wider scales outweigh it.
+    """
+    from scipy.special import ndtr
+
+    reach = (start - 0.5) / scales
+    density = np.exp(-0.5 * reach**2) / math.sqrt(2 * math.pi)
+    found = ndtr(-reach) - density * _maclaurin(reach / scales, scales)
+    return np.asarray(np.maximum(found, 0.0))
+
+
+def _maclaurin(steep: Floats, scales: Floats) -> Floats:
+    """(−g′/24 + 7g‴/5760) / g over σ, g the Gaussian and `steep` its −g′/g."""
     third = steep * (3 / scales**2 - steep**2)
-    correction = -hazard / scales * (steep / 24 + 7 * third / 5760)
-    return np.asarray(upper + np.log1p(np.maximum(correction, -0.5)))
+    return np.asarray((steep / 24 + 7 * third / 5760) / scales)
 
 
 def _slope(radius: Floats, scales: Floats, log_heights: Floats) -> Floats:

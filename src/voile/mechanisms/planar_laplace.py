@@ -14,7 +14,7 @@ from voile.core.lattice_laplace import FINEST, LatticeLaplace, finer, lattice_la
 from voile.core.randomness import Generator
 from voile.core.space import as_items
 from voile.errors import InvalidInput, require, require_epsilon
-from voile.metrics.lattice import beyond_the_lattice, lattice_lp
+from voile.metrics.lattice import lattice_lp, rounding_clause
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ def planar_laplace(
         lattice_lp(2.0, step=lattice, unit=unit),
         granularity,
         Basis.PROVED,
-        outside=(beyond_the_lattice(2.0, lattice, unit),),
+        outside=(rounding_clause(lattice, p=2.0, dimensions=2, unit=unit),),
     )
     return PlanarLaplace(
         guarantee, float(step), parts, lattice_laplace(2, float(epsilon) * lattice)

@@ -16,8 +16,8 @@ from voile.metrics.lp import LpDistance, check_points, lp
 def lattice_lp(p: float, *, step: float, unit: str = "unit") -> Metric:
     """‖a' − b'‖_p, where a' and b' are the multiples of `step` nearest to a and b.
 
-    The distance that a mechanism on a lattice answers to. In the plane it is at most ‖a − b‖_p
-    and step·√2 more (2·step for p = 1), and it is zero for places that share a lattice point.
+    The distance that a mechanism on a lattice answers to: see `rounding_clause` for how much it may
+    exceed ‖a − b‖_p. It is zero for places that share a lattice point.
 
     >>> import numpy as np
     >>> near = lattice_lp(2.0, step=0.5, unit="km")
@@ -47,11 +47,21 @@ class LatticeDistance:
         return self.step * self.between(np.rint(left / self.step), np.rint(right / self.step))
 
 
-def beyond_the_lattice(p: float, step: float, unit: str) -> str:
-    """What moving places to a lattice leaves out of a guarantee, as a phrase."""
-    extra, sign = (2 * step, "2") if p == 1 else (math.sqrt(2) * step, "√2")
+def rounding_clause(resolution: float, *, p: float, dimensions: int, unit: str) -> str:
+    """What snapping to a lattice of step h leaves of a bound: ε·(d + N^(1/p)·h) for d apart.
+
+    Rounding moves two coordinates apart by at most h along each axis, h·N^(1/p) in all: √2·h for ℓ₂
+    in the plane, 2·h for ℓ₁, h for ℓ_∞.
+    """
+    reach = rounding_reach(resolution, p=p, dimensions=dimensions)
     return (
-        f"where within {step:.3g} {unit} a place lies: it is first moved to a lattice of that "
-        f"step, so that the bound between two places d apart is ε·(d + {sign}·{step:.3g}), that "
-        f"is {extra:.3g} {unit} more"
+        f"the rounding of places to {resolution:g} {unit}: between two places d {unit} apart the "
+        f"loss is at most ε·(d + {reach:.3g}), which matters where d is as small"
     )
+
+
+def rounding_reach(resolution: float, *, p: float, dimensions: int) -> float:
+    """N^(1/p)·h, rounded up to three digits: see `rounding_clause`."""
+    reach = resolution * dimensions ** (1 / p)
+    digits = 2 - math.floor(math.log10(reach))
+    return float(f"{math.ceil(reach * 10.0**digits * (1 - 1e-12)) / 10.0**digits:.3g}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,12 +15,13 @@ from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator
 from voile.core.space import as_items, lookup, positions_of
 from voile.errors import BadFile, InvalidInput, require, require_epsilon
+from voile.metrics.lattice import rounding_clause
 from voile.metrics.lp import lp
-from voile.optimise._compile import in_slices
 from voile.optimise.plane import plane_points
+from voile.optimise.plane_noise import PlaneNoise
 from voile.optimise.problem import Problem
 
-LARGEST_LAW = {1.0: 16_000_000, 2.0: 6_000_000}
+LARGEST_LAW = 16_000_000
 """Masses (places × noise cells) worth computing for a finer remap: two or three seconds."""
 
 
@@ -28,10 +29,10 @@ LARGEST_LAW = {1.0: 16_000_000, 2.0: 6_000_000}
 class LaplaceRemap:
     """Add Laplace noise, find the cell it falls in, release the output that the cell maps to.
 
-    Cells on the border reach to infinity. For ℓ₂ the noise has density ε²/(2π)·e^(−ε‖z‖₂)
-    (Andrés et al., CCS 2013), for ℓ₁ (ε/2)²·e^(−ε‖z‖₁). The noise is ε-Lipschitz in the place,
-    and what follows depends on public data only, so the guarantee is proved; the draw is in
-    doubles (see docs/known-limits.md), but only the cell's output ever leaves.
+    Cells on the border reach to infinity. For ℓ₂ the noise has a density close to
+    ε²/(2π)·e^(−ε‖z‖₂) (Andrés et al., CCS 2013), for ℓ₁ to (ε/2)²·e^(−ε‖z‖₁); it is drawn by
+    integers on a lattice that places are moved to (`plane_noise`). It is ε-Lipschitz in the
+    lattice point, and what follows depends on public data only, so the guarantee is proved.
     """
 
     xs: Floats  # borders of the cells along each axis
@@ -53,21 +54,31 @@ class LaplaceRemap:
         inside = bool(((self.mapping >= 0) & (self.mapping < len(self.outputs))).all())
         require(inside, "mapping", f"positions below {len(self.outputs)}", "others")
         require(self.p in (1.0, 2.0), "p", "1 or 2", self.p)
+        unit = self.guarantee.metric.unit
+        clause = rounding_clause(self.resolution, p=self.p, dimensions=2, unit=unit)
+        object.__setattr__(self, "guarantee", replace(self.guarantee, outside=(clause,)))
 
     @property
     def p(self) -> float:
         """The exponent of the ℓ_p metric that the guarantee speaks of."""
         return float(dict(self.guarantee.metric.parameters).get("p", math.nan))
 
+    @cached_property
+    def _noise(self) -> PlaneNoise:
+        return PlaneNoise(self.guarantee.epsilon, self.p)
+
+    @property
+    def resolution(self) -> float:
+        """The step of the lattice that places are moved to."""
+        return self._noise.step
+
+    def snap(self, places: Sequence[Any] | Items) -> Floats:
+        """The lattice place of each place: what the guarantee's distances are between."""
+        return np.asarray(self._noise.lattice(self._points(places)) * self.resolution)
+
     def cell_probabilities(self, places: Sequence[Any] | Items) -> Floats:
-        """The probability of each cell at each place, to about 1e-11 of itself."""
-        return cell_law(
-            self._points(places),
-            self.xs,
-            self.ys,
-            epsilon=self.guarantee.epsilon,
-            p=self.p,
-        )
+        """The probability of each cell at each place, to about 1e-12 of itself."""
+        return self._noise.cell_law(self._points(places), self.xs, self.ys)
 
     def probabilities(self, places: Sequence[Any] | Items) -> Floats:
         """The probability of each output at each place."""
@@ -90,8 +101,7 @@ class LaplaceRemap:
 
     def draw(self, secrets: Sequence[Any] | Items, rng: Generator) -> Indices:
         """The same as positions among the outputs."""
-        places = self._points(secrets)
-        noisy = places + _noise(len(places), self.guarantee.epsilon, self.p, rng)
+        noisy = self._noise.draw(self._points(secrets), rng)
         column = np.clip(
             np.searchsorted(self.xs, noisy[:, 0], side="right") - 1, 0, len(self.xs) - 2
         )
@@ -158,18 +168,18 @@ def laplace_remap(
     released as the output nearest its centre: plain Laplace noise. The noise is gathered in cells
     `finer` times as many along each axis as `cells`: the guarantee does not depend on them, and a
     remap that sees more of the noise loses less. Without it, 3 times or as many as are quick
-    (`affordable`). Costs places × noise cells × 16 to 64 exponentials for ℓ₂, one for ℓ₁.
+    (`affordable`). Costs places × noise cells × scales of the noise, about 150, in multiplications.
     """
     epsilon = require_epsilon(epsilon)
     if len(problem.low) != 2 or p not in (1.0, 2.0):
         raise InvalidInput("Laplace noise must be in the plane with ℓ₁ or ℓ₂; use smooth_spline")
-    times = affordable(len(problem.places), cells, p=p) if finer is None else finer
+    times = affordable(len(problem.places), cells) if finer is None else finer
     require(times >= 1, "finer", "at least 1", times)
     xs = np.linspace(problem.low[0], problem.high[0], times * int(cells[0]) + 1)
     ys = np.linspace(problem.low[1], problem.high[1], times * int(cells[1]) + 1)
     guarantee = Guarantee(epsilon, lp(p, unit=unit), "one location", Basis.PROVED)
     if bayes:
-        law = cell_law(problem.places, xs, ys, epsilon=epsilon, p=p)
+        law = PlaneNoise(epsilon, p).cell_law(problem.places, xs, ys)
         mapping = ((law * problem.prior[:, None]).T @ problem.loss).argmin(axis=1)
     else:
         from scipy.spatial import cKDTree
@@ -180,30 +190,9 @@ def laplace_remap(
     return LaplaceRemap(xs, ys, np.asarray(mapping), problem.outputs, guarantee)
 
 
-def affordable(places: int, cells: Sequence[int], *, p: float) -> int:
+def affordable(places: int, cells: Sequence[int]) -> int:
     """How many times finer than the outputs noise is gathered: 3, less where it takes seconds."""
-    most = LARGEST_LAW[p]
-    return next((k for k in (3, 2) if places * math.prod(cells) * k * k <= most), 1)
-
-
-def cell_law(places: Floats, xs: Floats, ys: Floats, *, epsilon: float, p: float) -> Floats:
-    """The mass of each cell of the noise around each place."""
-    if p == 1.0:
-        wide, tall = (
-            _line_law(places[:, a], borders, epsilon) for a, borders in ((0, xs), (1, ys))
-        )
-        return np.asarray((wide[:, :, None] * tall[:, None, :]).reshape(len(places), -1))
-    from voile.optimise._laplace_kernels import NODE_WEIGHTS, NODES, cell_masses
-
-    masses = np.empty((len(places), (len(xs) - 1) * (len(ys) - 1)))
-    points = np.ascontiguousarray(places, dtype=float)
-    in_slices(
-        lambda _, part: cell_masses(
-            points[part], xs, ys, epsilon, NODES, NODE_WEIGHTS, masses[part]
-        ),
-        len(points),
-    )
-    return masses
+    return next((k for k in (3, 2) if places * math.prod(cells) * k * k <= LARGEST_LAW), 1)
 
 
 def gathered(law: Floats, mapping: Indices, count: int) -> Floats:
@@ -222,24 +211,3 @@ def exponential_law(
     distances = lp(p).pairwise(places, outputs)
     shape = np.exp(-epsilon / 2 * np.minimum(distances, gamma))
     return np.asarray(shape / shape.sum(axis=1, keepdims=True))
-
-
-def _line_law(places: Floats, borders: Floats, epsilon: float) -> Floats:
-    """Masses of (ε/2)·e^(−ε|z|) between borders; small ones as differences of their own size."""
-    offset = epsilon * (borders[None, 1:-1] - places[:, None])
-    far = np.full((len(places), 1), np.inf)
-    edges = np.concatenate([-far, offset, far], axis=1)
-    low, high = edges[:, :-1], edges[:, 1:]
-    near = np.minimum(np.abs(low), np.abs(high))
-    aside = np.exp(-near) * -np.expm1(-(high - low)) / 2
-    around = -(np.expm1(-np.abs(low)) + np.expm1(-np.abs(high))) / 2
-    return np.asarray(np.where((low < 0) & (high > 0), around, aside))
-
-
-def _noise(count: int, epsilon: float, p: float, rng: Generator) -> Floats:
-    if p == 1.0:
-        size = rng.standard_exponential((count, 2)) / epsilon
-        return np.asarray(np.where(rng.random((count, 2)) < 0.5, -size, size))
-    angle = rng.uniform(0, 2 * math.pi, count)
-    radius = rng.standard_gamma(2.0, count) / epsilon
-    return np.asarray(radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1))

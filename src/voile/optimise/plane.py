@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,23 +38,3 @@ def plane_points(
             "design that holds the mechanism"
         )
     return points
-
-
-def rounding_clause(resolution: float, *, p: float, dimensions: int, unit: str) -> str:
-    """What snapping to a lattice of step h leaves of a bound: ε·(d + N^(1/p)·h) for d apart.
-
-    Rounding moves two coordinates apart by at most h along each axis, h·N^(1/p) in all: √2·h for ℓ₂
-    in the plane, 2·h for ℓ₁, h for ℓ_∞.
-    """
-    reach = rounding_reach(resolution, p=p, dimensions=dimensions)
-    return (
-        f"the rounding of places to {resolution:g} {unit}: between two places d {unit} apart the "
-        f"loss is at most ε·(d + {reach:.3g}), which matters where d is as small"
-    )
-
-
-def rounding_reach(resolution: float, *, p: float, dimensions: int) -> float:
-    """N^(1/p)·h, rounded up to three digits: see `rounding_clause`."""
-    reach = resolution * dimensions ** (1 / p)
-    digits = 2 - math.floor(math.log10(reach))
-    return float(f"{math.ceil(reach * 10.0**digits * (1 - 1e-12)) / 10.0**digits:.3g}")

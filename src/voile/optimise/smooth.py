@@ -15,9 +15,10 @@ from voile.core.randomness import Generator, uniform_bits
 from voile.core.space import as_items, lookup, positions_of
 from voile.core.weights import TOTAL, TOTAL_BITS
 from voile.errors import BadFile, GuaranteeBroken, InvalidInput, require
+from voile.metrics.lattice import rounding_clause
 from voile.metrics.lp import lp
 from voile.optimise.certificate import SmoothCertificate, certify_splines
-from voile.optimise.plane import plane_points, rounding_clause
+from voile.optimise.plane import plane_points
 from voile.optimise.splines import SplineGrid
 
 DEFAULT_RESOLUTION = 0.001

@@ -87,11 +87,8 @@ def doubt(design: PlacesDesign) -> float:
 
 
 def snapped(design: PlacesDesign, points: Floats) -> Floats:
-    """The points as a release sees them: on the map, and at its resolution where it has one."""
-    low, high = design.box
-    if isinstance(design.mechanism, SmoothMechanism):
-        return design.mechanism.snap(points)
-    return np.asarray(np.clip(points, low, high))
+    """The points as a release sees them: on the map, and at its resolution."""
+    return design.mechanism.snap(np.clip(points, *design.box))
 
 
 def log_law(design: PlacesDesign, points: Floats) -> Floats:

@@ -23,8 +23,8 @@ from voile.domains.places.geodesy import (
 from voile.domains.places.outside import Outside, refused
 from voile.domains.places.projection import Projection
 from voile.errors import BadFile, GuaranteeBroken
+from voile.metrics.lattice import rounding_reach
 from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap_from_record
-from voile.optimise.plane import rounding_reach
 from voile.optimise.smooth import SmoothMechanism, smooth_from_record
 
 _LOADERS: dict[str, Callable[..., SmoothMechanism | LaplaceRemap]] = {
@@ -160,13 +160,12 @@ class PlacesDesign:
 
     def _limits(self) -> list[str]:
         p, said = self.mechanism.p, []
-        if isinstance(self.mechanism, SmoothMechanism):
-            step = self.mechanism.resolution
-            metres = 1000 * rounding_reach(step + 4 * GEODESIC_ERROR, p=p, dimensions=2)
-            said.append(
-                f"the rounding of places to {1000 * step:g} m: between two places d apart the loss "
-                f"is at most ε·(d + {metres:.3g} m), which matters where d is a few metres"
-            )
+        step = self.mechanism.resolution
+        metres = 1000 * rounding_reach(step + 4 * GEODESIC_ERROR, p=p, dimensions=2)
+        said.append(
+            f"the rounding of places to {1000 * step:.3g} m: between two places d apart the loss "
+            f"is at most ε·(d + {metres:.3g} m), which matters where d is a few metres"
+        )
         if p == 1.0:
             said.append(
                 "distances as the crow flies: they are counted as km east plus km north on the "
