@@ -102,7 +102,7 @@ def main() -> None:
         "",
         f"`python benchmarks/words_speed.py --peer … --tokens {chosen.tokens}` with "
         "OPENBLAS_NUM_THREADS=1. TEM over GloVe 6B 50d, words of IMDB reviews, secure generator, "
-        "1,024 neighbours a word, cached.",
+        "512 neighbours a word, found before.",
     ]
     for top in (50_000, None):
         words = glove(top=top)

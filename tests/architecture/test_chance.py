@@ -27,6 +27,7 @@ STARTS_PROCESSES = {
     "tests/ledger/test_book.py": _COUNTED,
     "tests/ledger/test_kills.py": _COUNTED,
     "tests/ledger/test_protect.py": _COUNTED,
+    "tests/mechanisms/test_neighbour_table.py": "makes a table, which is no draw",
     "tests/report/browser.py": "starts a browser; draws nothing",
     "tests/text/test_posterior_tasks.py": "audits, whose seed is 0 unless given",
     "tests/text/test_protector.py": _COUNTED,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import voile
-from voile.errors import BadFile
 from voile.mechanisms import word_truncated_exponential
 from voile.mechanisms._embedding import Embedding
 from voile.mechanisms._neighbours import neighbours_of
@@ -75,7 +73,7 @@ def feed(law: WordLaw, word: int, first: int, *, accept: int = 0) -> int:
     bits = np.array([first, accept << 2, 0], dtype=np.uint64)
     kernels.draw(
         np.array([word]), np.array([0, 1]), law.embedding.coordinates, law.embedding.coordinates,
-        near.index, near.squared, near.checks, law.rate, law.cap, bits, drawn, 0,
+        near.index, near.squared, law.rate, law.cap, bits, drawn, 0,
     )  # fmt: skip
     return int(drawn[0])
 
@@ -222,23 +220,6 @@ def test_near_lists_are_the_nearest_with_ties_in_order(seed: int, size: int, kep
         order = np.lexsort((np.arange(size), squared))[:kept]
         assert near.index[word].tolist() == order.tolist()
         assert near.squared[word].tolist() == squared[order].tolist()
-
-
-def test_the_cache_is_shared_and_a_damaged_row_is_refused(tmp_path: Path) -> None:
-    words = Embedding.of(np.random.default_rng(2).normal(size=(50, 3)))
-    build = {"epsilon": 2.0, "neighbours": 8, "cache": tmp_path}
-    first = word_truncated_exponential(words, **build)
-    one = first.release(np.arange(50), voile.seeded_rng(1))
-    second = word_truncated_exponential(words, **build)
-    assert second.neighbours.checks.all()
-    assert second.release(np.arange(50), voile.seeded_rng(1)).tolist() == one.tolist()
-    second.neighbours.index[7, 3] ^= 1
-    with pytest.raises(BadFile, match="damaged"):
-        first.release([7], voile.secure_rng())
-    file = next(tmp_path.glob("*/index.i32"))
-    file.write_bytes(b"short")
-    with pytest.raises(BadFile, match="damaged"):
-        word_truncated_exponential(words, **build)
 
 
 def test_golden_truncation_of_the_paper() -> None:

@@ -28,6 +28,7 @@ from voile.cli.engine import (
     chosen_engine,
     default_output,
 )
+from voile.cli.neighbours import NoCache, with_neighbours
 from voile.cli.reporting import ChartFolder, ReportFile, Wanted, drawn, wanted
 from voile.cli.show import AsJson
 from voile.cli.text_show import progress_bar, show_facts, show_preview
@@ -113,6 +114,7 @@ def protect(
     on_error: Annotated[str, typer.Option(help="A bad row: fail, skip or mask.")] = "fail",
     batch_rows: Annotated[int, typer.Option(help="Rows in a part.")] = 2000,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
+    no_cache: NoCache = False,
     ledger: LedgerWhere = None,
     person: Person = None,
     budget: BudgetOption = None,
@@ -166,6 +168,7 @@ def protect(
         remap=remap,
         seed=seed,
         watch=() if watch is None else read_watched(watch),
+        cache="none" if no_cache else "read",
     )
     recipe, source = text_protect.checked(recipe)
     passed, dropped = named_columns(passing), dropped_columns(drop)
@@ -186,6 +189,7 @@ def protect(
         _write(pages, facts, file, None, seed, as_json)
         return
     target = out or default_output(file)
+    recipe = with_neighbours(recipe, source, quiet=as_json)
     with progress_bar(quiet=as_json) as progress:
         facts = text_protect.protect_file(
             recipe,

@@ -71,51 +71,6 @@ def squared_distance(left: Array, right: Array) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def checksum(index: Array, squared: Array) -> Any:
-    """A number that a damaged row of neighbours does not have; never 0."""
-    total = np.uint64(14695981039346656037)
-    for i in range(len(index)):
-        total = (total ^ np.uint64(index[i])) * np.uint64(1099511628211)
-        total = (total ^ np.uint64(squared[i])) * np.uint64(1099511628211)
-    return total | np.uint64(1)
-
-
-@njit(cache=True, nogil=True)
-def nearest(block: Array, index: Array, squared: Array) -> None:
-    """The first K positions of each row of distances, by (S, position): exact, ties included.
-
-    A threshold guessed from every 8th distance leaves a few candidates to sort; if fewer than K
-    lie below it, the threshold is taken from the whole row.
-    """
-    size, kept = block.shape[1], index.shape[1]
-    for row in range(block.shape[0]):
-        distances = block[row]
-        sample = distances[::8]
-        rank = kept // 8 + kept // 64 + 16
-        bound = np.partition(sample, rank)[rank] if rank < len(sample) else np.inf
-        count = 0
-        for j in range(size):
-            count += distances[j] <= bound
-        if count < kept:
-            bound = np.partition(distances, kept - 1)[kept - 1]
-            count = 0
-            for j in range(size):
-                count += distances[j] <= bound
-        candidates = np.empty(count, dtype=np.int64)
-        values = np.empty(count, dtype=np.float64)
-        found = 0
-        for j in range(size):
-            if distances[j] <= bound:
-                candidates[found] = j
-                values[found] = distances[j]
-                found += 1
-        order = np.argsort(values, kind="mergesort")  # stable: positions break ties
-        for i in range(kept):
-            index[row, i] = candidates[order[i]]
-            squared[row, i] = np.int64(values[order[i]])
-
-
-@njit(cache=True, nogil=True)
 def near_row(
     squared: Array, size: int, rate: float, cap: float, running: Array, accept: Array
 ) -> Any:
@@ -173,7 +128,6 @@ def draw(
     outputs: Array,
     index: Array,
     squared: Array,
-    checks: Array,
     rate: float,
     cap: float,
     bits: Array,
@@ -184,7 +138,7 @@ def draw(
 
     `outputs` are the coordinates of what may be released; near lists and draws count in them.
     Begins at token `done` and stops when the tokens or the random bits are used up. Returns the
-    next token to draw for, or −1 − i if the neighbours of words[i] are damaged.
+    next token to draw for.
 
     A try takes an integer u uniform below 2**b, b the bits of the row's total T, and starts over
     if u ≥ T. Below the last running sum it names a near word; above it, number (u − N) div B
@@ -199,8 +153,6 @@ def draw(
     which = np.searchsorted(starts, done, side="right") - 1
     while which < len(words):
         word = words[which]
-        if checksum(index[word], squared[word]) != checks[word]:
-            return -1 - which
         scale, tail = near_row(squared[word], size, rate, cap, running, accept)
         near_total = running[kept - 1]
         total = near_total

@@ -15,7 +15,7 @@ from voile.core.arrays import Floats, Indices, Items, Weights
 from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator, uniform_bits
 from voile.core.space import Space
-from voile.errors import BadFile, InvalidInput, require_epsilon
+from voile.errors import InvalidInput, require_epsilon
 from voile.mechanisms._embedding import Coordinates, Embedding, positions_in
 from voile.mechanisms._neighbours import Neighbours, neighbours_of
 
@@ -68,11 +68,8 @@ class WordLaw:
             bits = uniform_bits(rng, 2**16 + 4 * min(len(rows) - done, 2**18), bits=64)
             done = kernels.draw(
                 words, starts, self.embedding.coordinates, self._output_points,
-                near.index, near.squared, near.checks,
-                self.rate, self.cap, bits, drawn, done,
+                near.index, near.squared, self.rate, self.cap, bits, drawn, done,
             )  # fmt: skip
-            if done < 0:
-                raise BadFile("the cache of neighbours is damaged; delete its folder")
         released = np.empty_like(drawn)
         released[order] = near.outputs[drawn]
         return released
@@ -147,7 +144,7 @@ def word_law(
     near = (
         neighbours
         if isinstance(neighbours, Neighbours)
-        else neighbours_of(words, kept=neighbours, outputs=outputs, cache=cache)
+        else neighbours_of(words, kept=neighbours, outputs=outputs, cache=cache, fill=True)
     )
     return WordLaw(
         words,

@@ -16,6 +16,7 @@ from voile.core.randomness import Generator, uniform_bits
 from voile.core.space import Space
 from voile.errors import require
 from voile.mechanisms._embedding import Embedding, positions_in
+from voile.mechanisms._neighbours import KEPT, Neighbours
 from voile.mechanisms._word_law import WordLaw, word_law
 
 _COIN_BITS = 53
@@ -64,7 +65,7 @@ def santext_plus(
     epsilon: float,
     rare: float = 0.5,
     coin: float = 0.2,
-    neighbours: int = 1024,
+    neighbours: int | Neighbours = KEPT,
     cache: str | Path | None = None,
     granularity: str = "one word",
 ) -> SantextPlus:
@@ -86,7 +87,7 @@ def santext_plus(
     """
     require(0 < rare <= 1, "rare", "between 0 and 1", rare)
     require(0 <= coin <= 1, "coin", "between 0 and 1", coin)
-    first = len(words) - max(1, round(rare * len(words)))
+    first = first_rare(words, rare)
     law = word_law(
         words,
         epsilon=epsilon,
@@ -118,6 +119,11 @@ def santext_plus(
     outside = note if first else ()
     guarantee = replace(law.guarantee, metric=metric, outside=outside)
     return SantextPlus(law, first, float(coin), guarantee)
+
+
+def first_rare(words: Embedding, rare: float = 0.5) -> int:
+    """The position at which the last share `rare` of the vocabulary begins."""
+    return len(words) - max(1, round(rare * len(words)))
 
 
 def examples() -> list[SantextPlus]:

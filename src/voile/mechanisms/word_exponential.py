@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from voile.mechanisms._embedding import Embedding
-from voile.mechanisms._neighbours import Neighbours
+from voile.mechanisms._neighbours import KEPT, Neighbours
 from voile.mechanisms._word_law import WordLaw, word_law
 
 
@@ -16,7 +16,7 @@ def word_exponential(
     words: Embedding,
     *,
     epsilon: float,
-    neighbours: int | Neighbours = 1024,
+    neighbours: int | Neighbours = KEPT,
     cache: str | Path | None = None,
     granularity: str = "one word",
 ) -> WordLaw:

@@ -17,8 +17,11 @@ from voile.core.arrays import Floats, Indices, Items
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.core.space import Space
-from voile.errors import CannotWrite, InvalidInput, require
+from voile.errors import InvalidInput, require
+from voile.files import make_private_folder, open_private
+from voile.files.ownership import require_own
 from voile.mechanisms._embedding import Embedding, positions_in
+from voile.mechanisms._neighbour_table import cache_told
 from voile.mechanisms._word_law import WordLaw
 
 _BLOCK_ELEMENTS = 2**21
@@ -108,6 +111,7 @@ def _kept(path: Path, law: WordLaw, prior: Floats) -> Indices:
     """The targets from a file, or computed and put there in one move."""
     size = len(law.embedding)
     if path.exists():
+        require_own(path)
         try:
             stored = np.load(path, allow_pickle=False)
         except (OSError, ValueError):
@@ -117,15 +121,12 @@ def _kept(path: Path, law: WordLaw, prior: Floats) -> Indices:
             return np.asarray(stored, dtype=np.intp)
     targets = _targets(law, prior)
     part = path.with_name(f".{path.stem}.{os.getpid()}.npy")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.save(part, targets)
+    with cache_told(path.parent):
+        make_private_folder(path.parent)
+        require_own(path.parent)
+        with open_private(part, "wb") as file:
+            np.save(file, targets)
         os.replace(part, path)
-    except OSError as problem:
-        raise CannotWrite(
-            f"the cache {str(path.parent)!r} cannot be used: {problem.strerror or problem}; set "
-            "VOILE_CACHE to a folder that can be written"
-        ) from problem
     return targets
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.mechanisms._embedding import Embedding
-from voile.mechanisms._neighbours import Neighbours
+from voile.mechanisms._neighbours import KEPT, Neighbours
 from voile.mechanisms._word_law import WordLaw, word_law
 
 
@@ -19,7 +19,7 @@ def word_truncated_exponential(
     epsilon: float,
     beta: float | None = None,
     gamma: float | None = None,
-    neighbours: int | Neighbours = 1024,
+    neighbours: int | Neighbours = KEPT,
     cache: str | Path | None = None,
     granularity: str = "one word",
 ) -> WordLaw:
@@ -37,7 +37,8 @@ def word_truncated_exponential(
     comparing binary places with random bits. Hence K(y|x) = P(y)·r(y) / Σ P·r exactly, a rational
     number within 2^−45 of the ideal weight; that error, at worst between words one lattice step
     apart, is taken off ε beforehand. Cost: one pass over the vocabulary for a word's neighbours
-    the first time it occurs, then about a microsecond a draw at 50,000 words.
+    the first time it occurs, then about a microsecond a draw at 50,000 words. With `cache`, a
+    folder, the neighbours of all words are found at once and kept there as one file.
 
     >>> import voile
     >>> words = Embedding.of([[0.0], [1.0], [9.0]])

@@ -36,6 +36,7 @@ from voile.jobs import (
 from voile.ledger import Bill
 from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
 from voile.tasks.text_effects import expected, watched
+from voile.tasks.text_neighbours import fill_neighbours
 from voile.tasks.text_promise import counted, nearest_words, promised
 from voile.tasks.text_recipe import TextRecipe, build_protector, check_budget
 from voile.tasks.text_sentences import explanation, headline, in_brief
@@ -121,6 +122,7 @@ def protect_file(
     Returns what the JSON file holds: what was promised, what lies outside, what the epsilon does.
     """
     recipe, source = checked(recipe)
+    recipe = fill_neighbours(recipe, source)
     clear = clear_columns(recipe, source, pass_columns, drop_columns, document_column)
     target = location(out)
     protector = build_protector(recipe)

@@ -23,6 +23,7 @@ from voile.domains.text.vocabulary_files import DEFAULT_TOP, restricted
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.jobs import RowProblem, open_source
 from voile.mechanisms._neighbours import cache_folder
+from voile.tasks.text_neighbours import neighbours_for
 
 MECHANISMS = ("tem", "exponential", "santext", "santext+", "custext", "madlib", "mahalanobis",
               "vickrey")  # fmt: skip
@@ -38,6 +39,9 @@ class TextRecipe:
     With `document_epsilon`, a document's words share it: over at most `longest` words, or over
     its own number of words if `public_length`. With `remap`, each drawn word is replaced by the
     one that serves best under public word frequencies.
+
+    `cache` decides no release, only where neighbours come from: "none" leaves nothing on disk,
+    "read" takes a table that is there, "fill" makes it, for all words of a public vocabulary.
     """
 
     source: str
@@ -59,11 +63,12 @@ class TextRecipe:
     seed: int | None = None
     watch: tuple[str, ...] = ()
     """Public words to look at; they decide nothing about the draws."""
+    cache: str = "read"
 
     def identity(self) -> dict[str, Any]:
-        """The recipe as JSON holds it, without where the file lies and what is looked at."""
+        """The recipe as JSON holds it, without where files lie and what is looked at."""
         facts = asdict(self)
-        del facts["source"], facts["watch"]
+        del facts["source"], facts["watch"], facts["cache"]
         return facts
 
     def rng(self, part: int) -> Generator:
@@ -107,7 +112,7 @@ def _occurring(recipe: TextRecipe) -> set[str]:
 
 
 def build_protector(recipe: TextRecipe, words: Vocabulary | None = None) -> TextProtector:
-    """The protector of a recipe, with neighbours kept in the cache folder.
+    """The protector of a recipe, with neighbours as its `cache` says.
 
     `words` is the recipe's vocabulary if it is at hand already.
     """
@@ -144,20 +149,19 @@ def _tiers(words: Vocabulary, pipeline: str) -> Tiers:
 def _builder(recipe: TextRecipe, words: Vocabulary) -> Callable[[float], Mechanism]:
     """The constructor of the recipe's mechanism, sharing one table of neighbours."""
     from voile import mechanisms
-    from voile.mechanisms._neighbours import neighbours_of
 
     space = words.embedding
     name = recipe.mechanism
     require(name in MECHANISMS, "mechanism", "one of " + ", ".join(MECHANISMS), name)
-    if name in ("tem", "exponential", "santext"):
-        near = neighbours_of(space, cache=cache_folder())
+    near = neighbours_for(recipe, words)
+    if near is not None:
+        if name == "santext+":
+            return lambda e: mechanisms.santext_plus(space, epsilon=e, neighbours=near)
         if name == "tem":
             return lambda e: mechanisms.word_truncated_exponential(
                 space, epsilon=e, neighbours=near
             )
         return lambda e: mechanisms.word_exponential(space, epsilon=e, neighbours=near)
-    if name == "santext+":
-        return lambda e: mechanisms.santext_plus(space, epsilon=e, cache=cache_folder())
     simple: dict[str, Callable[..., Mechanism]] = {
         "custext": mechanisms.custext,
         "madlib": mechanisms.madlib,
@@ -188,7 +192,8 @@ def _remapping(recipe: TextRecipe, words: Vocabulary) -> Callable[[float], Mecha
     def remapped(epsilon: float) -> Mechanism:
         law = build(epsilon)
         assert isinstance(law, WordLaw)
-        return word_remap(law, prior=frequencies, cache=cache_folder().with_name("remaps"))
+        kept = None if recipe.cache == "none" else cache_folder().with_name("remaps")
+        return word_remap(law, prior=frequencies, cache=kept)
 
     return remapped
 
