@@ -34,6 +34,7 @@ from voile.core.guarantee import Basis, Guarantee
 from voile.core.metric import Metric
 from voile.core.space import Space
 from voile.errors import BadFile, CannotWrite, InvalidInput, VoileError
+from voile.files import require_regular
 from voile.metrics.registry import metric_from
 
 FORMAT, VERSION = "voile", 2
@@ -122,6 +123,8 @@ def load(
     With the file's `content` at hand nothing is opened, and the path only names it in messages.
     Files that would unpack to more than `largest` bytes are refused unread.
     """
+    if content is None:
+        require_regular(Path(path))
     try:
         with zipfile.ZipFile(path if content is None else io.BytesIO(content)) as archive:
             _check_sizes(archive, path, largest)

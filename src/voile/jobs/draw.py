@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from voile.errors import InvalidInput, require
+from voile.jobs.arrow_columns import ArrowColumn
 from voile.jobs.charging import Charging, NotYet, PartCharge, WhenSpent
 from voile.jobs.cutting import Piece
+from voile.jobs.fitting import fitting
 from voile.jobs.locations import Location
 from voile.jobs.parts import part_bytes
 from voile.jobs.pieces import Block
@@ -80,7 +82,7 @@ def draw_part(transform: Transform, task: PartTask) -> tuple[int, Note | None]:
 
 def _made(transform: Transform, task: PartTask, space: Workspace) -> Note:
     """Read, charge, draw, write, commit."""
-    block = task.source.read(task.piece)
+    block = fitting(task.source.read(task.piece), task.source.columns, task.target.name)
     batch = Batch(task.part, block.rows, task.key)
     paid: PartCharge | None = None
     if task.charging is not None:
@@ -172,7 +174,9 @@ def _by_column(
         return ColumnRows(chosen)
     return ColumnRows(
         {
-            name: [None if place is None else values[place] for place in order]
+            name: values.chosen(order)
+            if isinstance(values, ArrowColumn)
+            else [None if place is None else values[place] for place in order]
             for name, values in chosen.items()
         }
     )

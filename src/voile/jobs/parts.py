@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from voile.errors import CannotWrite, InvalidInput
+from voile.jobs.arrow_columns import ArrowColumn
 from voile.jobs.locations import Location
 from voile.jobs.pieces import TEXT_COLUMN
 from voile.jobs.records import ColumnRows, Row
@@ -56,10 +57,15 @@ def _csv_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
             return plain
         written: Iterable[Sequence[Any]] = zip(*values, strict=True)
     else:
-        written = ([row.get(column) for column in columns] for row in rows)
+        written = ([_cell(row.get(column)) for column in columns] for row in rows)
     lines = _Lines()
     csv.writer(lines, lineterminator="\r\n").writerows(written)
     return "".join(lines.written).encode("utf-8")
+
+
+def _cell(value: Any) -> Any:
+    """A value of a JSON record in a cell: what is nested stays JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 class _Lines:
@@ -99,11 +105,6 @@ def _jsonl_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
 
 
 def _text_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
-    if tuple(columns) != (TEXT_COLUMN,):
-        raise InvalidInput(
-            f"a .txt output holds the text alone, got {len(columns)} columns; "
-            "write to .csv or .jsonl instead"
-        )
     return "".join((row[TEXT_COLUMN] or "") + "\n" for row in rows).encode("utf-8")
 
 
@@ -111,21 +112,34 @@ def _parquet_bytes(rows: Sequence[Row], schema: Any) -> bytes:
     import pyarrow
     import pyarrow.parquet as parquet
 
-    try:
-        if isinstance(rows, ColumnRows):
-            absent = [None] * len(rows)
-            values = {name: rows.columns.get(name, absent) for name in schema.names}
-            table = pyarrow.Table.from_pydict(values, schema=schema)
-        else:
-            table = pyarrow.Table.from_pylist(list(rows), schema=schema)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
-        raise InvalidInput(
-            "released values must fit the types of the Parquet columns, some do not; "
-            "write to .jsonl instead"
-        ) from None
+    if isinstance(rows, ColumnRows):
+        absent = [None] * len(rows)
+        values = {name: rows.columns.get(name, absent) for name in schema.names}
+    else:
+        values = {name: [row.get(name) for row in rows] for name in schema.names}
+    arrays = [_array(values[field.name], field) for field in schema]
     content = io.BytesIO()
-    parquet.write_table(table, content)
+    parquet.write_table(pyarrow.Table.from_arrays(arrays, schema=schema), content)
     return content.getvalue()
+
+
+def _array(values: Sequence[Any], field: Any) -> Any:
+    """A column in its file's type: as it was read, or made from released values."""
+    import pyarrow
+
+    if isinstance(values, ArrowColumn) and values.array.type == field.type:
+        return values.array
+    try:
+        return pyarrow.array(list(values), type=field.type)
+    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError):
+        pass
+    try:  # text for a column of decimals or times
+        return pyarrow.array(list(values), type=pyarrow.string()).cast(field.type)
+    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError):
+        raise InvalidInput(
+            f"released values must fit the type of the Parquet column {field.name!r}, which is "
+            f"{field.type}, and some do not; write to .jsonl or .csv instead"
+        ) from None
 
 
 def _join_parquet(parts: Sequence[Location], file: Any) -> None:

@@ -7,12 +7,16 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from voile.errors import BadFile
+from voile.jobs.arrow_columns import ArrowColumn
 from voile.jobs.cutting import Piece, bad_csv, csv_reader, cut_header
 from voile.jobs.lines import Lines
 from voile.jobs.records import ColumnRows, Row, RowProblem
 
+MOST_NESTED = 100
+"""How deep the values of a JSON record may be nested."""
 TEXT_COLUMN = "text"
 """The one column of a plain text file, whose rows are its lines."""
 
@@ -28,6 +32,17 @@ class Block:
     lines: Sequence[int]
     rows: Sequence[Row]
     problems: Mapping[int, RowProblem] = field(default_factory=dict)
+
+    def without(self, unfit: Mapping[int, RowProblem]) -> Block:
+        """The same records, with some of the readable rows (by place among them) as problems."""
+        positions = [p for p in range(len(self.lines)) if p not in self.problems]
+        moved = {positions[place]: problem for place, problem in unfit.items()}
+        kept = [place for place in range(len(self.rows)) if place not in unfit]
+        rows: Sequence[Row] = [self.rows[place] for place in kept]
+        if isinstance(self.rows, ColumnRows):
+            columns = {n: [v[i] for i in kept] for n, v in self.rows.columns.items()}
+            rows = ColumnRows(columns)
+        return Block(self.lines, rows, {**self.problems, **moved})
 
     def records(self) -> Iterator[tuple[int, Row | RowProblem]]:
         """Every record with its line, as a row or as what is wrong with it."""
@@ -121,17 +136,42 @@ def read_jsonl(piece: Piece) -> Block:
     for number, line in enumerate(io.StringIO(_text(piece)), piece.first):
         if not line.strip():
             continue
-        try:
-            value = json.loads(line)
-        except ValueError:
-            problems[len(lines)] = RowProblem("not valid JSON")
+        value = _json_object(line)
+        if isinstance(value, RowProblem):
+            problems[len(lines)] = value
         else:
-            if isinstance(value, dict):
-                rows.append(value)
-            else:
-                problems[len(lines)] = RowProblem("not a JSON object")
+            rows.append(value)
         lines.append(number)
     return Block(lines, rows, problems)
+
+
+def _json_object(line: str) -> dict[str, Any] | RowProblem:
+    """One line's object, if it can be written again as well."""
+    try:
+        value = json.loads(line)
+        if "\\u" in line or line.count("[") + line.count("{") > MOST_NESTED:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        return RowProblem(f"nested more than {MOST_NESTED} deep")
+    except UnicodeEncodeError:
+        return RowProblem("half a character: a lone surrogate escape, which no text may hold")
+    except ValueError:
+        return RowProblem("not valid JSON")
+    if not isinstance(value, dict):
+        return RowProblem("not a JSON object")
+    if line.count("[") + line.count("{") > MOST_NESTED and _depth(value) > MOST_NESTED:
+        return RowProblem(f"nested more than {MOST_NESTED} deep")
+    return value
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and objects lie in each other, without going down by calls."""
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        inner = (v.values() if isinstance(v, dict) else v for v in level)
+        level = [w for values in inner for w in values if isinstance(w, dict | list)]
+    return depth
 
 
 def read_text(piece: Piece) -> Block:
@@ -141,8 +181,9 @@ def read_text(piece: Piece) -> Block:
 
 
 def read_parquet(piece: Piece) -> Block:
-    """Rows of an Arrow table as Python values."""
-    rows = ColumnRows(piece.content.to_pydict())
+    """Rows of an Arrow table, whose values stay Arrow's until somebody asks for one."""
+    table = piece.content
+    rows = ColumnRows({name: ArrowColumn(table[name], name) for name in table.column_names})
     return Block(range(piece.first, piece.first + len(piece.content)), rows)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Protocol, overload
 
 from voile.core.randomness import Generator, keyed_rng, secure_rng
+from voile.errors import VoileError
 from voile.ledger.amounts import Bill, Bools
 
 Row = Mapping[str, Any]
@@ -92,6 +93,8 @@ class Batch:
     rows: Sequence[Row]
     key: int | None = None
     charge: Callable[[Bill], Bools] | None = None
+    taken: list[None] = field(default_factory=list, repr=False, compare=False)
+    """Holds something once the generator was taken; shared with all that is selected."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -106,8 +109,8 @@ class Batch:
         """The same part with only the rows at these positions."""
         if isinstance(self.rows, ColumnRows):
             chosen = {n: [v[i] for i in positions] for n, v in self.rows.columns.items()}
-            return Batch(self.part, ColumnRows(chosen), self.key, self.charge)
-        return Batch(self.part, [self.rows[i] for i in positions], self.key, self.charge)
+            return replace(self, rows=ColumnRows(chosen))
+        return replace(self, rows=[self.rows[i] for i in positions])
 
     def secure_rng(self) -> Generator:
         """A cryptographic generator for this part, the same for every attempt at it.
@@ -115,9 +118,18 @@ class Batch:
         If a part is tried twice at once (a node was thought dead and is not), the attempt that
         commits first is kept. Had the two drawn differently, how long a draw took would choose
         between them, and the released law would no longer be the certified one. With one key there
-        is nothing to choose from.
+        is nothing to choose from. It is given once: from one key a second generator would draw
+        the same again, for other rows.
         """
-        return secure_rng() if self.key is None else keyed_rng(self.key)
+        if self.key is None:
+            return secure_rng()
+        if self.taken:
+            raise VoileError(
+                "a batch gives its generator once, and it was asked for twice; keep it and go on "
+                "drawing from it"
+            )
+        self.taken.append(None)
+        return keyed_rng(self.key)
 
 
 @dataclass(frozen=True)

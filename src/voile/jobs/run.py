@@ -16,6 +16,7 @@ from voile.jobs.charging import Charging
 from voile.jobs.disk import LocalFile
 from voile.jobs.draw import PartTask, draw_part
 from voile.jobs.engines import Engine, Processes
+from voile.jobs.fitting import check_fits
 from voile.jobs.locations import Location, location
 from voile.jobs.parts import join_parts
 from voile.jobs.records import OnError, Transform
@@ -121,6 +122,7 @@ def run_job(
             try:
                 added = (c for c in added_columns if c not in source.columns)
                 columns = (*(c for c in source.columns if c not in dropped_columns), *added)
+                check_fits(source, out.name, columns)
                 schema = _schema(source, out, columns)
 
                 def tasks() -> Iterator[PartTask]:
@@ -193,8 +195,6 @@ def _schema(source: Source, target: Location, columns: Sequence[str]) -> Any:
         return None
     import pyarrow
 
-    if source.format == "jsonl":
-        raise InvalidInput("a .jsonl input must be released as .jsonl, .csv or .txt")
     fields = []
     for column in columns:
         if column not in source.columns:

@@ -104,8 +104,12 @@ def open_source(path: str | os.PathLike[str] | Location) -> Source:
     try:
         with opened(place) as file:
             if kind == "parquet":
-                schema = _parquet(file, place.name).schema_arrow
-                return Source(place, kind, tuple(schema.names), schema)
+                found = _parquet(file, place.name)
+                schema = found.schema_arrow
+                columns = _distinct(tuple(schema.names), place.name)
+                if not found.metadata.num_rows:
+                    raise InvalidInput(f"{place.name} must hold at least one row, it holds none")
+                return Source(place, kind, columns, schema)
             if kind == "csv":
                 return _not_empty(Source(place, kind, _csv_columns(file, place.name)))
         if kind == "txt":
@@ -139,9 +143,16 @@ def _csv_columns(file: IO[bytes], name: str) -> tuple[str, ...]:
     header = csv_header(Lines(file, name), name)
     if not header:
         raise InvalidInput(f"{name} must begin with a line of column names, it is empty")
-    if len(set(header)) < len(header):
+    return _distinct(tuple(header), name)
+
+
+def _distinct(columns: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Two columns of one name cannot be told apart, and one would be lost."""
+    if not columns:
+        raise InvalidInput(f"{name} must have at least one column, it has none")
+    if len(set(columns)) < len(columns):
         raise InvalidInput(f"{name} must have distinct column names, got some twice")
-    return tuple(header)
+    return columns
 
 
 def _jsonl_source(place: Location) -> Source:

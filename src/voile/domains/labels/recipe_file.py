@@ -15,6 +15,7 @@ from voile.domains.labels.cells import Cells
 from voile.domains.labels.columns import CategoryColumn, Column, NumberColumn, matrix_of
 from voile.domains.labels.recipe import Recipe
 from voile.errors import BadFile, InvalidInput
+from voile.files import require_regular
 
 FORMAT = "voile label recipe"
 VERSION = 2
@@ -42,6 +43,7 @@ def recipe_text(recipe: Recipe) -> str:
 
 def load_recipe(path: str | Path) -> Recipe:
     """A recipe from its file; one line that says what is wrong with it otherwise."""
+    require_regular(Path(path))
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as problem:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from voile.core.arrays import Indices
 from voile.domains.labels.values import column_of, is_absent, written
 from voile.errors import InvalidInput
-from voile.files import no_such_column
+from voile.files import no_such_column, require_regular
 
 OnError = Literal["fail", "skip", "mask"]
 MOST_CLASSES = 100
@@ -133,6 +133,7 @@ def table_of(
 def _rows(
     path: Path, *, header: bool, on_error: OnError
 ) -> tuple[list[str], list[tuple[int, list[str]]], int]:
+    require_regular(path)
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file, skipinitialspace=True)

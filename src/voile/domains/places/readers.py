@@ -11,6 +11,7 @@ import numpy as np
 
 from voile.domains.places.roads import RoadNetwork, network_from_degrees
 from voile.errors import BadFile, InvalidInput, MissingExtra
+from voile.files import require_regular
 from voile.files.column_names import listed
 
 _DRIVABLE = frozenset(
@@ -175,6 +176,7 @@ def _way_pairs(refs: list[int], tags: Any) -> list[tuple[int, int]]:
 def _table(
     path: str | Path, wanted: dict[str, tuple[str, ...]], bare: tuple[str, ...]
 ) -> dict[str, list[str]]:
+    require_regular(Path(path))
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if row]
