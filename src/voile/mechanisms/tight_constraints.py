@@ -34,7 +34,9 @@ def tight_constraints(space: Space, *, epsilon: float, granularity: str = "one s
         )
 
     def log_weights(strength: float) -> Floats:
-        shape = np.exp(-strength * distances)
+        with np.errstate(over="ignore"):  # beyond all doubles is as far as can be
+            reach = np.asarray(-strength * distances)
+        shape = np.exp(reach)
         try:
             scales = np.linalg.solve(shape, np.ones(len(shape)))
         except np.linalg.LinAlgError as singular:
@@ -47,7 +49,7 @@ def tight_constraints(space: Space, *, epsilon: float, granularity: str = "one s
             reason = f"{negative} of {len(scales)} scales are negative"
             raise DoesNotExist(_advice(epsilon, reason))
         with np.errstate(divide="ignore"):
-            return np.log(scales)[None, :] - strength * distances
+            return np.asarray(np.log(scales)[None, :] + reach)
 
     return Channel.build(space, log_weights, epsilon=epsilon, granularity=granularity)
 

@@ -103,7 +103,8 @@ def differences(left: Items, right: Items) -> Floats:
     """|a − b| as the nearest double: integers are subtracted before they are converted."""
     common = np.result_type(left, right)
     if common.kind not in "iu":
-        return np.abs(np.subtract(left, right, dtype=common)).astype(np.float64)
+        with np.errstate(over="ignore"):  # an infinity is refused where distances are checked
+            return np.abs(np.subtract(left, right, dtype=common)).astype(np.float64)
     left, right = left.astype(common), right.astype(common)
     # Modulo 2**64, which is exact: the difference of two 64-bit integers lies below it.
     high, low = np.maximum(left, right), np.minimum(left, right)
