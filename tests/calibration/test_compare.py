@@ -79,15 +79,58 @@ def test_the_table_moves_as_it_must():
 
 
 def test_the_answer():
-    found = run()
+    found = run(attacks=["tf-idf", "overlap", "shape"])
     best, words = recommend(found, target=6.0, least_f1=0.5)
     assert best is not None
     assert best.epsilon == 2.0
     assert "no attack here shows more than" in words
+    assert "not as safe" in words
     nothing, words = recommend(found, target=0.01)
     assert nothing is None
     assert "no mechanism and epsilon here meets this" in words
     assert "inf" not in words
+
+
+def test_nothing_is_recommended_that_was_not_attacked_by_what_stands_in_clear():
+    best, words = recommend(run(trials=100), target=100.0)
+    assert best is None
+    assert "the number of words, punctuation and case" in words
+    assert "add shape to --attacks" in words
+
+
+def test_the_number_of_words_alone_stops_a_recommendation():
+    """Words drawn uniformly: nothing is left of them, and the length tells texts apart."""
+    texts = [" ".join(["word"] * n) for n in range(1, 41)]
+
+    class Noise(Coins):
+        def prepare(self, name, epsilon):
+            def rewrite(texts, rng):
+                return [" ".join(rng.choice(WORDS, size=len(t.split()))) for t in texts]
+
+            guarantee = voile.Guarantee(epsilon, discrete(), "one word", "proved")
+            return Prepared(rewrite, guarantee, lambda texts: 3.0)
+
+    found = compare(
+        texts, workshop=Noise(), mechanisms=["tem"], epsilons=[0.01], temperature=0.0, trials=400,
+        attacks=["tf-idf", "overlap", "shape"],
+    )  # fmt: skip
+    shown = {s.attack: s for s in found.cells[0].shown}
+    assert shown["tf-idf"].lower == shown["overlap"].lower == 0.0
+    assert shown["shape"].lower > 3
+    assert recommend(found, target=1.0)[0] is None
+
+
+def test_a_judge_that_did_not_compare_is_no_reason_to_recommend():
+    from dataclasses import replace
+
+    from voile.tasks.text_comparison import Shown
+
+    found = run(trials=100, attacks=["shape"])
+    idle = Shown("llm", 0.0, 0.0, 0.1, 5.0, 0.5, "it did not compare", is_evidence=False)
+    cells = tuple(
+        replace(c, shown=(replace(c.shown[0], is_evidence=False), idle)) for c in found.cells
+    )
+    assert recommend(replace(found, cells=cells), target=100.0)[0] is None
 
 
 def test_releases_are_made_once_and_survive_a_crash(tmp_path, monkeypatch):
@@ -231,8 +274,8 @@ def test_compare_on_the_command_line_writes_table_and_charts(table_file, tmp_pat
     out = tmp_path / "out"
     done = invoke(
         "compare", table_file, "--mechanisms", "tem,em", "--epsilon", "0.1,9", "--label",
-        "label", "--attacks", "overlap", "--temperature", "0", "--trials", "400", "--out", out,
-        "--target-epsilon-emp", "9",
+        "label", "--attacks", "overlap,shape", "--temperature", "0", "--trials", "400",
+        "--out", out, "--target-epsilon-emp", "9",
     )  # fmt: skip
     assert done.exit_code == 0, (done.output, done.exception)
     assert "Answer:" in done.output
@@ -241,7 +284,21 @@ def test_compare_on_the_command_line_writes_table_and_charts(table_file, tmp_pat
             "converted.png"} <= names  # fmt: skip
     content = json.loads((out / "comparison.json").read_text())
     assert len(content["cells"]) == 4
-    assert len((out / "comparison.csv").read_text().splitlines()) == 5
+    assert len((out / "comparison.csv").read_text().splitlines()) == 9
+    assert "the shape attack reads them" in done.output
+    assert (
+        "no attack here looked at them"
+        in invoke(
+            "calibrate",
+            table_file,
+            "--released",
+            "released",
+            "--attacks",
+            "overlap",
+            "--temperature",
+            "0",
+        ).output
+    )
     for words, message in (
         (("--epsilon", "x"), "numbers separated by commas"),
         (("--epsilon", "1", "--model", "dp-mlm"), "NAME=ID or NAME=FOLDER"),

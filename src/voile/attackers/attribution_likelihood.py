@@ -1,4 +1,4 @@
-"""Attribution by likelihood: the strongest attack there is, where the law is known."""
+"""Attribution by likelihood: the best use of what was drawn, where its law is known."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ PairLikelihood = Callable[[Sequence[str], Sequence[Any]], Any]
 class Likelihood:
     """The candidate under which the release is likeliest: ln K(y|x), largest first.
 
-    With equally likely candidates this is the Bayes decision, so no attack that sees the same
-    releases names the source more often; what it shows ranks all others. `log_likelihood` takes
-    texts and releases side by side, a batch at a time.
+    With equally likely candidates this is the Bayes decision about *what the law covers*: no
+    attack that sees the drawn words or tokens alone names the source more often. What is released
+    beside the draw, in clear (punctuation, spacing, case), is no part of the law, and another
+    attack that reads it may show more. `log_likelihood` takes texts and releases side by side, a
+    batch at a time.
 
     >>> import numpy as np
     >>> def law(texts, releases):

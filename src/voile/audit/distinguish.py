@@ -60,6 +60,7 @@ class Attributed:
     failure_probability: float
     empty: int = 0
     note: str = ""
+    is_evidence: bool = True
 
     @property
     def estimate(self) -> Estimate:
@@ -219,6 +220,7 @@ def attribute(
         failure_probability=failure_probability,
         empty=empty,
         note=str(getattr(attack, "note", "")),
+        is_evidence=bool(getattr(attack, "is_evidence", True)),
     )
 
 

@@ -23,7 +23,7 @@ from voile.cli._attacks import (
 from voile.cli.engine import Address, EngineName, chosen_engine
 from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
 from voile.cli.show import AsJson, plain, print_json, spinner
-from voile.cli.text_compare_show import CAUTION, show_calibration
+from voile.cli.text_compare_show import caution, show_calibration
 from voile.errors import InvalidInput
 
 
@@ -41,8 +41,8 @@ def calibrate(
         float | None, typer.Option(help="The ε of one text that is claimed, to be refuted or not.")
     ] = None,
     delta: Annotated[float, typer.Option(help="The δ that goes with it.")] = 0.0,
-    attacks: Annotated[str, typer.Option(help="embedding, tf-idf, overlap.")] = (
-        "embedding,tf-idf,overlap"
+    attacks: Annotated[str, typer.Option(help="embedding, tf-idf, overlap, shape.")] = (
+        "embedding,tf-idf,overlap,shape"
     ),
     trials: Annotated[int, typer.Option(help="Trials with --command.")] = 10_000,
     candidates: Candidates = 2,
@@ -149,7 +149,7 @@ def calibrate(
             "claim": claim,
             "symmetric": symmetric,
             "attacks": rows,
-            "caution": CAUTION,
+            "caution": caution([a.attack for a in found.attributed]),
         }
     )
     if as_json:

@@ -22,7 +22,7 @@ from voile.cli._attacks import (
 from voile.cli.engine import Address, EngineName, Jobs, chosen_engine
 from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
 from voile.cli.show import AsJson, plain, print_json, spinner
-from voile.cli.text_compare_show import CAUTION, show_comparison, write_comparison
+from voile.cli.text_compare_show import caution, show_comparison, write_comparison
 from voile.errors import InvalidInput
 
 
@@ -43,10 +43,10 @@ def compare(
     attacks: Annotated[
         str,
         typer.Option(
-            help="embedding, tf-idf, overlap; likelihood where the law is known, internal where "
-            "a vector gets the noise."
+            help="embedding, tf-idf, overlap, shape; likelihood where the law is known, internal "
+            "where a vector gets the noise."
         ),
-    ] = "embedding,tf-idf,overlap",
+    ] = "embedding,tf-idf,overlap,shape",
     trials: Annotated[int, typer.Option(help="Trials for each mechanism and epsilon.")] = 2000,
     candidates: Candidates = 2,
     temperature: Temperature = -10_000.0,
@@ -139,7 +139,7 @@ def compare(
         | {
             "answer": answer,
             "chosen": chosen and {"mechanism": chosen.mechanism, "epsilon": chosen.epsilon},
-            "caution": CAUTION,
+            "caution": caution(found.attacks),
         }
     )
     if out:

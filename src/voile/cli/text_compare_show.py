@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from voile.cli.show import plain, table
+from voile.tasks.text_comparison import SHAPE
 
 if TYPE_CHECKING:
     from voile.tasks.text_comparison import Cell, Comparison
@@ -17,6 +19,13 @@ CAUTION = (
     "ε_emp: what this attack shows of one whole text, a lower bound on its epsilon. A small value "
     "means “not broken by this attack”, never “safe”."
 )
+IN_CLEAR = "Rewriters of words leave the number of words, punctuation and case in clear: "
+
+
+def caution(attacks: Sequence[str]) -> str:
+    """How to read an audit by these attacks."""
+    seen = "the shape attack reads them." if SHAPE in attacks else "no attack here looked at them."
+    return f"{CAUTION} {IN_CLEAR}{seen}"
 
 
 def show_calibration(
@@ -50,7 +59,7 @@ def show_calibration(
     for a in found.attributed:
         if a.note:
             typer.echo(f"{a.attack}: {a.note}.")
-    typer.echo(CAUTION)
+    typer.echo(caution([a.attack for a in found.attributed]))
 
 
 def show_comparison(found: Comparison) -> None:
@@ -83,7 +92,7 @@ def show_comparison(found: Comparison) -> None:
         for s in cell.shown:
             if s.note:
                 typer.echo(f"{cell.mechanism} at ε = {cell.epsilon:g}, {s.attack}: {s.note}.")
-    typer.echo(CAUTION)
+    typer.echo(caution(found.attacks))
 
 
 def _interval(cell: Cell, name: str) -> str:
@@ -107,12 +116,26 @@ def write_comparison(found: Comparison, out: Path, file_read: Path) -> None:
 
     content = found.to_json()
     make_private_folder(out)
-    text = json.dumps(plain(content | {"caution": CAUTION}), indent=2, ensure_ascii=False)
+    text = json.dumps(
+        plain(content | {"caution": caution(found.attacks)}), indent=2, ensure_ascii=False
+    )
     write_private(out / "comparison.json", text)
     with open_private(out / "comparison.csv", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         keys = [k for k in content["cells"][0] if k != "shown"]
-        writer.writerow([*keys, "attack", "lower", "middle", "upper", "ceiling", "success", "note"])
+        writer.writerow(
+            [
+                *keys,
+                "attack",
+                "lower",
+                "middle",
+                "upper",
+                "ceiling",
+                "success",
+                "note",
+                "is_evidence",
+            ]
+        )
         for cell in content["cells"]:
             for s in cell["shown"]:
                 writer.writerow([*(cell[k] for k in keys), *s.values()])

@@ -9,6 +9,7 @@ from typing import Any
 from voile.attackers.attribution import Attribution
 from voile.attackers.attribution_embedding import NearestEmbedding, NearestLatent
 from voile.attackers.attribution_likelihood import Likelihood
+from voile.attackers.attribution_shape import Shape
 from voile.attackers.attribution_surface import Overlap, TfIdf
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput
@@ -16,7 +17,7 @@ from voile.files import make_private_folder
 from voile.tasks.text_models import language_named
 from voile.tasks.text_prepared import Prepared
 
-ON_TEXTS = ("embedding", "tf-idf", "overlap")
+ON_TEXTS = ("embedding", "tf-idf", "overlap", "shape")
 """Attacks that read what was released, whoever wrote it."""
 ATTACKS = (*ON_TEXTS, "likelihood", "internal")
 """And those that know the mechanism: by its law, or by the noisy vector inside it."""
@@ -31,7 +32,7 @@ def check_attacks(names: Sequence[str], known: Sequence[str] = ATTACKS) -> None:
 
 def attacks_on_texts(names: Sequence[str], encode: Any) -> list[Attribution]:
     """The attacks of these names that read texts."""
-    known: dict[str, Attribution] = {"tf-idf": TfIdf(), "overlap": Overlap()}
+    known: dict[str, Attribution] = {"tf-idf": TfIdf(), "overlap": Overlap(), "shape": Shape()}
     if encode is not None:
         known["embedding"] = NearestEmbedding(encode)
     return [known[name] for name in names if name in ON_TEXTS]

@@ -219,7 +219,18 @@ def _cell(table: _Table, which: tuple[str, float]) -> Cell:
         )
         e = found.estimated(symmetric=table.symmetric)
         right = float((found.guessed == found.columns).mean())
-        shown.append(Shown(found.attack, e.lower, e.middle, e.upper, e.ceiling, right, found.note))
+        shown.append(
+            Shown(
+                attack=found.attack,
+                lower=e.lower,
+                middle=e.middle,
+                upper=e.upper,
+                ceiling=e.ceiling,
+                success=right,
+                note=found.note,
+                is_evidence=found.is_evidence,
+            )
+        )
     if not shown:
         names = ", ".join(ON_TEXTS)
         raise InvalidInput(f"attacks must hold one that can read {name}, such as {names}")
