@@ -59,6 +59,7 @@ SHOWN = frozenset(
         "record_epsilon",
         "released",
         "sensitive",
+        "signs",
         "sweep",
         "tiers",
         "trace",

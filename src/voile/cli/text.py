@@ -89,6 +89,9 @@ def protect(
     identifiers: Annotated[
         bool, typer.Option(help="Replace e-mails, phones, cards, … by placeholders.")
     ] = True,
+    signs: Annotated[
+        str, typer.Option(help="Signs at words, as in HIV+ and O-: drop or keep.")
+    ] = "drop",
     tiers: Annotated[
         str | None, typer.Option(help="pii or pii,poii: give names a strength of their own.")
     ] = None,
@@ -160,6 +163,7 @@ def protect(
         unknown=_one_of(unknown, ("perturb", "drop", "fail", "keep"), "--unknown"),
         keep_stopwords=keep_stopwords,
         identifiers=identifiers,
+        signs=_one_of(signs, ("drop", "keep"), "--signs"),
         alphas=_alphas(tiers, alpha),
         pipeline=pipeline or DEFAULT_PIPELINE,
         longest=longest,

@@ -13,8 +13,10 @@ import numpy as np
 
 from voile.core.metric import Metric
 from voile.core.rounding import exp_upwards, product_upwards
-from voile.domains.text.protector import STOP_WORDS, UNKNOWN_WORDS, TextProtector
+from voile.domains.text.plan import SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS
+from voile.domains.text.protector import TextProtector
 from voile.domains.text.released import ReleasedText, Unknown
+from voile.domains.text.signs import Signs
 
 TITLES = {"words": "words", "pii": "names", "poii": "words close to names", "rest": "other words"}
 """What the words of a level are called in sentences."""
@@ -69,8 +71,9 @@ def promised(
     clear = {
         key.removeprefix("clear "): int(number)
         for key, number in sorted(totals.items())
-        if key.startswith("clear ")
+        if key.startswith("clear ") and number
     }
+    signs = clear.pop(SIGNS_AT_WORDS, 0)
     for level, row in enumerate(facts["levels"]):
         row["drawn"] = sum(drawn[level] * number for drawn, number in documents.items())
         row["changed"] = int(totals.get(f"changed {level}", 0))
@@ -83,6 +86,7 @@ def promised(
         "drawn": drawn,
         "changed": sum(row["changed"] for row in facts["levels"]),
         "in_clear": clear,
+        "signs_in_clear": signs,
         "words_per_document": _quantiles({d: float(sum(d)) for d in documents}, documents),
         "epsilon_per_document": _quantiles({d: protector.spent(d) for d in documents}, documents),
     }
@@ -136,7 +140,8 @@ def _left_alone(protector: TextProtector) -> list[str]:
     pairs = zip(protector.levels, protector.laws, strict=True)
     names = [TITLES[name] for name, law in pairs if law is None]
     names += [STOP_WORDS] if protector.keep_stopwords else []
-    return names + ([UNKNOWN_WORDS] if protector.unknown is Unknown.KEEP else [])
+    names += [UNKNOWN_WORDS] if protector.unknown is Unknown.KEEP else []
+    return names + ([SIGNS_AT_WORDS] if protector.signs is Signs.KEEP else [])
 
 
 # ── distances that occur ───────────────────────────────────────────────────────────────────────

@@ -17,6 +17,7 @@ from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator, secure_rng, seeded_rng
 from voile.domains.text import Unknown, Vocabulary, glove, minilm, read_vocabulary
 from voile.domains.text.protector import TextProtector
+from voile.domains.text.signs import Signs
 from voile.domains.text.tiers import DEFAULT_PIPELINE, Tiers, tiers
 from voile.domains.text.tokens import Tokenizer
 from voile.domains.text.vocabulary_files import DEFAULT_TOP, restricted
@@ -54,6 +55,7 @@ class TextRecipe:
     unknown: str = "perturb"
     keep_stopwords: bool = False
     identifiers: bool = True
+    signs: str = "drop"
     alphas: tuple[float | None, ...] = ()
     pipeline: str = DEFAULT_PIPELINE
     longest: int | None = None
@@ -123,6 +125,7 @@ def build_protector(recipe: TextRecipe, words: Vocabulary | None = None) -> Text
         unknown=Unknown(recipe.unknown),
         keep_stopwords=recipe.keep_stopwords,
         identifiers=recipe.identifiers,
+        signs=Signs(recipe.signs),
         longest=recipe.longest,
     )
     build = _remapping(recipe, words) if recipe.remap else _builder(recipe, words)

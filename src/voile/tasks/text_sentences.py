@@ -13,14 +13,17 @@ Facts = Mapping[str, Any]
 
 def words_in_clear(facts: Facts) -> str:
     """How much of the text stands in clear, or would; empty if nothing does."""
-    if "words" in facts:
-        clear = sum(facts["in_clear"].values())
-        if clear:
-            share = percent_at_most(clear / facts["words"])
-            return f"{share} of the words stand IN CLEAR ({clear:,} of {facts['words']:,})"
-    elif facts["clear_by_choice"]:
-        return f"IN CLEAR would stand: {', '.join(facts['clear_by_choice'])}"
-    return ""
+    if "words" not in facts:
+        chosen = ", ".join(facts["clear_by_choice"])
+        return f"IN CLEAR would stand: {chosen}" if chosen else ""
+    clear, signs = sum(facts["in_clear"].values()), facts["signs_in_clear"]
+    parts = []
+    if clear:
+        share = percent_at_most(clear / facts["words"])
+        parts.append(f"{share} of the words stand IN CLEAR ({clear:,} of {facts['words']:,})")
+    if signs:
+        parts.append(f"{signs:,} signs at words stand IN CLEAR")
+    return "; ".join(parts)
 
 
 def headline(facts: Facts) -> str:

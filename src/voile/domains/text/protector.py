@@ -17,22 +17,21 @@ from voile.core.randomness import Generator
 from voile.core.rounding import product_upwards, sum_upwards
 from voile.domains.text.containers import like, values_of
 from voile.domains.text.identifiers import find_identifiers
+from voile.domains.text.plan import KEPT, SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS, Plan
 from voile.domains.text.released import Refused, ReleasedText, Unknown
+from voile.domains.text.signs import Signs, without_signs
 from voile.domains.text.stopwords import STOPWORDS
 from voile.domains.text.tiers import Tiers
 from voile.domains.text.tokens import Case, Token, Tokenizer, join
 from voile.domains.text.vocabulary import Vocabulary
 from voile.errors import InvalidInput
 
-KEPT = -1
-"""The level of a word that is left as it is."""
-STOP_WORDS, UNKNOWN_WORDS = "stop words", "words outside the vocabulary"
-"""Why words may stand in clear, beside the tier that they are in."""
-
 
 @dataclass(frozen=True, eq=False)
 class TextProtector:
     """Replaces every word of a text by a draw, keeping spaces, punctuation and casing.
+
+    Signs at words (HIV+, O−) are left out unless `signs` says otherwise.
 
     `laws[level]` releases the words of a level, None leaves them alone; without tiers there is
     one level. `longest` drops what follows that many words. `law_of_length` takes the place of
@@ -46,6 +45,7 @@ class TextProtector:
     identifiers: bool = True
     tiers: Tiers | None = None
     longest: int | None = None
+    signs: Signs = Signs.DROP
     law_of_length: Callable[[int], Mechanism] | None = field(default=None, repr=False)
 
     @cached_property
@@ -79,6 +79,10 @@ class TextProtector:
 
     def _outside(self) -> tuple[str, ...]:
         notes = ["the number of words, spacing, punctuation, casing and bare lay-out tags (<br />)"]
+        if self.signs is Signs.KEEP:
+            notes.append("SIGNS AT WORDS (HIV+, O-): THEY ARE RELEASED IN CLEAR")
+        else:
+            notes[0] += "; but signs at words (HIV+, O-) are left out"
         if self.identifiers:
             notes.append("that an identifier of some type stood where a placeholder stands")
         if self.unknown is Unknown.KEEP:
@@ -188,9 +192,11 @@ class TextProtector:
         last = 0
         spans = find_identifiers(text) if self.identifiers else []
         for start, end, kind in (*spans, (len(text), len(text), "")):
-            for piece in self.tokenizer.split(text[last:start]):
+            pieces = self.tokenizer.split(text[last:start])
+            beside = [False, *(isinstance(piece, Token) for piece in pieces), False]
+            for place, piece in enumerate(pieces):
                 if isinstance(piece, str):
-                    plan.pieces.append(piece)
+                    self._add_gap(plan, piece, beside[place], beside[place + 2])
                 elif not self._add(plan, piece, text, last, entities):
                     return Refused("a word is outside the vocabulary")
                 if self.longest is not None and len(plan.drawn) >= self.longest:
@@ -199,6 +205,15 @@ class TextProtector:
                 plan.pieces.append(f"[{kind}]")
             last = end
         return plan
+
+    def _add_gap(self, plan: Plan, gap: str, after_word: bool, before_word: bool) -> None:
+        """Plan what stands between words, without the signs that belong to one."""
+        bare = without_signs(gap, after_word=after_word, before_word=before_word)
+        if self.signs is Signs.KEEP:
+            plan.clear[SIGNS_AT_WORDS] += len(gap) - len(bare)
+            bare = gap
+        if bare:
+            plan.pieces.append(bare)
 
     def _add(
         self, plan: Plan, token: Token, text: str, offset: int,
@@ -240,24 +255,6 @@ class TextProtector:
             for chosen in (levels, levels[before != after])
         )
         return ReleasedText(join(pieces), drawn, changed, plan.clear, self.spent(drawn))
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A text to be put together: gaps and clear words as they are, numbers of words to be drawn.
-
-    `levels` are those of the words in `drawn`; `clear` counts words in clear by why they are.
-    """
-
-    pieces: list[str | int]
-    drawn: list[Token]
-    levels: list[int]
-    clear: Counter[str]
-
-    def leave(self, word: str, why: str) -> None:
-        """Leave a word as it is, and count it."""
-        self.pieces.append(word)
-        self.clear[why] += 1
 
 
 def protector(

@@ -36,7 +36,7 @@ Piece = str | Token
 
 _SUFFIX = re.compile(r"(.+?)(n't|'(?:s|re|ve|ll|d|m|t))")
 _HYPHENS = "-‐‑"
-_TAG = r"</?(?:[Bb][Rr]|[Hh][Rr]|[PpBbIiUu]|[Ee][Mm]|[Ll][Ii]|[UuOo][Ll])\s?/?>"
+LAYOUT_TAG = r"</?(?:[Bb][Rr]|[Hh][Rr]|[PpBbIiUu]|[Ee][Mm]|[Ll][Ii]|[UuOo][Ll])\s?/?>"
 """HTML's lay-out tags without attributes, such as <br />: spacing in another form."""
 
 
@@ -53,7 +53,7 @@ def _pattern() -> re.Pattern[str]:
         if unicodedata.category(chr(code)) in _BETWEEN
     )
     word = rf"[^{between}]+(?:[{_HYPHENS}'’][^{between}]+)*"
-    return re.compile(rf"(?P<tag>{_TAG})|{word}")
+    return re.compile(rf"(?P<tag>{LAYOUT_TAG})|{word}")
 
 
 _BETWEEN = frozenset(
