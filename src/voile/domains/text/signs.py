@@ -57,8 +57,8 @@ def without_signs(gap: str, *, after_word: bool, before_word: bool) -> str:
     """What stands between words, without the signs that belong to one of them.
 
     Plus and minus go wherever they stand. Hyphens and the other signs of mathematics go where they
-    touch a word, unless a hyphen joins two words. Brackets around signs alone, and the space before a
-    sign that stands alone, go with it. Bare lay-out tags stay, and all other punctuation.
+    touch a word, unless a hyphen joins two words. Brackets around signs alone, and the space before
+    a sign that stands alone, go with it. Bare lay-out tags stay, and all other punctuation.
 
     >>> [without_signs(gap, after_word=True, before_word=True) for gap in ("+ ", "-/", "-", " - ")]
     [' ', '/', '-', ' - ']
