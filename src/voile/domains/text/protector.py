@@ -22,7 +22,7 @@ from voile.domains.text.released import Refused, ReleasedText, Unknown
 from voile.domains.text.signs import Signs, without_signs
 from voile.domains.text.stopwords import STOPWORDS
 from voile.domains.text.tiers import Tiers
-from voile.domains.text.tokens import Case, Token, Tokenizer, join
+from voile.domains.text.tokens import Case, Piece, Token, Tokenizer, join
 from voile.domains.text.vocabulary import Vocabulary
 from voile.errors import InvalidInput
 
@@ -193,10 +193,11 @@ class TextProtector:
         spans = find_identifiers(text) if self.identifiers else []
         for start, end, kind in (*spans, (len(text), len(text), "")):
             pieces = self.tokenizer.split(text[last:start])
-            beside = [False, *(isinstance(piece, Token) for piece in pieces), False]
             for place, piece in enumerate(pieces):
-                if isinstance(piece, str):
-                    self._add_gap(plan, piece, beside[place], beside[place + 2])
+                if piece == " ":
+                    plan.pieces.append(" ")
+                elif isinstance(piece, str):
+                    self._add_gap(plan, pieces, place)
                 elif not self._add(plan, piece, text, last, entities):
                     return Refused("a word is outside the vocabulary")
                 if self.longest is not None and len(plan.drawn) >= self.longest:
@@ -206,9 +207,14 @@ class TextProtector:
             last = end
         return plan
 
-    def _add_gap(self, plan: Plan, gap: str, after_word: bool, before_word: bool) -> None:
+    def _add_gap(self, plan: Plan, pieces: Sequence[Piece], place: int) -> None:
         """Plan what stands between words, without the signs that belong to one."""
-        bare = without_signs(gap, after_word=after_word, before_word=before_word)
+        gap = str(pieces[place])
+        bare = without_signs(
+            gap,
+            after_word=place > 0 and isinstance(pieces[place - 1], Token),
+            before_word=place + 1 < len(pieces) and isinstance(pieces[place + 1], Token),
+        )
         if self.signs is Signs.KEEP:
             plan.clear[SIGNS_AT_WORDS] += len(gap) - len(bare)
             bare = gap
@@ -248,12 +254,15 @@ class TextProtector:
             piece if isinstance(piece, str) else (written[released[piece]], plan.drawn[piece].case)
             for piece in plan.pieces
         ]
-        count = len(self.levels)
-        levels = np.array(plan.levels, dtype=np.intp)
-        drawn, changed = (
-            tuple(np.bincount(chosen, minlength=count).tolist())
-            for chosen in (levels, levels[before != after])
-        )
+        other = before != after
+        drawn: tuple[int, ...] = (len(plan.drawn),)
+        changed: tuple[int, ...] = (int(other.sum()),)
+        if self.tiers is not None:
+            levels = np.array(plan.levels, dtype=np.intp)
+            drawn, changed = (
+                tuple(np.bincount(chosen, minlength=len(self.levels)).tolist())
+                for chosen in (levels, levels[other])
+            )
         return ReleasedText(join(pieces), drawn, changed, plan.clear, self.spent(drawn))
 
 

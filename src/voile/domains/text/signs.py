@@ -63,7 +63,7 @@ def without_signs(gap: str, *, after_word: bool, before_word: bool) -> str:
     >>> [without_signs(gap, after_word=True, before_word=True) for gap in ("+ ", "-/", "-", " - ")]
     [' ', '/', '-', ' - ']
     """
-    if gap == " " or not _any_sign().search(gap):
+    if not _any_sign().search(gap):
         return gap
     parts = _TAG.split(gap)
     last = len(parts) - 1
