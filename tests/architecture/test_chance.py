@@ -21,6 +21,7 @@ STARTS_PROCESSES = {
     "tests/cli/test_cli.py": _SAYS_NO,
     "tests/core/test_randomness.py": "draws of 64 bits and more that must differ: 1e-17 by chance",
     "tests/docs/test_site.py": "builds the pages; draws nothing",
+    "tests/faults/test_faults.py": _COUNTED,
     "tests/jobs/test_jobs.py": _COUNTED,
     "tests/jobs/test_ray.py": "draws of 60 bits that must differ or agree: 1e-15 by chance",
     "tests/ledger/conftest.py": "starts a database server",

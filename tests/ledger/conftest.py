@@ -55,7 +55,8 @@ def postgres_server():
     run(str(programs / "initdb"), "-D", str(data), "-U", "voile", "--auth=trust", "-E", "UTF8",
         "--no-sync")  # fmt: skip
     control = str(programs / "pg_ctl")
-    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
+    # Killed are processes here, never the machine: what the system holds need not be synced.
+    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
     run(control, "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start")
     yield f"postgresql://voile@127.0.0.1:{port}/"
     run(control, "-D", str(data), "-m", "immediate", "-w", "stop")

@@ -385,3 +385,15 @@ def test_a_ledger_of_another_format_is_refused(where, key, change, age):
         Ledger(where, key)
     with pytest.raises(BadFile, match=f"was written by {age} voile"):
         ledger.agree(PLACE, Budget(1.0))
+
+
+def test_a_ledger_that_was_moved_away_is_not_charged_any_more(tmp_path, key):
+    """Through an open connection it could be, where nobody would ever see it."""
+    where = tmp_path / "ledger.db"
+    with Ledger.create(str(where), key, budget=Budget(1.0)) as ledger:
+        ledger.agree(PLACE, None)
+        ledger.charge("a", 0, ["ann"], costs(0.5))
+        for name in ("ledger.db", "ledger.db-wal", "ledger.db-shm"):
+            (tmp_path / name).rename(tmp_path / f"moved-{name}")
+        with pytest.raises(BadFile, match="there is no ledger"):
+            ledger.charge("a", 1, ["ann"], costs(0.5))

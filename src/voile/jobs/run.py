@@ -114,6 +114,7 @@ def run_job(
     size, _ = source.location.facts()
     start = time.monotonic()
     with writing(out):
+        space.clear_remains()
         if not overwrite and out.exists() and not space.publishing.exists():
             raise CannotWrite(f"{str(out)!r} exists already; choose another name or --overwrite")
         space, resumed = space.open(known)
@@ -156,7 +157,8 @@ def run_job(
                     with suppress(VoileError):  # charged for nothing is bad, hiding why is worse
                         charging.ledger.refund(space.job)
                 raise
-        space.remove()
+        with suppress(OSError):  # the output stands; what is left is cleared away by the next run
+            space.remove()
     return replace(report, seconds=time.monotonic() - start)
 
 

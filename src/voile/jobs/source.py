@@ -41,8 +41,9 @@ class Source:
 
     def rows(self) -> Iterator[tuple[int, Row | RowProblem]]:
         """Every record with its line number (row number for Parquet), counted from 1."""
-        for piece in self.pieces(size=2048):
-            yield from self.read(piece).records()
+        with _reading(self.location):
+            for piece in self.pieces(size=2048):
+                yield from self.read(piece).records()
 
     def pieces(self, *, size: int) -> Iterator[Piece]:
         """The file in pieces of `size` records, not yet read; a blank line counts as one.
@@ -67,12 +68,13 @@ class Source:
 
     def fingerprint(self) -> str:
         """Changes when the file does: its size, its time or tag, its first and last megabyte."""
-        size, stamp = self.location.facts()
-        digest = hashlib.sha256(f"{size} {stamp}".encode())
-        with self.location.open() as file:
-            digest.update(file.read(2**20))
-            file.seek(max(0, size - 2**20))
-            digest.update(file.read(2**20))
+        with _reading(self.location):
+            size, stamp = self.location.facts()
+            digest = hashlib.sha256(f"{size} {stamp}".encode())
+            with self.location.open() as file:
+                digest.update(file.read(2**20))
+                file.seek(max(0, size - 2**20))
+                digest.update(file.read(2**20))
         return digest.hexdigest()[:32]
 
 
@@ -117,6 +119,17 @@ def open_source(path: str | os.PathLike[str] | Location) -> Source:
         return _not_empty(_jsonl_source(place))
     except (FileNotFoundError, IsADirectoryError):
         raise InvalidInput(f"the input must be an existing file, got {str(place)!r}") from None
+    except OSError as problem:
+        raise BadFile(f"{place.name} cannot be read: {problem.strerror or problem}") from problem
+
+
+@contextmanager
+def _reading(place: Location) -> Iterator[None]:
+    """A disk's errors while a file is read become one clear line."""
+    try:
+        yield
+    except (FileNotFoundError, IsADirectoryError):
+        raise
     except OSError as problem:
         raise BadFile(f"{place.name} cannot be read: {problem.strerror or problem}") from problem
 

@@ -151,12 +151,19 @@ class Workspace:
     def remove(self) -> None:
         """Delete the folder and what it holds.
 
-        In an order that a kill cannot make ambiguous: without `publishing` an output that exists is
-        a finished one, and without the manifest what is left belongs to no job.
+        In an order that a kill cannot make ambiguous: without the manifest what is left belongs to
+        no job, and `publishing`, which goes last, says that it is to be cleared away.
         """
-        self.publishing.remove()
         self.folder.inside("manifest.json").remove()
+        for name in sorted(self.folder.names() - {self.publishing.name}):
+            self.folder.inside(name).remove()
+        self.publishing.remove()
         self.folder.remove()
+
+    def clear_remains(self) -> None:
+        """Finish a removal that was interrupted after the output had its name."""
+        if self.publishing.exists() and not self.folder.inside("manifest.json").exists():
+            self.remove()
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -50,6 +50,7 @@ class SqliteStore:
         self._connection: sqlite3.Connection | None = None
         self._process = 0
         self._commit: Commit | None = None
+        self._opened: tuple[int, int] | None = None
 
     def create(self, front: Front, first: Entry) -> None:
         """Make the file, readable by its owner alone; refused if it exists."""
@@ -133,7 +134,9 @@ class SqliteStore:
     def _open(self) -> sqlite3.Connection:
         if self._connection is not None and self._process == os.getpid():
             self._committed()
-            return self._connection
+            if self._same_file():
+                return self._connection
+            self.close()
         if not self.path.is_file():
             raise BadFile(
                 f"there is no ledger {str(self.path)!r}; make one with `voile ledger init`"
@@ -165,6 +168,7 @@ class SqliteStore:
         # A file that somebody changed by hand may hold anything: to be told, not to trip over.
         database.text_factory = lambda text: text.decode("utf-8", "replace")
         self._connection, self._process = database, os.getpid()
+        self._opened = _file_number(self.path)
         try:
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = FULL")
@@ -172,6 +176,14 @@ class SqliteStore:
         except sqlite3.DatabaseError:
             pass  # a file that cannot be written can still be shown; a foreign one is told later
         return database
+
+    def _same_file(self) -> bool:
+        """Whether the name still is of the file that was opened.
+
+        A file that was moved away or replaced can still be written through an open connection, and
+        what is charged there nobody would ever see.
+        """
+        return _file_number(self.path) == self._opened
 
     def _committed(self) -> None:
         """Wait for a commit that goes on beside; how it ended is told to whoever began it."""
@@ -244,6 +256,14 @@ class SqliteTransaction:
             _front_row(front),
         )
         self.front = front
+
+
+def _file_number(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _front(database: sqlite3.Connection) -> Front:

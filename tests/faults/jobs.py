@@ -1,0 +1,282 @@
+"""Small jobs to break: a stub and the three domains, with and without a ledger."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faults.breaking import Died, World, breaking
+from voile.errors import VoileError
+from voile.jobs import Batch, BeyondBudget, Charging, Replaced, WhenSpent, open_source, run_job
+from voile.jobs import charging as charging_module
+from voile.jobs.engines import Engine
+from voile.ledger import Bill, Budget, Kind, Ledger, make_key, read_key, simple_cost, verify
+from voile.tasks.ledger_charge import LedgerChoice
+
+PERSONS = "ababca"
+PART = 2
+
+
+def stub(batch: Batch) -> Replaced:
+    """Fresh noise for each draw: a part that is drawn twice is another."""
+    within = np.ones(len(batch), dtype=np.bool_)
+    if batch.charge is not None:
+        within = batch.charge(Bill.alike(simple_cost(1.0), within))
+    problems = {i: BeyondBudget() for i in np.flatnonzero(~within).tolist()}
+    return Replaced({"value": [os.urandom(8).hex() for _ in range(len(batch))]}, problems)
+
+
+@dataclass
+class Case:
+    """One job in a folder of its own; `run` is what a user's command does."""
+
+    folder: Path
+    release: Callable[[Case], None]
+    where: str | None = None
+    """The ledger; none if it is None."""
+
+    output: str = ""
+    """In a store; in the folder if it is empty."""
+
+    engine: Engine | None = None
+    rows: int = len(PERSONS)
+    tables: dict[str, list[Any]] = field(default_factory=dict)
+    """Of an empty ledger on a server."""
+
+    seen: Counter[str] = field(default_factory=Counter)
+    """How runs ended."""
+
+    @property
+    def io(self) -> Path:
+        """The folder that breaks."""
+        return self.folder / "io"
+
+    @property
+    def out(self) -> str:
+        return self.output or str(self.io / "out.csv")
+
+    @property
+    def choice(self) -> LedgerChoice | None:
+        if self.where is None:
+            return None
+        return LedgerChoice(self.where, "user", None, str(self.io / "key"))
+
+    def begin(self) -> None:
+        """The folder as it is before the job."""
+        charging_module._opened.cache_clear()
+        if self.engine is not None:  # its workers live on, and know how far a ledger was seen
+            for path in (self.folder / "still").glob("[kl]e*"):
+                path.unlink()
+            self.make_ledger()
+        shutil.rmtree(self.io, ignore_errors=True)
+        shutil.copytree(self.folder / "still", self.io)
+        if self.output:
+            import fsspec
+
+            store, path = fsspec.core.url_to_fs(self.output)
+            for found in store.find(path.rpartition("/")[0]):
+                store.rm(found)
+        if self.tables:
+            import psycopg
+
+            with psycopg.connect(self.where, autocommit=True) as database:
+                database.execute("TRUNCATE voile_front, voile_entries, voile_pages")
+                for table, rows in self.tables.items():
+                    for row in rows:
+                        marks = ", ".join(["%s"] * len(row))
+                        database.execute(f"INSERT INTO {table} VALUES ({marks})", row)
+
+    def make_ledger(self) -> None:
+        """An empty ledger, once: it is copied to where it breaks, or put back on the server."""
+        still = self.folder / "still"
+        if self.where is None:
+            return
+        server = self.where.startswith("postgresql")
+        made = self.where if server else str(still / "ledger.db")
+        Ledger.create(made, make_key(still / "key"), budget=Budget(100.0)).close()
+        (still / "key.seen").unlink()
+        if server:
+            import psycopg
+
+            with psycopg.connect(self.where, autocommit=True) as database:
+                for table in ("voile_front", "voile_entries"):
+                    self.tables[table] = database.execute(f"SELECT * FROM {table}").fetchall()
+
+    def run(self, world: World) -> str:
+        """The command once, as far as it gets: how it ended."""
+        charging_module._opened.cache_clear()
+        try:
+            with breaking(world):
+                self.release(self)
+        except Died:
+            return "died"
+        except VoileError as problem:
+            return type(problem).__name__
+        finally:
+            charging_module._opened.cache_clear()
+        return "done"
+
+    def parts(self) -> dict[str, bytes]:
+        """What is committed: the rows of each part by its note."""
+        found = {}
+        for note in self.io.glob("*.voile-job/*/part-*.json"):
+            found[note.name] = (note.parent / json.loads(note.read_text())["rows_in"]).read_bytes()
+        return found
+
+    def released(self) -> list[dict[str, str]]:
+        if not self.output:
+            with open(self.out, newline="") as file:
+                return list(csv.DictReader(file))
+        import fsspec
+
+        with fsspec.open(self.output, "rt", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def is_out(self) -> bool:
+        if not self.output:
+            return Path(self.out).exists()
+        import fsspec
+
+        store, path = fsspec.core.url_to_fs(self.output)
+        return bool(store.exists(path))
+
+    def calls(self) -> int:
+        """How many calls an unbroken run makes."""
+        self.begin()
+        world = World(self.io)
+        assert self.run(world) == "done"
+        return world.calls
+
+    def break_and_resume(self, at: int, way: str) -> None:
+        """Break at one point, repeat the command, and check everything that must hold."""
+        self.begin()
+        ended = self.run(World(self.io, at=at, way=way))
+        self.seen[ended] += 1
+        before, there = self.parts(), self.is_out()
+        again = self.run(World(self.io))
+        where = f"{way} at call {at}: {ended}, then {again}"
+        if there:  # what was released stays what it is, and is not released again
+            assert again in ("done", "CannotWrite"), where
+        else:
+            assert again == "done", where
+        rows = self.released()
+        assert [row["id"] for row in rows] == [str(i) for i in range(self.rows)], where
+        if not self.output:
+            whole = Path(self.out).read_bytes()
+            assert all(part in whole for part in before.values()), where
+            assert Path(self.out + ".guarantee.json").exists() or self.release is release_stub
+        self._check_charges(rows, where)
+        self._check_leftovers(where)
+
+    def _check_charges(self, rows: list[dict[str, str]], where: str) -> None:
+        """Each person was charged for what was released, each row once, and the ledger is whole."""
+        if self.where is None:
+            return
+        charging_module._opened.cache_clear()
+        with Ledger(self.where, read_key(self.io / "key")) as ledger:
+            found = verify(ledger)
+            assert not found.problems, (where, found.problems)
+            released = Counter(PERSONS[int(row["id"])] for row in rows)
+            charged = {person: ledger.account(person)[3] for person in released}
+            assert charged == released, where
+
+    def _check_leftovers(self, where: str) -> None:
+        """Only what the documentation names may stay: empty shells and files that end in .tmp."""
+        known = {path.name for path in (self.folder / "still").iterdir()}
+        known |= {"out.csv", "out.csv.guarantee.json", "out.csv.recipe.json", "key", "key.seen",
+                  "ledger.db", "ledger.db-wal", "ledger.db-shm"}  # fmt: skip
+        for path in self.io.iterdir():
+            if path.name in known or path.name.endswith(".tmp"):
+                continue
+            assert path.name == "out.csv.voile-job", (where, path.name)
+            assert not (path / "manifest.json").exists(), where
+            self.seen["leftover folders"] += 1
+
+
+def release_stub(case: Case) -> None:
+    charging = None
+    if case.choice is not None:
+        key = read_key(case.choice.key_file)
+        charging = Charging(case.choice.where, key, "user", WhenSpent.REFUSE)
+        charging.ledger.agree(Kind("one location", "euclidean", "km"), None)
+    run_job(open_source(case.io / "in.csv"), case.out, lambda: stub, identity={},
+            batch_rows=PART, charging=charging)  # fmt: skip
+
+
+def release_text(case: Case) -> None:
+    from voile.tasks.text_protect import protect_file
+    from voile.tasks.text_recipe import TextRecipe
+
+    recipe = TextRecipe(source=str(case.io / "in.csv"), column="text", epsilon=1.0,
+                        vocabulary=str(case.folder / "words.txt"))  # fmt: skip
+    protect_file(recipe, out=case.out, batch_rows=PART, pass_columns="all", ledger=case.choice)
+
+
+def release_places(case: Case) -> None:
+    from voile.tasks.places_protect import protect_places
+
+    protect_places(case.io / "in.csv", mechanism=case.folder / "city.voile", out=case.out,
+                   batch_rows=PART, ledger=case.choice, engine=case.engine)  # fmt: skip
+
+
+def release_labels(case: Case) -> None:
+    from voile.tasks.labels_protect import labels_protect
+
+    labels_protect(case.io / "in.csv", out=case.out, label="state", epsilon=1.0, mechanism="rr",
+                   classes=("ill", "well"), pass_columns="all", ledger=case.choice)  # fmt: skip
+
+
+def write_inputs(folder: Path, domain: str) -> None:
+    """The files that a job of this domain reads; those in `still` are copied to where it breaks."""
+    (folder / "still").mkdir(parents=True)
+    columns: dict[str, list[Any]] = {"id": [*range(6)], "user": [*PERSONS]}
+    if domain == "stub":
+        columns["value"] = ["v"] * 6
+    elif domain == "text":
+        rng = np.random.default_rng(2)
+        words = ["cat", "dog", "tree", "sat"]
+        lines = [f"{w} " + " ".join(f"{x:.4f}" for x in rng.normal(size=3)) for w in words]
+        (folder / "words.txt").write_text("\n".join(lines) + "\n")
+        columns["text"] = ["cat sat", "dog", "tree", "cat", "sat dog", "tree"]
+    elif domain == "places":
+        from voile.storage import save
+        from voile.tasks.places_design import design_places, public_map
+
+        public = public_map(rows=2, columns=2, tasks=2)
+        save(design_places(public, epsilon=1.0, method="laplace", bound=False, against_aipo=False),
+             folder / "city.voile")  # fmt: skip
+        lat, lon = public.projection.to_degrees(public.problem.places[[0] * 6])
+        columns |= {"lat": list(lat), "lon": list(lon)}
+    else:
+        columns |= {"state": ["well", "ill"] * 3, "age": [*range(20, 80, 10)]}
+    with (folder / "still" / "in.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def made_case(folder: Path, domain: str, where: str | None, output: str = "") -> Case:
+    """A case of a domain in a folder; `where` is None, "sqlite" or a server's address."""
+    write_inputs(folder, domain)
+    if where == "sqlite":
+        where = str(folder / "io" / "ledger.db")
+    case = Case(folder, RELEASES[domain], where, output)
+    case.make_ledger()
+    return case
+
+
+RELEASES: dict[str, Callable[[Case], None]] = {
+    "stub": release_stub,
+    "text": release_text,
+    "places": release_places,
+    "labels": release_labels,
+}
