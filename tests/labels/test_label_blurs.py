@@ -67,6 +67,16 @@ def test_a_label_share_overrides_the_recipes():
     )
 
 
+def test_a_column_that_is_left_out_costs_nothing():
+    columns = [NumberColumn(name, (0.0, 1.0)) for name in "abc"]
+    recipe = recipe_of(*columns, shares=(0.1, 0.3, 0.1, 0.5))
+    less = recipe.without(["c"])
+    assert [column.name for column in less.columns] == ["a", "b"]
+    assert less.shares == pytest.approx((0.125, 0.375, 0.5))
+    assert 1.0 - 1e-6 < noise_protection(less, epsilon=1.0).local.epsilon <= 1.0
+    assert recipe.without(["a", "b", "c"]).shares == (1.0,)
+
+
 def test_every_record_is_drawn_whatever_is_missing_in_it():
     columns = (NumberColumn("n", (0.0, 1.0), missing=True), CategoryColumn("c", ("(missing)", "x")))
     noise = noise_protection(recipe_of(*columns, shares=(0.25, 0.25, 0.5)), epsilon=1.0)

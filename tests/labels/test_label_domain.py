@@ -221,6 +221,28 @@ def test_cells_place_records_as_the_tree_that_was_grown(patients):
     assert np.array_equal(cells.of(recipe.columns, cells.decode(every, recipe.columns)), every)
 
 
+def test_a_typical_record_does_not_contradict_itself(tmp_path):
+    """What comes together in every record comes together in the typical ones."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for _ in range(400):
+        wed = rng.random() < 0.4
+        ill = rng.random() < (0.8 if wed else 0.2)
+        rows.append(["wed" if wed else "single", "spouse" if wed else "alone", "pq"[ill]])
+    table = table_of(tmp_path, ["status", "home", "y"], rows)
+    recipe = draft_recipe(table)
+    codes = recipe.label_codes(table.labels)
+
+    def pairs(private):
+        cells = learn_cells(recipe.columns, table.columns, codes, classes=2, rng=seeded_rng(1),
+                            private=private)  # fmt: skip
+        shown = cells.decode(np.arange(len(cells)), recipe.columns)
+        return set(zip(*(part.tolist() for part in shown), strict=True))
+
+    assert pairs(False) == {("wed", "spouse"), ("single", "alone")}
+    assert len(pairs(True) - pairs(False)) == 1  # of private records no single one is shown
+
+
 def test_bounds_on_the_cells_cover_their_probabilities():
     """All at once, at a failure probability of 5 %: seldom enough missed in 200 tables."""
     given_label = np.array([[0.6, 0.1], [0.3, 0.3], [0.1, 0.6]])

@@ -336,6 +336,9 @@ def test_columns_in_clear_are_named_first_and_recorded(patients, tmp_path):
     assert facts["passed_all"]
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "IN CLEAR: the columns weight, kind, town." in page
+    assert "may give the label away" in page
+    assert "one of 2 equally likely ones" in page  # as the file says it
+    assert "one of 2 equally likely ones" in facts["explanation"]
     assert "Verdict: holds" not in page
 
 

@@ -8,6 +8,7 @@ import typer
 
 from voile.cli.columns import show_in_brief
 from voile.cli.show import bar, table
+from voile.core.rounding import at_most
 
 if TYPE_CHECKING:
     from voile.tasks.labels_audit import LabelReport
@@ -108,11 +109,13 @@ def show_protected(done: ProtectedLabels, facts: dict[str, Any]) -> None:
         ("label, by the whole release (CF)", p.conditional),
         ("whole record (local DP)", p.local),
     ):
-        rows.append([name, "not bounded" if bound is None else f"ε = {bound.epsilon:.4g}"])
+        rows.append(
+            [name, "not bounded" if bound is None else f"ε = {at_most(bound.epsilon, digits=4)}"]
+        )
     table(["what is protected", "bound"], rows)
     if p.kept < 1:
         typer.echo(f"{100 * p.kept:.0f} % of the records keep their cell of features.")
-    typer.echo(done.main.explain(candidates=2))
+    typer.echo(facts["explanation"])
     if done.seeded:
         typer.echo("seeded: not for release")
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from voile.audit.finding import Verdict
 from voile.core.guarantee import Guarantee
-from voile.core.rounding import percent_at_most
+from voile.core.rounding import at_most, percent_at_most
 from voile.report.charts_common import bar_chart, frontier_chart
 from voile.report.charts_labels import belief_chart, feature_chart, label_leakage_chart
 from voile.report.drawing import percent
-from voile.report.model import Chart, Provenance, Report, Table, promised, worst_verdict
+from voile.report.model import Chart, Provenance, Report, Table, worst_verdict
 from voile.report.words import (
     COUNTS,
     ONE_ATTACKER,
@@ -172,8 +172,15 @@ def protect_report(
             ]
         ),
         verdict=Verdict.OPEN if basis == "claimed" or clear else Verdict.HOLDS,
-        because=f"ε = {guarantee.epsilon:.4g} is {guarantee.ground()}. {ground(basis)}",
-        guarantee=promised(guarantee),
+        because=" ".join(
+            [
+                *(["What stands in clear may give the label away."] if clear else []),
+                f"ε = {at_most(guarantee.epsilon)} is {guarantee.ground()}. {ground(basis)}",
+            ]
+        ),
+        guarantee=tuple(
+            line for line in facts["explanation"].splitlines() if not line.startswith("Not covered")
+        ),
         not_protected=(
             *((clear,) if clear else ()),
             *open_ways,

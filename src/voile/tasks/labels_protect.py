@@ -116,6 +116,8 @@ def labels_protect(
         choice, source, beside=beside, interrupted=interrupted, leave=(*drop, *named),
         on_error=on_error, rng=secure_rng() if seed is None else seeded_rng(seed),
     )  # fmt: skip
+    if mechanism == "ldp":
+        made = made.without(drop)  # what is not written need not be drawn
     text = recipe_text(made)
     build = partial(_protection, text, choice)
     protection = build()
@@ -180,12 +182,12 @@ def _columns(
 
 def facts_of(done: ProtectedLabels) -> dict[str, Any]:
     """What was written and what it promises, as the guarantee file holds it."""
-    p, cells = done.protection, done.recipe.cells
+    p, cells, classes = done.protection, done.recipe.cells, len(done.recipe.classes)
     bounds = {"label": p.label, "conditional": p.conditional, "local": p.local}
     shape = None
     if p.typical and cells is not None:
         shape = {
-            "different_rows": cells.different() * len(done.recipe.classes),
+            "different_rows": cells.different() * classes,
             "typical_records": cells.different(),
             "features_that_vary": [done.recipe.columns[j].name for j in cells.telling()],
         }
@@ -200,7 +202,7 @@ def facts_of(done: ProtectedLabels) -> dict[str, Any]:
         "mechanism": p.name,
         "epsilon": {name: bound.epsilon if bound else None for name, bound in bounds.items()},
         "basis": str(done.main.basis),
-        "explanation": done.main.explain(candidates=2),
+        "explanation": done.main.explain(candidates=classes),
         "not_covered": [*done.main.outside, *_left_out(done.report)],
         "kept_cells": p.kept,
         "shape": shape,

@@ -111,6 +111,7 @@ def drafted_recipe(
     require(bool((codes >= 0).all()), "classes", "all that occur in the file", "others",
             "add the others, or (other)")  # fmt: skip
     found = learn_cells(
-        recipe.columns, table.columns, codes, classes=len(recipe.classes), rng=rng, cells=cells
-    )
+        recipe.columns, table.columns, codes, classes=len(recipe.classes), rng=rng, cells=cells,
+        private=private,
+    )  # fmt: skip
     return replace(recipe, cells=found)

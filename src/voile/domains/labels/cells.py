@@ -90,6 +90,7 @@ def learn_cells(
     rng: Generator,
     cells: int | None = None,
     failure_probability: float = 1e-3,
+    private: bool = False,
 ) -> Cells:
     """Grow a tree on one half of the records, bound P(leaf|label) from the other.
 
@@ -97,9 +98,10 @@ def learn_cells(
     intervals at failure_probability/(cells·labels) hold for all of them at once. Unless their
     number is given, there is a cell for every hundred records, at least 3 and at most 16: more
     cells are finer but known less well, and what is not known must be blurred. The tree is grown on
-    codes, so a leaf's typical record, which has its median levels and commonest categories in the
-    first half, lies in its own cell; features that no cut uses have those of all records, so that a
-    cell shows nothing but what defines it.
+    codes. A leaf's typical record is the one of the first half that is nearest to its median levels
+    and commonest categories, so it lies in its own cell and does not contradict itself. From
+    `private` records no single one is taken: median levels and commonest categories are shown as
+    they are, those of all records for a feature that no cut uses.
     """
     try:
         from sklearn.tree import DecisionTreeClassifier
@@ -135,32 +137,44 @@ def learn_cells(
     lower, upper = _bracket(
         at[counting], labels[counting], len(leaves), classes, failure_probability
     )
-    cut = set(shape.feature[shape.feature >= 0].tolist())
-    shaping = np.array([bool(cut & set(group.tolist())) for group in groups])
-    everywhere = _typical(codes[growing], columns)
-    typical = np.array(
-        [
-            np.where(shaping, _typical(codes[growing[at[growing] == leaf]], columns), everywhere)
-            for leaf in range(len(leaves))
-        ]
-    )
+    inside = [codes[growing[at[growing] == leaf]] for leaf in range(len(leaves))]
+    if private:
+        cut = set(shape.feature[shape.feature >= 0].tolist())
+        shaping = np.array([bool(cut & set(group.tolist())) for group in groups])
+        everywhere = _middle(codes[growing], columns)
+        typical = [np.where(shaping, _middle(part, columns), everywhere) for part in inside]
+    else:
+        typical = [_nearest(part, _middle(part, columns), columns) for part in inside]
     counts = np.bincount(at[counting], minlength=len(leaves)).astype(np.float64)
     return replace(
         bare,
-        typical=tuple(tuple(row) for row in typical.tolist()),
+        typical=tuple(tuple(row.tolist()) for row in typical),
         lower=lower,
         upper=upper,
         weights=counts + 1.0,
     )
 
 
-def _typical(codes: Indices, columns: Sequence[Column]) -> list[int]:
-    return [
-        int(np.quantile(codes[:, j], 0.5, method="nearest"))
-        if isinstance(column, NumberColumn)
-        else int(np.bincount(codes[:, j]).argmax())
-        for j, column in enumerate(columns)
-    ]
+def _middle(codes: Indices, columns: Sequence[Column]) -> Indices:
+    """The median level or commonest category of each column."""
+    return np.array(
+        [
+            int(np.quantile(codes[:, j], 0.5, method="nearest"))
+            if isinstance(column, NumberColumn)
+            else int(np.bincount(codes[:, j]).argmax())
+            for j, column in enumerate(columns)
+        ],
+        dtype=np.intp,
+    )
+
+
+def _nearest(codes: Indices, middle: Indices, columns: Sequence[Column]) -> Indices:
+    """The record that differs least from the middle: 1 for a category, a share of the levels."""
+    number = np.array([isinstance(column, NumberColumn) for column in columns])
+    sizes = np.array([len(column) for column in columns])
+    ways = np.unique(codes, axis=0)  # in a fixed order, whatever that of the records
+    away = np.where(number, np.abs(ways - middle) / sizes, ways != middle).sum(axis=1)
+    return np.asarray(ways[int(away.argmin())])
 
 
 def _bracket(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,18 @@ class Recipe:
         if not features.any():
             return (*features.tolist(), 1.0)
         return (*(features / features.sum() * (1 - label)).tolist(), float(label))
+
+    def without(self, names: Sequence[str]) -> Recipe:
+        """The recipe for records that lack these columns; what they cost goes to the others.
+
+        Cells are made of all columns, so a recipe that has them is needed whole.
+        """
+        kept = [i for i, column in enumerate(self.columns) if column.name not in names]
+        own = self.shares[-1]
+        rest = sum(self.shares[i] for i in kept)
+        shares = [self.shares[i] / rest * (1 - own) if rest else 0.0 for i in kept]
+        columns = tuple(self.columns[i] for i in kept)
+        return replace(self, columns=columns, shares=(*shares, own if rest else 1.0), cells=None)
 
 
 def draft_recipe(
