@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import importlib
+import inspect
 import json
 
 import numpy as np
@@ -243,6 +245,40 @@ def test_comparison_holds_its_caps(patients):
     best = max(p.auc for p in found.points if p.mechanism == "label DP")
     assert best > 0.8
     assert found.features_alone > found.guess
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("compare", []),
+        ("audit", []),
+        ("protect", ["--epsilon", "1", "--mechanism", "rr"]),
+        ("recipe", []),
+    ],
+)
+def test_a_default_is_the_same_from_python_and_on_the_command_line(
+    patients, monkeypatch, command, words
+):
+    module = importlib.import_module(f"voile.tasks.labels_{command}")
+    name = f"labels_{command}"
+    stated = inspect.signature(getattr(module, name)).parameters
+    asked = {}
+
+    def note(*arguments, **options):
+        asked.update(options)
+        raise CannotWrite("noted")
+
+    monkeypatch.setattr(module, name, note)
+    result = run.invoke(app, [command, str(patients), "--label", "state", *words])
+    assert isinstance(result.exception, CannotWrite)
+    given = {"label", "rng", "engine", "epsilons", "epsilon", "mechanism"}
+    compared = {
+        option: value
+        for option, value in asked.items()
+        if option not in given and stated[option].default is not inspect.Parameter.empty
+    }
+    assert compared == {option: stated[option].default for option in compared}
+    assert len(compared) > 3
 
 
 def test_seeded_parts_do_not_repeat_each_other(tmp_path, monkeypatch):
