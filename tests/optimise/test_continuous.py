@@ -281,7 +281,9 @@ def test_draws_follow_the_integer_law(spline):
 def test_places_outside_are_projected_and_places_within_a_lattice_step_agree(spline):
     mechanism = spline.mechanism
     high = np.asarray(mechanism.grid.high)
-    assert (mechanism.weights([high + 50.0]) == mechanism.weights([high])).all()
+    assert (mechanism.weights([high + 10.0]) == mechanism.weights([high])).all()
+    with pytest.raises(InvalidInput, match="1 of 2 rows"):  # far off it: another map, or degrees
+        mechanism.weights([high, high + 50.0])
     assert (mechanism.weights([[0.1, 0.1]]) == mechanism.weights([[0.1002, 0.0998]])).all()
 
 
