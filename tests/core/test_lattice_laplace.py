@@ -124,6 +124,15 @@ def test_the_chain_past_the_table_is_drawn_too(monkeypatch):
     assert (drawn**2).mean() > 0.5 * last**2
 
 
+def test_a_cut_hides_the_point_too(monkeypatch):
+    """Sums are cut, not noise: beyond the cut two points give the same release."""
+    noise = lattice_laplace(2, 1e-3)
+    monkeypatch.setitem(noise.__dict__, "_sums", np.zeros(len(noise.eighths), dtype=np.uint64))
+    monkeypatch.setattr(type(noise), "beyond", lambda self, rng: [2**70, -(2**70)])
+    points = np.array([[5, -7], [0, 10**6]])
+    assert noise.add(points, voile.seeded_rng(1)).tolist() == [[2**62, -(2**62)]] * 2
+
+
 @pytest.mark.parametrize(("dimension", "rate"), [(0, 1e-3), (1025, 1e-3), (2, 1e-12), (2, 0.1)])
 def test_what_cannot_be_bounded_is_refused(dimension, rate):
     with pytest.raises(InvalidInput, match="must be between"):

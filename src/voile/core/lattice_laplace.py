@@ -72,29 +72,34 @@ class LatticeLaplace:
 
     # ── drawing ──────────────────────────────────────────────────────────────────────────────
 
-    def draw(self, count: int, rng: Generator) -> Integers:
-        """`count` rows of noise, in steps."""
-        words = uniform_bits(rng, count, bits=TOTAL_BITS)
+    def add(self, points: Integers, rng: Generator) -> Integers:
+        """Rows of lattice points with noise added, in steps.
+
+        Sums are cut at ±2**62. That is a function of the sum, so it is post-processing; cutting the
+        noise instead would show the point.
+        """
+        words = uniform_bits(rng, len(points), bits=TOTAL_BITS)
         chosen = np.searchsorted(self._sums, words, side="right")
         beyond = np.flatnonzero(chosen == len(self.eighths))
         chosen[beyond] = 0
         scales = np.repeat(self.eighths[chosen], self.dimension)
-        noise = discrete_gaussian(scales, rng).reshape(count, self.dimension)
+        sums = points + discrete_gaussian(scales, rng).reshape(len(points), self.dimension)
         for row in beyond:
-            noise[row] = self.beyond(rng)
-        return noise
+            far = zip(points[row].tolist(), self.beyond(rng), strict=True)
+            sums[row] = [max(-(2**62), min(2**62, x + z)) for x, z in far]
+        return np.asarray(sums, dtype=np.int64)
+
+    def draw(self, count: int, rng: Generator) -> Integers:
+        """`count` rows of noise alone."""
+        return self.add(np.zeros((count, self.dimension), dtype=np.int64), rng)
 
     def beyond(self, rng: Generator) -> list[int]:
-        """One row from the chain past the table: once in 2**54 draws.
-
-        Cut at ±2**62, which what is released could be anyway: post-processing.
-        """
+        """One row from the chain past the table: once in 2**54 draws."""
         place = 0
         while not int(uniform_bits(rng, 1, bits=1)[0]):
             place += 1
         scale = _chained(int(self.eighths[-1]), place)
-        row = (discrete_gaussian_beyond(scale, rng) for _ in range(self.dimension))
-        return [max(-(2**62), min(2**62, value)) for value in row]
+        return [discrete_gaussian_beyond(scale, rng) for _ in range(self.dimension)]
 
     @cached_property
     def _sums(self) -> Weights:

@@ -70,8 +70,8 @@ class WordNoise:
 
     def _noisy(self, rows: Indices, rng: Generator) -> Floats:
         exact = self.around.coordinates[rows].astype(np.int64) * self._parts
-        exact += self._noise.draw(len(rows), rng)
-        points: Floats = exact.astype(np.float64) * (self.around.step / self._parts)
+        noisy = self._noise.add(exact, rng).astype(np.float64)
+        points: Floats = noisy * (self.around.step / self._parts)
         return points if self.shape is None else points @ self.shape
 
     def _picked(self, noisy: Floats, rng: Generator) -> Indices:

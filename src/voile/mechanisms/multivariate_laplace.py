@@ -38,7 +38,7 @@ class MultivariateLaplace:
     def release(self, secrets: Sequence[Any] | Items, rng: Generator) -> Items:
         """The item nearest to each secret plus noise."""
         places = self._lattice[self.space.index(secrets)]
-        noisy = (places + self.noise.draw(len(places), rng)) * self.step
+        noisy = self.noise.add(places, rng) * self.step
         return self.space.items[self.space.nearest(noisy)]
 
     @cached_property

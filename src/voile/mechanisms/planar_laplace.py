@@ -28,7 +28,7 @@ class PlanarLaplace:
 
     def release(self, secrets: Sequence[Any] | Items, rng: Generator) -> Items:
         """One grid point near each place: rows of two coordinates."""
-        noisy = self._lattice(secrets) + self.noise.draw(len(secrets), rng)
+        noisy = self.noise.add(self._lattice(secrets), rng)
         return (noisy + self.parts // 2) // self.parts * self.step
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:

@@ -53,8 +53,8 @@ class PlaneNoise:
 
     def draw(self, places: Floats, rng: Generator) -> Floats:
         """The lattice point of each place, plus noise."""
-        count = len(places) if self.p == 2.0 else 2 * len(places)
-        noisy = self.lattice(places) + self._noise.draw(count, rng).reshape(-1, 2)
+        rows = self.lattice(places).reshape(-1, self._noise.dimension)
+        noisy = self._noise.add(rows, rng).reshape(-1, 2)
         return np.asarray(noisy * self.step, dtype=np.float64)
 
     def cell_law(self, places: Floats, xs: Floats, ys: Floats) -> Floats:

@@ -59,8 +59,9 @@ class LaplaceNoise:
     def add(self, vectors: Floats, rng: Generator) -> Floats:
         """Noisy vectors."""
         step = self.scale / _STEPS
-        noise = lattice_laplace(1, 1 / _STEPS).draw(vectors.size, rng).reshape(vectors.shape)
-        return np.asarray((_towards_zero(vectors, step) + noise) * step, dtype=np.float64)
+        points = _towards_zero(vectors, step).reshape(-1, 1)
+        noisy = lattice_laplace(1, 1 / _STEPS).add(points, rng).reshape(vectors.shape)
+        return np.asarray(noisy * step, dtype=np.float64)
 
 
 def gaussian_noise(
