@@ -28,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as problem:  # what the system refuses is no fault of ours
+        _fail(f"error: the system refused: {problem.strerror or type(problem).__name__}", 2)
     except Exception as fault:
         if os.environ.get("VOILE_DEBUG"):
             raise

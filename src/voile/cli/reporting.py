@@ -159,9 +159,26 @@ def wanted(context: typer.Context, report: Path | None, charts: Path | None) -> 
             raise InvalidInput(f"--report must name an .html file, got {report.name}")
         if not report.parent.is_dir():
             raise CannotWrite(f"cannot write {report}: its folder does not exist")
-    if charts is not None and charts.exists() and not charts.is_dir():
-        raise CannotWrite(f"--charts must name a folder, {charts} is a file")
+        if report.is_dir():
+            raise CannotWrite(f"--report must name a file, {report} is a folder")
+        _probe(report.parent, report)
+    if charts is not None:
+        if charts.exists() and not charts.is_dir():
+            raise CannotWrite(f"--charts must name a folder, {charts} is a file")
+        there = next(folder for folder in (charts, *charts.absolute().parents) if folder.is_dir())
+        _probe(there, charts)
     return Wanted(context, report, charts)
+
+
+def _probe(folder: Path, wanted: Path) -> None:
+    """A report that cannot be written must be known before the release, which cannot be undone."""
+    from voile.errors import CannotWrite
+    from voile.files import probe_folder
+
+    try:
+        probe_folder(folder)
+    except OSError as problem:
+        raise CannotWrite(f"cannot write {wanted}: {problem.strerror or problem}") from problem
 
 
 def begin(context: typer.Context) -> None:

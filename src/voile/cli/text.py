@@ -145,7 +145,7 @@ def protect(
     from voile.domains.text.tiers import DEFAULT_PIPELINE
     from voile.domains.text.watched import read_watched
     from voile.errors import InvalidInput
-    from voile.jobs import OnError, named_columns
+    from voile.jobs import OnError, check_output, named_columns
     from voile.tasks import text_protect
     from voile.tasks.text_recipe import TextRecipe, epsilon_keeping, epsilon_keeping_watched
 
@@ -174,6 +174,9 @@ def protect(
         watch=() if watch is None else read_watched(watch),
         cache="none" if no_cache else "read",
     )
+    target = out or default_output(file)
+    if not dry_run:
+        check_output(target, overwrite=overwrite)
     recipe, source = text_protect.checked(recipe)
     passed, dropped = named_columns(passing), dropped_columns(drop)
     clear = text_protect.clear_columns(recipe, source, passed, dropped, document_column)
@@ -192,7 +195,6 @@ def protect(
         show_facts(facts, as_json, "Nothing was released.")
         _write(pages, facts, file, None, seed, as_json)
         return
-    target = out or default_output(file)
     recipe = with_neighbours(recipe, source, quiet=as_json)
     with progress_bar(quiet=as_json) as progress:
         facts = text_protect.protect_file(

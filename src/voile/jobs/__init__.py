@@ -24,7 +24,7 @@ from voile.jobs.records import (
     Telling,
     Transform,
 )
-from voile.jobs.run import JobReport, run_job
+from voile.jobs.run import JobReport, check_output, run_job
 from voile.jobs.source import Source, open_source
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "Telling",
     "Transform",
     "WhenSpent",
+    "check_output",
     "columns_in_clear",
     "engine_named",
     "location",

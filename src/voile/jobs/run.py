@@ -115,8 +115,7 @@ def run_job(
     start = time.monotonic()
     with writing(out):
         space.clear_remains()
-        if not overwrite and out.exists() and not space.publishing.exists():
-            raise CannotWrite(f"{str(out)!r} exists already; choose another name or --overwrite")
+        check_output(out, overwrite=overwrite)
         space, resumed = space.open(known)
         with space.locked():
             space.stopped.remove()
@@ -149,6 +148,11 @@ def run_job(
                 if space.joined.exists():  # else an interrupted run had just given it its name
                     space.joined.readable_like(source.location)
                     space.joined.move(out, overwrite=overwrite)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(
+                    f"the finished parts are kept in {space.folder}; repeat the command to "
+                    "continue, or delete that folder to give up"
+                ) from None
             except CannotWrite:
                 raise  # a full disk or a dead worker: the parts are kept, as for an interrupt
             except VoileError:
@@ -160,6 +164,16 @@ def run_job(
         with suppress(OSError):  # the output stands; what is left is cleared away by the next run
             space.remove()
     return replace(report, seconds=time.monotonic() - start)
+
+
+def check_output(target: str | os.PathLike[str] | Location, *, overwrite: bool) -> None:
+    """Refuse an output that exists, unless it may be replaced or was just about to be finished.
+
+    Cheap: a command asks this before it loads anything.
+    """
+    out = location(target)
+    if not overwrite and out.exists() and not Workspace(out).publishing.exists():
+        raise CannotWrite(f"{str(out)!r} exists already; choose another name or --overwrite")
 
 
 def _report(out: Location, notes: Sequence[Note], resumed: int, job: str) -> JobReport:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, cast
 
-from voile.errors import BadFile, InvalidInput, MissingExtra
+from voile.errors import BadFile, InvalidInput, MissingExtra, VoileError
 from voile.jobs.cutting import Piece, cut_csv, cut_lines, cut_parquet
 from voile.jobs.lines import Lines
 from voile.jobs.locations import Location, location
@@ -53,7 +53,7 @@ class Source:
         name = self.location.name
         with opened(self.location) as file:
             if self.format == "parquet":
-                yield from cut_parquet(_parquet(file, name).iter_batches(), size=size, name=name)
+                yield from cut_parquet(_batches(file, name), size=size, name=name)
             elif self.format == "csv":
                 yield from cut_csv(Lines(file, name), size=size, name=name)
             else:
@@ -177,10 +177,26 @@ def _jsonl_source(place: Location) -> Source:
 def _parquet(file: IO[bytes], name: str) -> Any:
     try:
         import pyarrow.parquet as parquet
-        from pyarrow import ArrowInvalid
     except ImportError:
         raise MissingExtra("pyarrow", extra="text") from None
-    try:
+    with _damage_said(name):
         return parquet.ParquetFile(file)
-    except ArrowInvalid as problem:
+
+
+def _batches(file: IO[bytes], name: str) -> Iterator[Any]:
+    """The rows of a Parquet file as Arrow batches."""
+    with _damage_said(name):
+        yield from _parquet(file, name).iter_batches()
+
+
+@contextmanager
+def _damage_said(name: str) -> Iterator[None]:
+    """A damaged Parquet file is said to be one, in our words: Arrow's may hold some of it."""
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except (ArrowException, OSError, ValueError, OverflowError) as problem:
+        if isinstance(problem, VoileError):
+            raise
         raise BadFile(f"{name} is not a Parquet file, or a damaged one") from problem

@@ -136,9 +136,15 @@ class PostgresStore:
                 import psycopg
             except ImportError:
                 raise MissingExtra("psycopg", extra="postgres") from None
-            self._connection = psycopg.connect(
-                self._address.url, autocommit=True, connect_timeout=10
-            )
+            try:
+                self._connection = psycopg.connect(
+                    self._address.url, autocommit=True, connect_timeout=10
+                )
+            except UnicodeError:
+                raise CannotWrite(
+                    "the ledger on PostgreSQL cannot be used: its host has no name that a host "
+                    "may have"
+                ) from None
             # The lock on the first page is waited for, and what is read after it must be what its
             # last holder wrote. So, whatever the server's default is, each statement sees the
             # state of its own moment; then there is also no failure of serialization to retry.

@@ -34,13 +34,15 @@ class Table:
     def csv(self) -> str:
         r"""The table as a CSV file with a header.
 
+        A text that a spreadsheet would take for a formula gets an apostrophe in front.
+
         >>> Table("Loss", ("method", "km"), (("best", 0.25),)).csv()
         'method,km\r\nbest,0.25\r\n'
         """
         out = io.StringIO()
         writer = csv.writer(out)
-        writer.writerow(self.columns)
-        writer.writerows(self.rows)
+        writer.writerow([_no_formula(name) for name in self.columns])
+        writer.writerows([_no_formula(value) for value in row] for row in self.rows)
         return out.getvalue()
 
     def records(self) -> list[dict[str, Value]]:
@@ -49,6 +51,13 @@ class Table:
             {name: finite(value) for name, value in zip(self.columns, row, strict=True)}
             for row in self.rows
         ]
+
+
+def _no_formula(value: Value) -> Value:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+_FORMULA = tuple("=+-@\t\r")
 
 
 @dataclass(frozen=True)

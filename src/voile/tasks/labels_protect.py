@@ -21,7 +21,7 @@ from voile.domains.labels.protection import (
 from voile.domains.labels.recipe import Recipe
 from voile.domains.labels.recipe_file import recipe_from, recipe_text
 from voile.domains.labels.table import OnError
-from voile.errors import CannotWrite, InvalidInput
+from voile.errors import InvalidInput
 from voile.jobs import (
     Charging,
     ColumnsInClear,
@@ -30,6 +30,7 @@ from voile.jobs import (
     Location,
     Named,
     Source,
+    check_output,
     columns_in_clear,
     location,
     open_source,
@@ -105,8 +106,7 @@ def labels_protect(
     beside = target.beside(target.name + ".recipe.json")
     workspace = Workspace(target)
     interrupted = workspace.folder.inside("manifest.json").exists()
-    if target.exists() and not overwrite and not workspace.publishing.exists():
-        raise CannotWrite(f"{str(target)!r} exists already; choose another name or --overwrite")
+    check_output(target, overwrite=overwrite)
     source = open_source(data)
     require_label(source, label)
     named = () if pass_columns == "all" else tuple(pass_columns)

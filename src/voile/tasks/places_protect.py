@@ -28,6 +28,7 @@ from voile.jobs import (
     OnError,
     Replaced,
     RowProblem,
+    check_output,
     columns_in_clear,
     location,
     open_source,
@@ -181,6 +182,7 @@ def protect_places(
     """
     from voile import __version__
 
+    check_output(out, overwrite=overwrite)
     source, target = open_source(file), location(out)
     try:
         with location(mechanism).open() as opened:

@@ -28,6 +28,7 @@ from voile.jobs import (
     Replaced,
     RowProblem,
     Source,
+    check_output,
     columns_in_clear,
     location,
     open_source,
@@ -121,6 +122,7 @@ def protect_file(
 
     Returns what the JSON file holds: what was promised, what lies outside, what the epsilon does.
     """
+    check_output(out, overwrite=overwrite)
     recipe, source = checked(recipe)
     recipe = fill_neighbours(recipe, source)
     clear = clear_columns(recipe, source, pass_columns, drop_columns, document_column)

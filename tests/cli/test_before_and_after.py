@@ -1,0 +1,106 @@
+"""What is refused before any work, and what is said when the work is cut short."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from in_process import voile
+from voile.report import Table
+
+LABELS = (
+    "labels protect in.csv --label y --epsilon 1 --mechanism ldp --learn-from-private --out out.csv"
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VOILE_CACHE", str(tmp_path / "cache"))
+    rows = "".join(f"{n % 5},{'pq'[n % 2]}\n" for n in range(60))
+    Path("in.csv").write_text("n,y\n" + rows)
+    Path("text.csv").write_text("text\nthe cat\n")
+    rng = np.random.default_rng(2)
+    lines = [f"{w} " + " ".join(f"{x:.4f}" for x in rng.normal(size=4)) for w in ("the", "cat")]
+    Path("words.txt").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
+    from voile.jobs import run
+
+    def interrupted(*arguments, **more):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "join_parts", interrupted)
+        code, _, err = voile(*LABELS.split())
+    assert code == 130
+    assert err.splitlines()[-1] == (
+        "interrupted: the finished parts are kept in out.csv.voile-job; repeat the command to "
+        "continue, or delete that folder to give up"
+    )
+    code, _, err = voile(*LABELS.split())
+    assert code == 0, err
+    assert not Path("out.csv.voile-job").exists()
+
+
+def test_an_interrupt_elsewhere_is_said_too(folder, monkeypatch):
+    from voile.tasks import explain
+
+    def interrupted(**arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(explain, "explain", interrupted)
+    assert voile("explain", "--epsilon", "1") == (130, "", "interrupted\n")
+
+
+@pytest.mark.parametrize("option", ["--report /proc/r.html", "--charts /proc/charts", "--report ."])
+def test_a_report_that_cannot_be_written_is_refused_before_the_release(folder, option):
+    code, _, err = voile(*LABELS.split(), *option.split())
+    assert code == 2
+    assert err.startswith("error: "), err
+    assert sorted(p.name for p in folder.iterdir()) == ["in.csv", "text.csv", "words.txt"]
+
+
+def test_an_output_that_exists_is_refused_before_anything_is_loaded(folder, monkeypatch):
+    from voile.tasks import text_protect, text_recipe
+
+    def loaded(*arguments, **more):
+        raise AssertionError("the vocabulary was loaded first")
+
+    monkeypatch.setattr(text_protect, "build_protector", loaded)
+    monkeypatch.setattr(text_recipe, "epsilon_keeping", loaded)
+    Path("out.csv").write_text("kept\n")
+    for strength in (("--epsilon", "1"), ("--keep", "0.2")):
+        code, _, err = voile(
+            "text",
+            "protect",
+            "text.csv",
+            *strength,
+            "--vocabulary",
+            "words.txt",
+            "--out",
+            "out.csv",
+        )
+        assert (code, err) == (
+            2, "error: 'out.csv' exists already; choose another name or --overwrite\n"
+        )  # fmt: skip
+    assert Path("out.csv").read_text() == "kept\n"
+
+
+def test_what_the_system_refuses_is_no_fault_of_ours(folder):
+    code, _, err = voile("ledger", "show", "x" * 5000)
+    assert (code, err) == (2, "error: the system refused: File name too long\n")
+
+
+def test_no_cell_of_a_charts_table_is_a_formula():
+    shown = Table("t", ("=a", "b"), (("=1+1", -1.5), ("@x", 2), ("-y", 3), ("+z", 4), ("w", 5)))
+    assert shown.csv().split("\r\n")[:-1] == [
+        "'=a,b",
+        "'=1+1,-1.5",
+        "'@x,2",
+        "'-y,3",
+        "'+z,4",
+        "w,5",
+    ]
