@@ -133,7 +133,7 @@ RESULTS = {
     ),
     "labels_recipe": SimpleNamespace(as_dict=lambda: {"records": 1, "features": [], "cells": 1}),
     "labels_compare": SimpleNamespace(points=[POINT], clean_auc=0.5, features_alone=0.5, guess=0.5),
-    "protect_places": {"rows": 1, "columns_in_clear": []},
+    "protect_places": {"rows": 1, "passed_in_clear": []},
     "audit_design": {"findings": [STUB, STUB], "attack": STUB},
 }
 

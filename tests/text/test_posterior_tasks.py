@@ -376,11 +376,16 @@ def test_a_violation_that_one_run_of_many_saw_is_not_lost():
 
 
 def test_uneven_strengths_carry_a_caveat():
-    assert text_tune._caveat("public", (0.5, 0.5)) == ""
-    assert "which of the two a word is, is not protected" in text_tune._caveat("public", (0.1, 1))
-    assert text_tune._caveat("private", (0.1, 1)).startswith(
-        "The strengths were chosen on the private"
-    )
+    def caveat(data, strengths):
+        return text_tune._caveat(data, strengths, candidates=300)
+
+    told = "which of the two a word is, is not protected"
+    assert told not in caveat("public", (0.5, 0.5))
+    assert told in caveat("public", (0.1, 1))
+    assert caveat("private", (0.1, 1)).startswith("The strengths were chosen on the private")
+    # what was tuned is not what the printed command draws by
+    assert "a law over the 300 sensitive words" in caveat("public", (0.5, 0.5))
+    assert "The command draws over the whole vocabulary" in caveat("public", (0.5, 0.5))
 
 
 def test_a_tuning_says_how_to_use_it(capsys):

@@ -135,6 +135,6 @@ def show_tuned(found: TunedText, target: float) -> None:
     )
     if not found.meets_target:
         typer.echo(f"No round kept violations below {100 * target:g} %: this is the best found.")
-    typer.echo(f"Use: voile text protect FILE {found.protect_options()}")
+    typer.echo(f"With these strengths: voile text protect FILE {found.protect_options()}")
     if found.caveat:
         typer.echo(found.caveat)

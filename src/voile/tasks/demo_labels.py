@@ -44,11 +44,12 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     plan = Plan(
         "labels",
         "What may be shown: ranges, names and cells, from public records of another clinic",
-        "voile labels recipe public.csv --label diabetic --out public.json --overwrite",
+        "voile labels recipe other-clinic.csv --label diabetic --out clinic-recipe.json "
+        "--overwrite",
     )
     yield plan
-    public = write_clinic(folder / "public.csv", count=RECORDS, seed=2)
-    made = labels_recipe(public, folder / "public.json", label="diabetic", overwrite=True)
+    public = write_clinic(folder / "other-clinic.csv", count=RECORDS, seed=2)
+    made = labels_recipe(public, folder / "clinic-recipe.json", label="diabetic", overwrite=True)
     facts = made.as_dict()
     yield Found(
         plan,
@@ -60,12 +61,12 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         "labels",
         "Protect label and features together",
         f"voile labels protect clinic.csv --label diabetic --epsilon {EPSILON:g} --mechanism cf "
-        f"--recipe public.json{seeded(seed)} --overwrite",
+        f"--recipe clinic-recipe.json{seeded(seed)} --overwrite",
     )
     yield plan
     done = labels_protect(
         clinic, folder / "clinic.protected.csv", label="diabetic", epsilon=EPSILON,
-        mechanism="cf", recipe=folder / "public.json", seed=seed, overwrite=True,
+        mechanism="cf", recipe=folder / "clinic-recipe.json", seed=seed, overwrite=True,
     )  # fmt: skip
     main = done.main
     yield Found(
