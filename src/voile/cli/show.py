@@ -60,16 +60,47 @@ def bars(
 
 
 @contextmanager
-def spinner(shown: bool) -> Iterator[Callable[[str], None]]:
-    """A line on standard error that says what is going on; nothing if it is not a terminal."""
+def spinner(shown: bool, *, every: float = 20.0) -> Iterator[Callable[[str], None]]:
+    """A line on standard error that says what is going on.
+
+    Where that is no terminal, the latest line is printed every so many seconds: a log shows that
+    work goes on, and a quick command leaves none.
+    """
     from rich.console import Console
 
     console = Console(stderr=True)
-    if not (shown and console.is_terminal):
+    if not shown:
         yield lambda line: None
-        return
-    with console.status("…") as status:
-        yield lambda line: status.update(line)
+    elif console.is_terminal:
+        with console.status("…") as status:
+            yield lambda line: status.update(line)
+    else:
+        with _logged(every) as say:
+            yield say
+
+
+@contextmanager
+def _logged(every: float) -> Iterator[Callable[[str], None]]:
+    import threading
+    import time
+
+    begun, done, latest = time.monotonic(), threading.Event(), ["working"]
+
+    def tick() -> None:
+        while not done.wait(every):
+            typer.echo(f"{latest[0]} ({time.monotonic() - begun:.0f} s)", err=True)
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+
+    def say(line: str) -> None:
+        latest[0] = line
+
+    try:
+        yield say
+    finally:
+        done.set()
+        thread.join()
 
 
 def bar(share: float, width: int) -> str:

@@ -44,7 +44,7 @@ class DpMlm:
             outside += ("stop words and punctuation, left in clear", "capital letters")
         return guarantee_for(
             "one drawn word",
-            epsilon=self.sampler.epsilon,
+            epsilon=self.sampler.stated,
             fidelity=self.fidelity,
             outside=outside,
         )

@@ -43,7 +43,7 @@ class PromptedRewriter:
         """ε for one drawn token, between any two texts."""
         return guarantee_for(
             "one token",
-            epsilon=self.sampler.epsilon,
+            epsilon=self.sampler.stated,
             fidelity=self.fidelity,
             outside=self.outside,
         )

@@ -64,6 +64,18 @@ class TokenSampler:
         require(self.epsilon >= 1e-3, "epsilon for one token", ">= 0.001", self.epsilon)
 
     @property
+    def stated(self) -> float:
+        """What one token costs at most: ε, or the floor's own bound where ε is larger.
+
+        No weight is below 2**24 and none above 2**62, so no two laws differ by more than
+        2**38 = e^26.34 at any token, whatever ε asks for.
+
+        >>> TokenSampler(2.0, -1.0, 1.0).stated, round(TokenSampler(2500.0, -1.0, 1.0).stated, 2)
+        (2.0, 26.34)
+        """
+        return min(self.epsilon, math.nextafter((TOTAL_BITS - FLOOR) * math.log(2), math.inf))
+
+    @property
     def temperature(self) -> float:
         """T = 2(upper − lower)/ε."""
         return 2 * (self.upper - self.lower) / self.epsilon
@@ -123,6 +135,11 @@ class ReleasedSampler:
     upper: float
     top_k: int | None = None
     clipped: bool = True
+
+    @property
+    def stated(self) -> float:
+        """What was claimed for one token."""
+        return self.epsilon
 
     @property
     def temperature(self) -> float:

@@ -243,7 +243,7 @@ def _cell(table: _Table, which: tuple[str, float]) -> Cell:
         epsilon=epsilon,
         granularity=prepared.guarantee.granularity,
         basis=str(prepared.guarantee.basis),
-        text_epsilon=epsilon * prepared.units(game.sources),
+        text_epsilon=prepared.guarantee.epsilon * prepared.units(game.sources),
         shown=tuple(shown),
         f1=rows.f1(left) if measured else None,
         attribute_f1=rows.attribute_f1(left) if measured else None,
