@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -57,6 +58,48 @@ def test_words_are_found(text: str, found: list[str | None]) -> None:
     tokens = [p for p in TOKENIZER.split(text) if isinstance(p, Token)]
     written = [WORDS.words[t.position] if t.position < len(WORDS) else None for t in tokens]
     assert written == found
+
+
+def test_long_forms_are_unknown_without_being_normalised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Normal forms cost the square of a run of marks: 100,000 marks took 24 seconds."""
+    seen: list[int] = []
+
+    def normalize(form: str, text: str) -> str:
+        seen.append(len(text))
+        return unicodedata.normalize(form, text)
+
+    from voile.domains.text import tokens
+
+    monkeypatch.setattr(tokens, "unicodedata", SimpleNamespace(normalize=normalize))
+    tokenizer = Tokenizer(WORDS)
+    marked = "e" + "\u0316\u0301" * 100_000
+    (token,) = tokenizer.split(marked)
+    assert token == Token(WORDS.unknown, Case.LOWER, 0, 200_001)
+    pieces = [p for p in tokenizer.split(f"well-{marked}-known") if isinstance(p, Token)]
+    assert [p.position for p in pieces] == [WORDS.positions["well"], WORDS.unknown,
+                                            WORDS.positions["known"]]  # fmt: skip
+    assert len(tokenizer.split("it-" * 50_000)) == 100_000
+    assert max(seen) <= 4 * (len("well-known") + 3)
+
+
+def test_a_word_taken_apart_as_far_as_can_be_is_still_found() -> None:
+    greek = vocabulary(["ᾂᾂᾂᾂ", "b"], [[0.0], [1.0]])
+    spelled = unicodedata.normalize("NFD", "ᾂᾂᾂᾂ")
+    assert len(spelled) == 16
+    assert Tokenizer(greek).split(spelled) == [Token(0, Case.LOWER, 0, 16)]
+
+
+def test_what_a_tokenizer_remembers_does_not_grow_with_the_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from voile.domains.text import tokens
+
+    monkeypatch.setattr(tokens, "MOST_FORMS", 50)
+    tokenizer = Tokenizer(WORDS)
+    text = " ".join(f"w{i} don't {'x' * i}" for i in range(300))
+    assert tokenizer.split(text) == TOKENIZER.split(text)
+    assert 0 < len(tokenizer._forms) <= 50
+    assert max(map(len, tokenizer._forms)) <= 52  # and no form is kept that is longer than any word
 
 
 def test_case_is_restored_and_words_do_not_run_together() -> None:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from voile.domains.text.vocabulary import Vocabulary
@@ -61,9 +61,13 @@ _BETWEEN = frozenset(
 )
 
 
+MOST_FORMS = 2**17
+"""A tokenizer forgets all forms when it has seen so many: its memory does not grow with a file."""
+
+
 @dataclass(frozen=True)
 class Tokenizer:
-    """Splits and joins text over one vocabulary; remembers the forms it has seen."""
+    """Splits and joins text over one vocabulary; remembers forms it has seen."""
 
     vocabulary: Vocabulary
     _forms: dict[str, tuple[tuple[int, int, int, Case], ...]] = field(
@@ -94,7 +98,9 @@ class Tokenizer:
                 parts = tuple(
                     (*part, _case(surface[part[1] : part[2]])) for part in self._parts(surface, 0)
                 )
-                if len(forms) < 2**20:
+                if len(surface) <= self._longest_form:
+                    if len(forms) >= MOST_FORMS:
+                        forms.clear()
                     forms[surface] = parts
             for position, first, after, case in parts:
                 if last < start + first:
@@ -109,17 +115,11 @@ class Tokenizer:
         return pieces
 
     def _parts(self, surface: str, offset: int) -> list[tuple[int, int, int]]:
-        known = self.vocabulary.positions
-        plain = unicodedata.normalize("NFC", surface).lower().replace("’", "'")
         whole = (offset, offset + len(surface))
-        if plain in known:
-            return [(known[plain], *whole)]
-        shortened = _SUFFIX.fullmatch(plain)
-        if shortened and len(plain) == len(surface):
-            base, suffix = shortened.groups()
-            if suffix in known and base in known:
-                middle = offset + len(base)
-                return [(known[base], offset, middle), (known[suffix], middle, whole[1])]
+        if len(surface) <= self._longest_form:
+            found = self._known(surface, offset)
+            if found:
+                return found
         pieces = list(re.finditer(rf"[^{_HYPHENS}]+", surface))
         if len(pieces) > 1:
             return [
@@ -128,6 +128,29 @@ class Tokenizer:
                 for part in self._parts(piece.group(), offset + piece.start())
             ]
         return [(self.vocabulary.unknown, *whole)]
+
+    def _known(self, surface: str, offset: int) -> list[tuple[int, int, int]]:
+        """A word of the vocabulary, or a contraction of two; nothing otherwise."""
+        known, end = self.vocabulary.positions, offset + len(surface)
+        plain = unicodedata.normalize("NFC", surface).lower().replace("’", "'")
+        if plain in known:
+            return [(known[plain], offset, end)]
+        shortened = _SUFFIX.fullmatch(plain)
+        if shortened and len(plain) == len(surface):
+            base, suffix = shortened.groups()
+            if suffix in known and base in known:
+                middle = offset + len(base)
+                return [(known[base], offset, middle), (known[suffix], middle, end)]
+        return []
+
+    @cached_property
+    def _longest_form(self) -> int:
+        """No longer form can be a word of the vocabulary: it is the unknown word, unread.
+
+        A character taken apart has at most four parts, and a contraction adds three. Beyond, a run
+        of combining marks would cost its square to normalise.
+        """
+        return 4 * (max(map(len, self.vocabulary.words)) + 3)
 
 
 def _case(written: str) -> Case:
