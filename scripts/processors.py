@@ -63,6 +63,7 @@ def numpy_leaves_out(processor: str) -> str:
 
 
 def main() -> int:
+    """Run the tests as each processor; 1 if one of them is red."""
     if platform.machine() not in ("x86_64", "AMD64"):
         print(f"Other processors: none is imitated on {platform.machine()}.")
         return 0

@@ -17,6 +17,7 @@ _SAYS_NO = "commands that end before they draw: help, wrong usage, faults"
 _COUNTED = "asserts which rows were released and charged, and nothing about what was drawn"
 STARTS_PROCESSES = {
     "tests/architecture/test_architecture.py": "imports modules; draws nothing",
+    "tests/architecture/test_processors.py": "starts interpreters; draws nothing",
     "tests/calibration/test_hostile_endpoint.py": _SAYS_NO,
     "tests/cli/test_cli.py": _SAYS_NO,
     "tests/core/test_randomness.py": "draws of 64 bits and more that must differ: 1e-17 by chance",
