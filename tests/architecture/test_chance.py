@@ -77,14 +77,15 @@ def test_modules_that_start_processes_say_why_luck_decides_nothing(root: Path) -
 
 
 def test_no_test_draws_from_another_source(root: Path) -> None:
-    """The legacy global generators of NumPy and of `random` cannot be followed: none is used."""
+    """The global generators of `random` and NumPy cannot be followed; a seeded one of each can."""
     for path in (root / "tests").rglob("*.py"):
-        tree = ast.parse(path.read_text("utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                assert "random" not in {alias.name for alias in node.names}, path
-            if isinstance(node, ast.ImportFrom):
-                assert node.module != "random", path
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
-                legacy = node.value.attr == "random" and getattr(node.value.value, "id", "") == "np"
-                assert not legacy or node.attr[0].isupper() or node.attr == "default_rng", path
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "random":
+                assert [alias.name for alias in node.names] == ["Random"], path
+            if isinstance(node, ast.Attribute):
+                module = ast.unparse(node.value)
+                assert module != "random" or node.attr == "Random", path
+                whole = node.attr[0].isupper() or node.attr in ("default_rng", "bit_generator")
+                assert module not in ("np.random", "numpy.random") or whole, path
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("random.Random", "Random"):
+                assert node.args, f"{path}: give it a seed"
