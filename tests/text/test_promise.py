@@ -248,6 +248,19 @@ def test_the_promise_speaks_of_distances_that_occur(files: Path) -> None:
     assert said[0] in facts["explanation"]
 
 
+def test_the_page_says_the_same_odds_and_the_same_spending(files: Path) -> None:
+    pytest.importorskip("altair", reason="the report extra is not installed")
+    shown = call(files, "--epsilon", "2.3141", "--report", str(files / "r.html"))
+    page = (files / "r.html").read_text()
+    (odds,) = re.findall(r"at most e\^[\d.]+ = ([\d.,]+×); for one", shown)
+    assert f"grows to {odds} for two words" in page
+    (largest,) = re.findall(r"([\d.]+) at most \(", shown)
+    assert f"{largest} for all" in page
+    assert float(largest) >= written(files)["epsilon_per_document"]["largest"]
+    for line in shown.splitlines()[:3]:
+        assert line in page
+
+
 def test_at_most_is_never_rounded_down(files: Path) -> None:
     """e^0.04 is not 1×."""
     shown = call(files, "--epsilon", "0.01", "--dry-run")

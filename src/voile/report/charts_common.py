@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from voile.core.guarantee import Guarantee
+from voile.core.rounding import at_most, exp_upwards, odds_at_most, product_upwards
 from voile.report.drawing import altair, base, finished, level, percent, series
 from voile.report.model import Chart, Table, finite
 from voile.report.theme import colour
@@ -17,11 +17,9 @@ def odds_chart(
     """What ε allows: how far one release can move the odds, by how far apart two secrets are."""
     alt = altair()
     steps = 40
-    reach = math.exp(min(700.0, epsilon * farthest))
-    rows = []
-    for step in range(steps + 1):
-        distance = farthest * step / steps
-        rows.append((distance, math.exp(min(700.0, epsilon * distance))))
+    reach = _odds(epsilon, farthest)
+    rows = [(farthest * step / steps, _odds(epsilon, farthest * step / steps))
+            for step in range(steps + 1)]  # fmt: skip
     table = Table(
         f"Odds between two {noun}s, at most", (f"distance ({unit})", "odds factor"), tuple(rows)
     )
@@ -45,15 +43,21 @@ def odds_chart(
     return finished(
         line,
         name=name,
-        title=f"What ε = {epsilon:.4g} allows",
+        title=f"What ε = {at_most(epsilon, digits=4)} allows",
         alt=(
-            f"The line starts at 1 (nothing learned) and grows to {reach:.3g}× for two {noun}s "
-            f"{farthest:g} {unit} apart: whatever is released, the odds between them move no "
-            f"further{failing}."
+            f"The line starts at 1 (nothing learned) and grows to {odds_at_most(reach)} for two "
+            f"{noun}s {farthest:.4g} {unit} apart: whatever is released, the odds between them "
+            f"move no further{failing}."
         ),
         data=table,
         height=240,
     )
+
+
+def _odds(epsilon: float, distance: float) -> float:
+    """What is allowed at a distance, to four digits, rounded up; as far as a chart can show."""
+    factor = exp_upwards(min(700.0, product_upwards(epsilon, distance)))
+    return float(at_most(factor, digits=4))
 
 
 def guarantee_chart(guarantee: Guarantee, *, farthest: float, name: str = "odds") -> Chart:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from voile.audit.finding import Verdict
+from voile.core.rounding import at_most
 from voile.report.charts_common import bar_chart, odds_chart
 from voile.report.drawing import percent
 from voile.report.model import Chart, Provenance, Report, Table, Value
@@ -79,7 +80,7 @@ def _kept_charts(weakest: Mapping[str, Any]) -> list[Chart]:
         bar_chart(
             rows,
             name="kept",
-            title=f"What ε = {weakest['epsilon']:.4g} does to {weakest['title']}",
+            title=f"What ε = {at_most(weakest['epsilon'], digits=4)} does to {weakest['title']}",
             alt=(
                 f"By public word frequencies, a word is kept {percent(expected['kept'])} of the "
                 f"time. The best attacker among the {expected['candidates']:,} most frequent words "
@@ -128,7 +129,9 @@ def _watched(facts: Mapping[str, Any]) -> Table:
 
 def _document_chart(facts: Mapping[str, Any]) -> Chart:
     names = {"median": "half of them", "nine_in_ten": "nine in ten", "largest": "all"}
-    budget = facts["epsilon_per_document"]
+    budget = {
+        key: float(at_most(value, digits=4)) for key, value in facts["epsilon_per_document"].items()
+    }
     return bar_chart(
         [(f"{text}, at most", float(budget[key])) for key, text in names.items()],
         name="documents",
