@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("numba", reason="the text extra is not installed")
 
+from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -19,13 +20,13 @@ from typer.testing import CliRunner
 import voile
 from voile.cli.text import app
 from voile.domains import text
+from voile.domains.text.nearest import nearest_words
 from voile.domains.text.protector import TextProtector
 from voile.domains.text.watched import WATCHED, read_watched
 from voile.errors import InvalidInput, VoileError
 from voile.leakage.words import epsilon_for_most_kept, kept_chances
 from voile.mechanisms import word_exponential, word_truncated_exponential
 from voile.mechanisms.word_remap import word_remap
-from voile.tasks.text_promise import nearest_words
 from voile.tasks.text_recipe import share_of
 
 WORDS = ["the", "cat", "sat", "ran", "tree", "hiv", "ann", "bob", "london", "cancer"]
@@ -44,13 +45,17 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def call(files: Path, *arguments: str) -> str:
+def run(files: Path, *arguments: str) -> Result:
     options = ["--vocabulary", str(files / "words.txt"), "--pipeline", str(files / "names.txt")]
     result = CliRunner().invoke(app, ["protect", str(files / "in.csv"), *options, *arguments])
     if result.exception is not None:
         assert isinstance(result.exception, VoileError), result.exception
         raise result.exception
-    return result.stdout
+    return result
+
+
+def call(files: Path, *arguments: str) -> str:
+    return run(files, *arguments).stdout
 
 
 def written(files: Path) -> dict:
@@ -127,6 +132,14 @@ def test_a_dry_run_states_the_law_of_each_tier(files: Path) -> None:
         "(per unit, proved)."
     )
     assert not (files / "in.protected.csv").exists()
+    previewed = run(files, "--epsilon", "6", "--tiers", "pii,poii", "--alpha", "0.3,0.5,keep",
+                       "--dry-run", "--preview", "1").stderr  # fmt: skip
+    for line in (
+        "names: ε = 1.8 each",
+        "words close to names: ε = 3 each",
+        "other words: IN CLEAR",
+    ):
+        assert line in previewed
     shown = call(files, "--epsilon", "6", "--tiers", "pii", "--alpha", "0.3", "--dry-run")
     assert shown.splitlines()[0] == (
         "Names: ε = 1.8 each; other words: ε = 6 each (per unit, proved)."
@@ -228,9 +241,11 @@ def test_nearest_words_are_those_of_the_whole_table() -> None:
     np.fill_diagonal(table, np.inf)
     nearest = np.sort(table.min(axis=1))
     found = nearest_words(words.embedding.metric, len(words.embedding))
-    assert found["looked_at"] == 301
-    assert found["median"] == nearest[150]
-    assert found["five_percent"] == nearest[15]
+    assert found.looked_at == 301
+    assert (found.five_percent, found.median) == (nearest[15], nearest[150])
+    said = text.protector(words, epsilon=3.0).explain()
+    assert f"Two words {nearest[150]:g} unit apart" in said
+    assert "Two words 1 unit apart" not in said
 
 
 def test_the_promise_speaks_of_distances_that_occur(files: Path) -> None:

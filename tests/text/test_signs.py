@@ -73,6 +73,13 @@ def test_no_plus_or_minus_remains_and_punctuation_stays(gap, after, before) -> N
         assert bare == gap
 
 
+def test_signs_are_left_out_unless_somebody_asks() -> None:
+    words = text.vocabulary(WORDS, np.random.default_rng(1).normal(size=(len(WORDS), 3)))
+    plain = text.protector(words, epsilon=1.0)
+    assert "+" not in plain.release(["hiv+"], voile.seeded_rng(1))[0]
+    assert TextProtector(words, plain.laws).signs is Signs.DROP
+
+
 def test_what_is_said() -> None:
     dropped, kept = blur().guarantee.outside, blur(Signs.KEEP).guarantee.outside
     assert "signs at words (HIV+, O-) are left out" in dropped[0]

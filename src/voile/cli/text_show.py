@@ -12,6 +12,7 @@ from voile.cli.columns import show_in_brief
 from voile.cli.show import print_json
 
 if TYPE_CHECKING:
+    from voile.domains.text.protector import TextProtector
     from voile.tasks.text_recipe import TextRecipe
 
 LEVEL_COLOURS = ("bold red", "bold yellow", "bold cyan")
@@ -50,6 +51,8 @@ def show_preview(recipe: TextRecipe, count: int) -> None:
     protector = build_protector(recipe)
     console = Console(stderr=True)
     console.print("Preview, drawn apart from the release; do not hand it on.", style="dim")
+    for law, colour in zip(_laws(protector), LEVEL_COLOURS, strict=False):
+        console.print(Text(law, style=colour if len(protector.laws) > 1 else ""))
     shown = 0
     for line, row in open_source(recipe.source).rows():
         text = None if isinstance(row, RowProblem) else row.get(recipe.column)
@@ -69,6 +72,24 @@ def show_preview(recipe: TextRecipe, count: int) -> None:
             after.append(new, style=style if new == old else f"{style} underline".strip())
         console.print(Text(f"{line:>6} ", style="dim") + before)
         console.print(Text("     → ", style="dim") + after)
+
+
+def _laws(protector: TextProtector) -> list[str]:
+    """The law of each level, a line each."""
+    from voile.core.rounding import at_most
+    from voile.tasks.text_promise import promised
+
+    rows = promised(protector, nearest={}, totals=None)["levels"]
+    said = {"in clear": "IN CLEAR", "drawn": "ε of the document, split over its words"}
+    return [
+        f"{row['title']}: "
+        + (
+            said[row["released"]]
+            if row["epsilon"] is None
+            else f"ε = {at_most(row['epsilon'])} each"
+        )
+        for row in rows
+    ]
 
 
 def show_facts(facts: dict[str, Any], as_json: bool, note: str) -> None:

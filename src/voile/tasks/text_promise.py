@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from voile.core.metric import Metric
 from voile.core.rounding import exp_upwards, product_upwards
 from voile.domains.text.plan import SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS
 from voile.domains.text.protector import TextProtector
@@ -20,8 +19,6 @@ from voile.domains.text.signs import Signs
 
 TITLES = {"words": "words", "pii": "names", "poii": "words close to names", "rest": "other words"}
 """What the words of a level are called in sentences."""
-LOOKED_AT = 1000
-"""So many words of the vocabulary, evenly by rank, stand for all when neighbours are looked for."""
 SHARES = {"median": 0.5, "nine_in_ten": 0.9, "largest": 1.0}
 
 
@@ -54,7 +51,7 @@ def promised(
 
     Epsilons are those of the laws that draw: a level in clear has none. What a document spent is
     the sum over the words that were drawn for it, each at its own epsilon, rounded up. `nearest` is
-    what `nearest_words` says of the vocabulary.
+    what `nearest_words` says of the vocabulary, as a mapping.
     """
     facts: dict[str, Any] = {
         "levels": [_law(protector, level, nearest) for level in range(len(protector.levels))],
@@ -142,29 +139,6 @@ def _left_alone(protector: TextProtector) -> list[str]:
     names += [STOP_WORDS] if protector.keep_stopwords else []
     names += [UNKNOWN_WORDS] if protector.unknown is Unknown.KEEP else []
     return names + ([SIGNS_AT_WORDS] if protector.signs is Signs.KEEP else [])
-
-
-# ── distances that occur ───────────────────────────────────────────────────────────────────────
-
-
-def nearest_words(metric: Metric, size: int) -> dict[str, Any]:
-    """How far the nearest other word is, for the middle word and for the closest twentieth.
-
-    Of at most 1,000 words spread evenly over the vocabulary, the same each time. It depends on the
-    vocabulary alone, which is public.
-    """
-    chosen = np.unique(np.linspace(0, size - 1, min(size, LOOKED_AT)).astype(np.intp))
-    found = np.empty(len(chosen))
-    for rows, distances in metric.blocks(chosen, np.arange(size), elements=2**22):
-        others = np.array(distances, dtype=float)
-        others[np.arange(len(others)), chosen[rows]] = np.inf
-        found[rows] = others.min(axis=1)
-    five, middle = np.quantile(found, (0.05, 0.5), method="lower")
-    return {
-        "five_percent": _finite(float(five)),
-        "median": _finite(float(middle)),
-        "looked_at": len(chosen),
-    }
 
 
 def _finite(value: float) -> float | None:

@@ -38,7 +38,7 @@ from voile.ledger import Bill
 from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
 from voile.tasks.text_effects import expected, watched
 from voile.tasks.text_neighbours import fill_neighbours
-from voile.tasks.text_promise import counted, nearest_words, promised
+from voile.tasks.text_promise import counted, promised
 from voile.tasks.text_recipe import TextRecipe, build_protector, check_budget
 from voile.tasks.text_sentences import explanation, headline, in_brief
 
@@ -211,10 +211,8 @@ def describe(
     from voile import __version__
 
     guarantee, words = protector.guarantee, protector.vocabulary
-    known = before or {"nearest": nearest_words(guarantee.metric, len(words.embedding))}
-    promise = promised(
-        protector, nearest=known["nearest"], totals=None if report is None else report.totals
-    )
+    nearest = asdict(protector.nearest) if before is None else before["nearest"]
+    promise = promised(protector, nearest=nearest, totals=None if report is None else report.totals)
     facts: dict[str, Any] = {
         "voile": __version__,
         "guarantee": guarantee.to_dict(),

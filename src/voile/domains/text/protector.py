@@ -17,6 +17,8 @@ from voile.core.randomness import Generator
 from voile.core.rounding import product_upwards, sum_upwards
 from voile.domains.text.containers import like, values_of
 from voile.domains.text.identifiers import find_identifiers
+from voile.domains.text.nearest import NearestWords, nearest_words
+from voile.domains.text.not_covered import not_covered
 from voile.domains.text.plan import KEPT, SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS, Plan
 from voile.domains.text.released import Refused, ReleasedText, Unknown
 from voile.domains.text.signs import Signs, without_signs
@@ -59,7 +61,16 @@ class TextProtector:
         strongest = max(
             (law.guarantee for law in self.laws if law is not None), key=lambda g: g.epsilon
         )
-        return replace(strongest, outside=(*self._outside(), *strongest.outside))
+        return replace(strongest, outside=(*not_covered(self), *strongest.outside))
+
+    @cached_property
+    def nearest(self) -> NearestWords:
+        """How far apart nearest words are in this vocabulary."""
+        return nearest_words(self.guarantee.metric, len(self.vocabulary.embedding))
+
+    def explain(self) -> str:
+        """The guarantee in sentences, at distances that nearest words have."""
+        return self.guarantee.explain(distances=self.nearest.distances())
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -76,30 +87,6 @@ class TextProtector:
         return sum_upwards(
             *(product_upwards(law.guarantee.epsilon, n) for law, n in bounds if law is not None)
         )
-
-    def _outside(self) -> tuple[str, ...]:
-        notes = ["the number of words, spacing, punctuation, casing and bare lay-out tags (<br />)"]
-        if self.signs is Signs.KEEP:
-            notes.append("SIGNS AT WORDS (HIV+, O-): THEY ARE RELEASED IN CLEAR")
-        else:
-            notes[0] += "; but signs at words (HIV+, O-) are left out"
-        if self.identifiers:
-            notes.append("that an identifier of some type stood where a placeholder stands")
-        if self.unknown is Unknown.KEEP:
-            notes.append("WORDS OUTSIDE THE VOCABULARY: THEY ARE RELEASED IN CLEAR")
-        if self.unknown is Unknown.DROP:
-            notes.append("words outside the vocabulary: they are dropped, which shows in the gaps")
-        if self.keep_stopwords:
-            notes.append(f"{len(STOPWORDS)} STOP WORDS: THEY ARE RELEASED IN CLEAR")
-        if self.tiers is not None:
-            notes.append("which tier a word belongs to: the bound holds between words of one tier")
-            clear = [n for n, law in zip(self.tiers.names, self.laws, strict=True) if law is None]
-            notes += [f"THE TIER {name.upper()}: IT IS RELEASED IN CLEAR" for name in clear]
-        if self.vocabulary.private:
-            notes.append("WHICH WORDS OCCUR: THE VOCABULARY WAS TAKEN FROM THE PRIVATE TEXT")
-        if self.law_of_length is not None:
-            notes.append("each document's exact length in words, stated as public")
-        return tuple(notes)
 
     def release(self, texts: Any, rng: Generator) -> Any:
         """Texts blurred word by word, in the container they came in.
