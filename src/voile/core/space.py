@@ -44,9 +44,8 @@ def _check_kept(values: Any, array: Items, name: str) -> None:
     if isinstance(values, np.ndarray):
         return
     if array.dtype.kind in "US" and array.ndim == 1:
-        texts = sum(isinstance(value, str | bytes) for value in values)
-        require(texts == len(array), name, "all texts or all numbers", f"{texts} texts of "
-                f"{len(array)}", "write the numbers as texts")  # fmt: skip
+        texts = all(issubclass(kind, str | bytes) for kind in set(map(type, values)))
+        require(texts, name, "all texts or all numbers", "both", "write the numbers as texts")
     if array.dtype.kind == "f" and float(np.abs(array).max()) >= 2**53:
         given = np.array(values, dtype=object).ravel().tolist()
         whole = [isinstance(value, int) and value != float(value) for value in given]
@@ -72,12 +71,13 @@ def as_positions(
 ) -> Indices:
     """Whole numbers as they are: nothing is rounded, read or counted from the end."""
     array = np.asarray(values)
-    whole = array.ndim == 1 and (array.dtype.kind in "iu" or array.size == 0)
-    require(whole, name, "a list of whole numbers", f"{array.ndim} dimensions of {array.dtype}")
-    if below is not None:
-        inside = bool(((array >= 0) & (array < below)).all())
-        require(inside, name, f"positions below {below}", "others")
-    return array.astype(np.intp)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise InvalidInput(
+            f"{name} must be a list of whole numbers, got {array.ndim} dimensions of {array.dtype}"
+        )
+    if below is not None and array.size and (array.min() < 0 or array.max() >= below):
+        raise InvalidInput(f"{name} must be positions below {below}, got others")
+    return array.astype(np.intp, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
