@@ -82,12 +82,12 @@ def test_the_persons_column_is_not_handed_on(patients, recipe, tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--levels", "4"], "--levels must be used not with --recipe: a recipe fixes them"),
-        (["--cells", "4"], "--cells must be used not with --recipe"),
-        (["--classes", "a,b"], "--classes must be used not with --recipe"),
-        (["--prior", ".5,.5"], "--prior must be used with --mechanism prior only"),
-        (["--mechanism", "ldp", "--cells", "4"], "--cells must be used with --mechanism cf only"),
-        (["--mechanism", "rr", "--levels", "4"], "--levels must be used with --mechanism cf or"),
+        (["--levels", "4"], "--levels must not stand beside --recipe, which fixes it"),
+        (["--cells", "4"], "--cells must not stand beside --recipe"),
+        (["--classes", "a,b"], "--classes must not stand beside --recipe"),
+        (["--prior", ".5,.5"], "--prior must go with --mechanism prior"),
+        (["--mechanism", "ldp", "--cells", "4"], "--cells must go with --mechanism cf"),
+        (["--mechanism", "rr", "--levels", "4"], "--levels must go with --mechanism cf or"),
         (["--mechanism", "rr", "--label-share", ".4"], "rr and prior spend all of ε on the label"),
         (["--drop", "twon"], "it has no 'twon'"),
         (["--drop", "state"], "must not name 'state'"),
@@ -304,6 +304,14 @@ def test_none_and_na_are_classes(tmp_path):
     assert {row["y"] for row in rows_of(tmp_path / "o.csv")} == {"None", "NA", "some"}
 
 
+def test_features_that_say_nothing_leave_all_of_epsilon_to_the_label(tmp_path):
+    path = write_rows(tmp_path / "k.csv", ["c", "y"], [["k", "pq"[i % 2]] for i in range(100)])
+    done = labels_protect(path, tmp_path / "o.csv", label="y", epsilon=1.0, mechanism="cf",
+                          learn_from_private=True)  # fmt: skip
+    assert done.protection.label.epsilon == pytest.approx(1.0, abs=1e-5)
+    assert {row["c"] for row in rows_of(tmp_path / "o.csv")} == {"k"}
+
+
 # ── what passes, passes as it is, and is named ─────────────────────────────────────────────────
 
 
@@ -315,6 +323,9 @@ def test_features_pass_as_text(tmp_path, mechanism):
     labels_protect(path, tmp_path / "o.csv", label="y", epsilon=1.0, mechanism=mechanism,
                    classes=("p", "q"), prior=(0.5, 0.5) if mechanism == "prior" else (),
                    pass_columns="all")  # fmt: skip
+    if mechanism == "rr":  # gaps are in the features alone, and they pass
+        labels_protect(path, tmp_path / "p.csv", label="y", epsilon=1.0, mechanism="rr",
+                       learn_from_private=True, pass_columns="all")  # fmt: skip
     before, after = rows_of(path), rows_of(tmp_path / "o.csv")
     assert [row["code"] for row in after] == [row["code"] for row in before]
     assert [row["i"] for row in after] == [row["i"] for row in before]

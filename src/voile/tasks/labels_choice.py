@@ -49,25 +49,27 @@ class LabelChoice:
             )
         features, learned = self.mechanism in FEATURES_TOO, self.learn_from_private
         given = self.recipe is not None
-        fixed = "with --recipe: a recipe fixes them; make another with `voile labels recipe`"
+        fixed = (
+            "must not stand beside --recipe, which fixes it; make another by `voile labels recipe`"
+        )
         rules = (
-            (self.prior and self.mechanism != "prior", "--prior", "with --mechanism prior only"),
-            (self.cells and self.mechanism != "cf", "--cells", "with --mechanism cf only"),
-            (self.levels and not features, "--levels", "with --mechanism cf or ldp only"),
+            (self.prior and self.mechanism != "prior", "--prior", "must go with --mechanism prior"),
+            (self.cells and self.mechanism != "cf", "--cells", "must go with --mechanism cf"),
+            (self.levels and not features, "--levels", "must go with --mechanism cf or ldp"),
             (self.label_share is not None and not features, "--label-share",
-             "with --mechanism cf or ldp only: rr and prior spend all of ε on the label"),
-            (self.levels and given, "--levels", f"not {fixed}"),
-            (self.cells and given, "--cells", f"not {fixed}"),
-            (self.classes and given, "--classes", f"not {fixed}"),
-            (self.classes and learned, "--classes", "not with --learn-from-private"),
+             "must go with --mechanism cf or ldp: rr and prior spend all of ε on the label"),
+            (self.levels and given, "--levels", fixed),
+            (self.cells and given, "--cells", fixed),
+            (self.classes and given, "--classes", fixed),
+            (self.classes and learned, "--classes", "must not stand beside --learn-from-private"),
             (self.classes and features, "--classes",
-             "with --mechanism rr or prior; for cf and ldp `voile labels recipe` takes them"),
+             "must go with --mechanism rr or prior; for cf and ldp `voile labels recipe` takes it"),
             ((self.levels or self.cells) and not learned, "--levels and --cells",
-             "for what is learned: give them to `voile labels recipe`"),
+             "must go where a recipe is made: give them to `voile labels recipe`"),
         )  # fmt: skip
         for broken, option, must in rules:
             if broken:
-                raise InvalidInput(f"{option} must be used {must}")
+                raise InvalidInput(f"{option} {must}")
         if self.mechanism == "prior" and not self.prior:
             raise InvalidInput(
                 "randomised response with a prior must be given one: the public probabilities of "
@@ -101,7 +103,8 @@ def chosen_recipe(
     if choice.classes:
         return label_recipe(choice.label, choice.classes), True
     if choice.learn_from_private:
-        table = read_labelled(source.location, label=choice.label, on_error=on_error, drop=leave)
+        gaps: OnError = on_error if choice.mechanism in FEATURES_TOO else "mask"  # features pass
+        table = read_labelled(source.location, label=choice.label, on_error=gaps, drop=leave)
         return drafted_recipe(
             table, rng, mechanism=choice.mechanism, levels=choice.levels or LEVELS,
             cells=choice.cells, private=True,

@@ -89,7 +89,7 @@ def cells_protection(
     from voile.mechanisms import label_cf, randomised_response
 
     epsilon = require_epsilon(epsilon)
-    share = recipe.shares[-1] if label_share is None else label_share
+    share = min(recipe.shares[-1], 1 - 1e-6) if label_share is None else label_share
     require(0 < share < 1, "label_share", "between 0 and 1", share)
     cells = recipe.cells
     if cells is None:

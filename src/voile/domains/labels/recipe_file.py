@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,8 @@ def _check(recipe: Recipe, path: str) -> None:
                 "increasing)"
             )
     names = [column.name for column in recipe.columns]
+    if any("\ud800" <= sign <= "\udfff" for sign in _signs(recipe)):
+        raise BadFile(f"{path}: names must be text, some hold half a character")
     if len(set(names)) != len(names) or recipe.label in names:
         raise BadFile(f"{path}: columns must have different names, and none the label's")
     paid = [len(column) > 1 for column in recipe.columns]
@@ -139,27 +142,50 @@ def _check(recipe: Recipe, path: str) -> None:
         _check_cells(recipe.cells, recipe, path)
 
 
+def _signs(recipe: Recipe) -> Iterator[str]:
+    """Every character of every name."""
+    yield from chain(recipe.label, *recipe.classes)
+    for column in recipe.columns:
+        yield from column.name
+        yield from chain(*(column.categories if isinstance(column, CategoryColumn) else ()))
+
+
 def _check_cells(cells: Cells, recipe: Recipe, path: str) -> None:
-    """A tree that ends, leaves that have a record, records that have codes, tables that fit."""
-    nodes, count = len(cells.feature), len(cells)
-    inner = [node for node in range(nodes) if cells.left[node] >= 0]
-    sizes = np.array([len(column) for column in recipe.columns])
-    typical = np.array(cells.typical)
-    good = (
-        nodes >= 1 and count >= 1
-        and len(cells.threshold) == len(cells.left) == len(cells.right) == len(cells.leaf) == nodes
-        and all(node < min(cells.left[node], cells.right[node]) for node in inner)
-        and all(max(cells.left[node], cells.right[node]) < nodes for node in inner)
-        and all(0 <= cells.leaf[n] < count for n in range(nodes) if cells.left[n] < 0)
-        and typical.shape == (count, len(sizes))
-        and bool(((typical >= 0) & (typical < sizes)).all())
-        and cells.lower.shape == cells.upper.shape == (count, len(recipe.classes))
-        and cells.weights.shape == (count,)
-        and 0 < cells.failure_probability < 1
-        and all(0 <= cells.feature[node] < _width(recipe) for node in inner)
-    )  # fmt: skip
-    if not good:
+    parts = (cells.feature, cells.threshold, cells.left, cells.right, cells.leaf)
+    alike = len({len(part) for part in parts}) == 1 and len(cells.feature) > 0
+    if not alike or not _is_tree(cells, _width(recipe)) or not _fits(cells, recipe):
         raise BadFile(f"{path}: its cells are damaged; make it again with `voile labels recipe`")
+
+
+def _is_tree(cells: Cells, width: int) -> bool:
+    """Every inner node leads further on, every other one to a cell."""
+    nodes = range(len(cells.feature))
+    whole = (*cells.feature, *cells.left, *cells.right, *cells.leaf)
+    return max(map(abs, whole)) < 2**31 and all(
+        node < min(cells.left[node], cells.right[node])
+        and max(cells.left[node], cells.right[node]) < len(nodes)
+        and 0 <= cells.feature[node] < width
+        if cells.left[node] >= 0
+        else 0 <= cells.leaf[node] < len(cells)
+        for node in nodes
+    )
+
+
+def _fits(cells: Cells, recipe: Recipe) -> bool:
+    """Each cell has a record of codes, and its row in every table."""
+    sizes = [len(column) for column in recipe.columns]
+    shape = (len(cells), len(recipe.classes))
+    return (
+        all(len(row) == len(sizes) for row in cells.typical)
+        and all(0 <= c < size for row in cells.typical for c, size in zip(row, sizes, strict=True))
+        and cells.lower.shape == cells.upper.shape == shape
+        and cells.weights.shape == shape[:1]
+        and bool(((cells.lower >= 0) & (cells.lower <= cells.upper) & (cells.upper <= 1)).all())
+        and bool((cells.upper.sum(axis=1) > 0).all())
+        and bool((cells.weights >= 0).all())
+        and 0 < float(cells.weights.sum()) < np.inf
+        and 0 < cells.failure_probability < 1
+    )
 
 
 def _width(recipe: Recipe) -> int:
