@@ -167,7 +167,7 @@ def pairs(tmp_path):
     with path.open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["text", "released"])
-        rows.writerows([text, text if i % 3 else "gone"] for i, text in enumerate(TEXTS))
+        rows.writerows([text, text if i % 3 else f"gone{i}"] for i, text in enumerate(TEXTS))
     return path
 
 
@@ -203,16 +203,16 @@ def test_a_judge_joins_and_its_replies_are_kept(pairs, tmp_path, monkeypatch):
              "--out", tmp_path / "out")  # fmt: skip
     done = invoke(*words)
     assert done.exit_code == 0, (done.output, done.exception)
-    assert "llm: 15 of 30 replies could not be read" in done.output
-    assert len(asked) == 30
+    assert "llm: 30 of 60 replies could not be read" in done.output
+    assert len(asked) == 60
     rows = json.loads(invoke(*words, "--json").output)["attacks"]
-    assert len(asked) == 30, "nothing is asked twice"
+    assert len(asked) == 60, "nothing is asked twice"
     assert [row["attack"] for row in rows] == ["overlap", "llm"]
-    assert rows[1]["note"].startswith("15 of 30")
+    assert rows[1]["note"].startswith("30 of 60")
     assert (tmp_path / "out/judge-replies.jsonl").stat().st_mode & 0o077 == 0
     other = [*words[:6], "another", *words[7:]]
     assert invoke(*other).exit_code == 0
-    assert len(asked) == 60, "another model is asked anew"
+    assert len(asked) == 120, "another model is asked anew"
     assert invoke(pairs, "--released", "released", "--judge-url", "http://x").exception
 
 

@@ -251,7 +251,7 @@ def test_calibrate_pairs_on_the_command_line(table_file):
     )  # fmt: skip
     assert done.exit_code == 0
     content = json.loads(done.output)
-    assert content["trials"] == 96
+    assert content["trials"] == 192
     assert {row["attack"] for row in content["attacks"]} == {"overlap", "tf-idf"}
 
 

@@ -201,10 +201,34 @@ def test_pairs_made_elsewhere_use_each_release_once():
     assert len(set(chosen)) == len(chosen) == len(game)
     rows = [int(text.split()[1]) for text in chosen]
     assert [originals[row] for row in rows] == game.sources
-    assert len(game) == 50  # 101 different texts in pairs; a lone text has nobody to hide behind
+    assert len(game) == 100  # 101 different texts in pairs; a lone text has nobody to hide behind
+    pairs, sources = np.unique(np.sort(game.sets, axis=1), axis=0, return_counts=True)
+    assert len(pairs) == 50
+    assert set(sources) == {2}, "each member of a set is the source once"
+    assert len(set(game.sources)) == 100
     assert game.duplicates == 3
-    with pytest.raises(InvalidInput, match="trials must be at most 50"):
-        plan_of_pairs(originals, releases, temperature=0.0, trials=51, rng=rng)
+    with pytest.raises(InvalidInput, match="trials must be at most 100"):
+        plan_of_pairs(originals, releases, temperature=0.0, trials=101, rng=rng)
+    assert len(plan_of_pairs(originals, releases, temperature=0.0, trials=7, rng=rng)[0]) == 7
+
+
+@pytest.mark.parametrize("candidates", [2, 4])
+def test_pairs_that_tell_nothing_are_seldom_found_to(candidates):
+    """300 audits of releases drawn alike for every text, each wrong with probability 0.05 at most.
+
+    P(binomial(300, 0.05) ≥ 50) < 1e-12; with all four releases of a set in play.
+    """
+    wrong = 0
+    texts = [f"text {i}" for i in range(40)]
+    for seed in range(300):
+        rng = voile.seeded_rng(seed)
+        releases = [texts[i] for i in rng.integers(40, size=40)]
+        game, chosen = plan_of_pairs(
+            texts, releases, candidates=candidates, temperature=0.0, rng=rng
+        )
+        found = attribute(game, chosen, Overlap(), failure_probability=0.05, rng=rng)
+        wrong += found.estimate.lower > 0
+    assert wrong < 50
 
 
 def test_reusing_releases_would_break_the_interval():

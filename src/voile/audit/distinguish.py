@@ -154,10 +154,12 @@ def plan_of_pairs(
     """A game over releases that exist already, and the release of each of its trials.
 
     Each release serves in one trial at most, and each round's candidate sets share no text, so
-    that trials are independent given the sets: N pairs give about N/candidates trials. An
-    original with m releases takes part in m rounds. The exact interval stays valid for trials
-    with unequal success probabilities: a sum of independent unequal coins is less spread than
-    the binomial of the same mean (Hoeffding, 1956).
+    that trials are independent given the sets. Every member of a set is the source once, with its
+    own release: N pairs give about N trials, and the mean success over a set's trials is that of
+    a source drawn uniformly from it, for any attack that scores each trial by itself. An original
+    with m releases takes part in m rounds. The exact interval stays valid for trials with unequal
+    success probabilities: a sum of independent unequal coins is less spread than the binomial of
+    the same mean (Hoeffding, 1956).
     """
     originals = _checked(originals)
     same = len(originals) == len(releases)
@@ -176,11 +178,11 @@ def plan_of_pairs(
             break
         few = len(present) if isinstance(vectors, int) else vectors[present]
         chosen = present[disjoint_sets(few, size=candidates, temperature=temperature, rng=rng)]
-        drawn = rng.integers(candidates, size=len(chosen))
-        sets += list(chosen)
-        columns += drawn.tolist()
-        rows += [held[pool[s[c]]][turn] for s, c in zip(chosen, drawn, strict=True)]
-    kept = slice(None, trials)
+        for members in chosen:
+            sets += [members] * candidates
+            columns += range(candidates)
+            rows += [held[pool[member]][turn] for member in members]
+    order = rng.permutation(len(sets))[:trials]  # a cut must not favour whole sets
     if trials is not None and trials > len(sets):
         raise InvalidInput(
             f"trials must be at most {len(sets)}, since each of the {len(originals)} releases "
@@ -188,11 +190,11 @@ def plan_of_pairs(
         )
     game = Game(
         pool,
-        np.array(sets, dtype=np.intp)[kept],
-        np.array(columns, dtype=np.intp)[kept],
+        np.array(sets, dtype=np.intp)[order],
+        np.array(columns, dtype=np.intp)[order],
         duplicates=len(originals) - len(pool),
     )
-    return game, [releases[row] for row in rows[kept]]
+    return game, [releases[rows[i]] for i in order.tolist()]
 
 
 def attribute(
