@@ -282,3 +282,11 @@ def test_the_threat_model_states_the_limits_that_hold():
     assert room.LARGEST_ANSWER == 2**20
     assert (defaults["deadline"], defaults["retries"]) == (60.0, 4)
     assert "1 MiB, uncompressed; 60 s for one try, connection to last byte; five tries" in page
+
+
+def test_the_threat_model_states_the_limit_of_a_record():
+    from voile.jobs.lines import LONGEST_RECORD, VARIABLE
+
+    page = (Path(__file__).parents[2] / "docs/explanation/threat-model.md").read_text("utf-8")
+    assert LONGEST_RECORD == 16 * 2**20
+    assert f"16 MiB; `{VARIABLE}` sets another limit" in page
