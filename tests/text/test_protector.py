@@ -293,7 +293,7 @@ def test_keep_budget_dry_run_and_preview(files: Path) -> None:
     call(files, source, "--document-epsilon", "10", "--longest", "2", "--preview", "1")
     facts = json.loads((files / "in.protected.csv.guarantee.json").read_text())
     assert (facts["epsilon_per_word"], facts["words"]) == (5.0, 4)
-    refused = call(files, source, "--document-epsilon", "10", code=2)
+    refused = call(files, source, "--document-epsilon", "10", "--overwrite", code=2)
     assert "--longest" in refused
 
 
