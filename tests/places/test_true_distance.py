@@ -193,6 +193,27 @@ def test_a_plane_taken_for_the_earth_is_caught(monkeypatch):
     assert worst_ratio(PlacesDesign(flat, *rest, epsilon), box=box, per_km=root) > 1.0005
 
 
+def test_a_file_that_states_less_than_its_map_costs_is_refused(tmp_path):
+    design = designed(map_of_box("a country at the equator"), 0.02)
+    kind, meta, arrays = design.to_record()
+
+    class Forged:
+        def __init__(self, **changes):
+            self.meta = meta | changes
+
+        def to_record(self):
+            return kind, self.meta, arrays
+
+    with pytest.raises(GuaranteeBroken, match="stretch"):
+        load(save(Forged(epsilon=0.0199), tmp_path / "less.voile"))
+    older = Forged()
+    del older.meta["epsilon"]  # files from before ε was per geodesic km: what it comes to there
+    inner = design.mechanism.guarantee.epsilon
+    assert load(save(older, tmp_path / "older.voile")).guarantee.epsilon == geodesic_epsilon(
+        inner, design.stretch
+    )
+
+
 # ── the bound ──────────────────────────────────────────────────────────────────────────────────
 
 

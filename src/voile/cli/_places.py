@@ -41,7 +41,7 @@ def show_design(facts: dict[str, Any], explanation: str) -> None:
 
 def design_notes(facts: dict[str, Any]) -> list[str]:
     """What a design's figures do not say by themselves."""
-    said = [f"Whatever is reported is one of {facts['outputs']:,} places, about one a cell."]
+    said = [f"Whatever is reported is one of {facts['outputs']:,} places, at most one a cell."]
     asked, solved = facts["cells"], facts["spline_cells"]
     if facts["spline_capped"] and solved is not None:
         said.append(
