@@ -116,3 +116,16 @@ def test_findings_and_certificates_are_shown_outwards():
     finding = certificate(line, channel.weights, claim=1.0)
     low, high = re.search(r"between (\S+) and (\S+) per", str(finding)).groups()
     assert float(low) <= found.lower <= found.epsilon <= float(high)
+
+
+@pytest.mark.parametrize("spent", [0, 1, 40_000_000, 2_000_000_001, 20 * 10**9, 800 * 10**9])
+def test_a_ledgers_sentence_never_says_less_than_was_spent(spent):
+    from voile.ledger.filters import Budget
+    from voile.ledger.kinds import Kind
+    from voile.ledger.terms import Terms
+
+    place = Guarantee(1.0, voile.metrics.euclidean(unit="km"), "one location")
+    text = Terms(Kind.of(place), Budget(1000.0)).sentence(spent)
+    odds = re.search(r"at most e\^\S+ = (\S+)×", text).group(1)
+    exact = math.exp(spent / 10**9) if spent < 700 * 10**9 else math.inf
+    assert float(odds.replace(",", "")) >= exact

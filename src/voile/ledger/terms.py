@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from voile.core.rounding import exp_upwards, odds_at_most
 from voile.errors import InvalidInput
 from voile.ledger.amounts import shown, stated
 from voile.ledger.filters import Budget
@@ -47,15 +47,14 @@ class Terms:
         if self.kind is None:
             return "Nothing was released."
         unit, noun = self.kind.unit, self.kind.granularity.removeprefix("one ")
-        odds = math.exp(min(700.0, stated(spent)))
+        odds = odds_at_most(exp_upwards(stated(spent)))
         pair = (
             f"whatever all {noun}s of the person were"
             if self.kind.bounded
             else f"two lives in which no {noun} is more than 1 {unit} apart"
         )
         text = (
-            f"All releases together: {pair}, the odds change by at most "
-            f"e^{shown(spent)} = {odds:.3g}×"
+            f"All releases together: {pair}, the odds change by at most e^{shown(spent)} = {odds}"
         )
         if self.budget.delta and spent > self.budget.epsilon_limit:
             text += (
