@@ -19,8 +19,8 @@ from voile.errors import require
 from voile.mechanisms._embedding import Embedding
 from voile.mechanisms._neighbour_table import Index, Rows, Squared, TableFile
 
-KEPT = 512
-"""Neighbours a word. More make a row dearer, fewer the draws beyond them: this is the cheapest."""
+KEPT = 1024
+"""Neighbours a word. More make a row dearer; fewer, the draws beyond them."""
 SMALLEST_TABLE, LARGEST_TABLE = 2**25, 2**30
 """Bytes of a table worth a file: below, rows take a second at most; above, minutes and a disk."""
 _BLOCK_ROWS = 64

@@ -82,8 +82,9 @@ def near_row(
     """
     kept = len(squared)
     total = 0.0
-    for i in range(kept):
+    for i in range(kept):  # apart from their sum, which has an order: so several at a time
         accept[i] = weight(squared[i], rate, cap)
+    for i in range(kept):
         total += accept[i]
     if size > kept:
         total += size * accept[kept - 1]
