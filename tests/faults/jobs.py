@@ -225,7 +225,8 @@ def release_places(case: Case) -> None:
     from voile.tasks.places_protect import protect_places
 
     protect_places(case.io / "in.csv", mechanism=case.folder / "city.voile", out=case.out,
-                   batch_rows=PART, ledger=case.choice, engine=case.engine)  # fmt: skip
+                   batch_rows=PART, pass_columns="all", ledger=case.choice,
+                   engine=case.engine)  # fmt: skip
 
 
 def release_labels(case: Case) -> None:
