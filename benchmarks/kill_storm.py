@@ -145,7 +145,7 @@ class Storm:
         except (OSError, ValueError):
             return 0
         with Ledger(self.where, None) as ledger:
-            return sum(entry.job == name for entry in ledger.store.entries())
+            return sum(e.job == name and e.part >= 0 for e in ledger.store.entries())
 
     def check(self) -> dict[str, Any]:
         """Compare what was released with what was charged."""

@@ -27,6 +27,7 @@ STARTS_PROCESSES = {
     "tests/jobs/test_ray.py": "draws of 60 bits that must differ or agree: 1e-15 by chance",
     "tests/ledger/conftest.py": "starts a database server",
     "tests/ledger/test_book.py": _COUNTED,
+    "tests/ledger/test_keep.py": "a child that reads a ledger; draws nothing",
     "tests/ledger/test_kills.py": _COUNTED,
     "tests/ledger/test_protect.py": _COUNTED,
     "tests/mechanisms/test_neighbour_table.py": "makes a table, which is no draw",

@@ -80,3 +80,11 @@ def test_a_bill_keeps_each_rows_price():
     same = Bill.alike(simple_cost(0.5), np.array([True, False]))
     assert same.prices[same.which[0]] == simple_cost(0.5)
     assert same.which[1] == -1
+
+
+def test_an_amount_beyond_the_largest_is_refused_and_not_cut():
+    """Cut to 10⁹ it would be inside a budget of 10⁹."""
+    assert epsilon_units(simple_cost(1e9)) <= 10**18
+    for cost in (simple_cost(1e9 * (1 + 1e-6)), simple_cost(1e300), simple_cost(2e8, 6)):
+        with pytest.raises(InvalidInput, match="at most ε = 1e\\+09 can be charged for one row"):
+            epsilon_units(cost)

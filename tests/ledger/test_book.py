@@ -397,3 +397,33 @@ def test_a_ledger_that_was_moved_away_is_not_charged_any_more(tmp_path, key):
             (tmp_path / name).rename(tmp_path / f"moved-{name}")
         with pytest.raises(BadFile, match="there is no ledger"):
             ledger.charge("a", 1, ["ann"], costs(0.5))
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_a_server_with_another_isolation_level(postgres, key, level):
+    """Two writers: the one that waits for the lock must see what the other has written."""
+    import threading
+
+    where = f"{postgres}%20-cdefault_transaction_isolation%3D{level.replace(' ', chr(92) + ' ')}"
+    where = where.replace(" ", "%20").replace(chr(92), "%5C")
+    ledger = Ledger.create(where, key)
+    ledger.agree(PLACE, Budget(10.0))
+    problems: list[BaseException] = []
+
+    def charge_some(name: str) -> None:
+        try:
+            with Ledger(where, key) as other:
+                for part in range(8):
+                    other.charge(name, part, ["ann"], costs(0.5))
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=charge_some, args=(f"job{i}",)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert ledger.account("ann")[3] == 20
+    assert not verify(ledger).problems
+    ledger.close()

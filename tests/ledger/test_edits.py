@@ -16,7 +16,7 @@ import pytest
 from voile.errors import BadFile
 from voile.ledger import Bill, Budget, Kind, Ledger, make_key, read_key, simple_cost, verify
 from voile.ledger.entries import Entry, packed
-from voile.ledger.sqlite import _FIELDS
+from voile.ledger.sqlite_rows import FIELDS as _FIELDS
 
 PLACE = Kind("one location", "euclidean", "km")
 ANN = 4.5

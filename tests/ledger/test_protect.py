@@ -85,7 +85,7 @@ def test_a_text_charges_its_person_the_words_that_are_drawn(folder):
     assert "ledger.db" not in json.dumps(facts)
     told = voile("ledger", "verify", "ledger.db", "--head", "in.protected.csv.guarantee.json",
                  "--ledger-key", "ledger.db.key")  # fmt: skip
-    assert "3 entries, 3 persons: chain, seals and accounts agree" in told
+    assert "4 entries, 3 persons: chain, seals and accounts agree" in told
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_show_and_export(folder):
         for line in voile("ledger", "export", "ledger.db", "--entries").split("\n")
         if line
     ]
-    assert [line["event"] for line in lines] == ["opened", "terms", "charged"]
+    assert [line["event"] for line in lines] == ["opened", "terms", "charged", "finished"]
     assert sum(charge["rows"] for charge in lines[2]["charges"]) == 7
 
 

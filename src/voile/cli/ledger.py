@@ -170,3 +170,64 @@ def verify(
             typer.echo(f"Head {found.head}")
     if found.problems:
         raise typer.Exit(1)
+
+
+@app.command()
+def backup(
+    ledger: Where,
+    out: Annotated[str, typer.Argument(help="The new file.")],
+    ledger_key: LedgerKey = None,
+) -> None:
+    """Copy the whole ledger, of one moment, into one new file, and verify the copy.
+
+    Copying `ledger.db` by hand leaves out what SQLite still keeps in `ledger.db-wal`.
+
+    Example: `voile ledger backup ledger.db ledger.backup.db --ledger-key ledger.db.key`
+    """
+    from voile.tasks.ledger_keep import backup_ledger
+
+    head = backup_ledger(ledger, out, key_file=ledger_key)
+    typer.echo(f"Wrote {out}: {head.number:,} entries, verified.")
+    typer.echo(f"Head {head}")
+
+
+@app.command()
+def migrate(
+    ledger: Where,
+    to: Annotated[str, typer.Argument(help="Where it goes on: a new file, or an address.")],
+    ledger_key: LedgerKey = None,
+) -> None:
+    """Let the ledger go on elsewhere (a file or PostgreSQL); the old one is charged no more.
+
+    Also brings a ledger of an older voile to the present format.
+
+    Example: `voile ledger migrate ledger.db postgresql://voile@db.example/ledgers`
+    """
+    from voile.tasks.ledger_keep import migrate_ledger
+
+    head = migrate_ledger(ledger, to, key_file=ledger_key)
+    typer.echo(f"The ledger goes on at its new place: {head.number:,} entries, verified.")
+    typer.echo(f"Head {head}")
+
+
+@app.command()
+def abandon(
+    ledger: Where,
+    job: Annotated[
+        str, typer.Argument(help="The output of an interrupted job, or the job's name.")
+    ],
+    deleted: Annotated[
+        bool, typer.Option("--deleted", help="Its folder was deleted, and nobody had read it.")
+    ] = False,
+    ledger_key: LedgerKey = None,
+) -> None:
+    """Give up a job that will never be finished: delete what it drew, take back its charges.
+
+    Only a job whose output never appeared; it can never be resumed afterwards.
+
+    Example: `voile ledger abandon ledger.db reviews.protected.csv --ledger-key ledger.db.key`
+    """
+    from voile.tasks.ledger_keep import abandon_job
+
+    name, parts = abandon_job(ledger, job, key_file=ledger_key, deleted=deleted)
+    typer.echo(f"Took back the charges of {parts:,} parts of job {name}.")

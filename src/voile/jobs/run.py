@@ -147,6 +147,8 @@ def run_job(
                     said.readable_like(source.location)
                 if space.joined.exists():  # else an interrupted run had just given it its name
                     space.joined.readable_like(source.location)
+                    if charging is not None:
+                        charging.ledger.finish(space.job)
                     space.joined.move(out, overwrite=overwrite)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(

@@ -61,12 +61,18 @@ def epsilon_units(cost: Cost) -> int:
                 "whose guarantee bounds a release"
             )
     total = sum((Fraction(e) * n for e, _, n in cost), Fraction(0))
-    return min(LARGEST, math.ceil(total * (1 - SLACK) * NANO))
+    units = math.ceil(total * (1 - SLACK) * NANO)
+    if units > LARGEST:
+        raise InvalidInput(
+            f"at most ε = {LARGEST // NANO:g} can be charged for one row, and no budget is larger; "
+            "choose a smaller epsilon, which would protect more as well"
+        )
+    return units
 
 
 @lru_cache(maxsize=65536)
 def delta_units(cost: Cost) -> int:
-    """The sum of the deltas of a cost in 10⁻¹⁸, rounded up."""
+    """The sum of the deltas of a cost in 10⁻¹⁸, rounded up; 1 and more is beyond every budget."""
     return min(LARGEST, math.ceil(sum((Fraction(d) * n for _, d, n in cost), Fraction(0)) * ATTO))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -13,23 +13,22 @@ import numpy as np
 
 from voile.errors import BadFile, CannotWrite, InvalidInput, VoileError, require
 from voile.ledger.amounts import Bill
-from voile.ledger.chain import is_genuine
 from voile.ledger.decide import by_person, decide
-from voile.ledger.entries import NOWHERE, Entry, Event, Head, after, packed
+from voile.ledger.ends import finish_entry, given_up, refund_entry
+from voile.ledger.entries import NO_PART, NOWHERE, Entry, Event, Head, after, packed
 from voile.ledger.filters import Budget
 from voile.ledger.guard import Guard
 from voile.ledger.kinds import Kind
-from voile.ledger.pages import changed
-from voile.ledger.people import Key, person_name
-from voile.ledger.reading import Account, accounts_at
+from voile.ledger.people import Key
+from voile.ledger.reading import Accounts
 from voile.ledger.receipt import Receipt, on_disk, request_digest
 from voile.ledger.register import LARGEST, NOBODY, Register
-from voile.ledger.replica import Replica, added
+from voile.ledger.replica import Replica
 from voile.ledger.store import Front, Store, Transaction, open_store
 from voile.ledger.terms import Terms, chosen_budget, refuse_change
 
 
-class Ledger:
+class Ledger(Accounts):
     r"""Who has spent how much, by keyed hash.
 
     `charge` returns once the charge is on disk (or leaves a receipt to wait by), so what is then
@@ -71,7 +70,7 @@ class Ledger:
         identity = secrets.token_hex(8)
         first = after(NOWHERE, Event.OPENED, facts=f'{{"identity": "{identity}"}}').sealed(key)
         store = open_store(where)
-        store.create(Front(identity, key.check, first.head, "").sealed(key), first)
+        store.create(Front(identity, key.check, first.head, "").sealed(key), [first])
         store.close()
         ledger = cls(where, key)
         if budget is not None:
@@ -137,8 +136,9 @@ class Ledger:
                 raise InvalidInput("the ledger has no kind and budget yet; agree on them first")
             prices = np.array([terms.budget.price(c) for c in bill.prices], np.int64).reshape(-1, 3)
             request = request_digest(self._register.hashes(numbers), prices, bill)
-            if now.refunded(job):
-                raise CannotWrite("this job was given up and its charges taken back; start anew")
+            ended = now.entry(job, NO_PART)
+            if ended is not None and ended.event == Event.REFUNDED:
+                raise given_up()
             found = now.entry(job, part)
             if found is not None:
                 if found.request != request:
@@ -148,6 +148,8 @@ class Ledger:
                     )
                 self.guard.check_again(now, found)
                 return Receipt(found.decisions(), named, replayed=True, settle=on_disk)
+            if ended is not None:
+                raise CannotWrite("this job was finished; nothing more is charged for it")
             self._known.meet(now, self._key, people)
             inside = decide(prices, which, owners, self._known.totals(people)[:, :3], terms.budget)
             table = by_person(prices, which, owners, inside, len(people))
@@ -172,10 +174,10 @@ class Ledger:
             self._known.add(entry, people, table)
             if self._known.long():
                 now.move(self._known.fold(now, self._key, now.front).sealed(self._key))
-            ended = on_disk if wait else now.end_beside()
+            on_its_way = on_disk if wait else now.end_beside()
 
         def settle() -> None:
-            ended()
+            on_its_way()
             self.guard.note(entry.head)
 
         self._settle = settle
@@ -195,23 +197,30 @@ class Ledger:
         """
         with self.store.transaction() as now:
             self._follow(now)
-            charged = [e for e in now.entries_of(job) if e.event == Event.CHARGED]
-            if not charged or now.refunded(job):
-                return 0
-            if not all(is_genuine(entry, self._key) for entry in charged):
-                raise changed("entries of this job are not what was written")
-            sums = added(charged)
-            persons = sorted(sums)
-            table = np.array([sums[p] for p in persons], dtype=np.int64).reshape(-1, 4)
-            entry = after(
-                now.front.head,
-                Event.REFUNDED,
-                job=job,
-                persons=b"".join(persons),
-                amounts=packed(table),
-            )
-            self._write(now, entry, now.front.terms)
-        return len(charged)
+            entry, parts = refund_entry(now, job, self._key)
+            if entry is not None:
+                self._write(now, entry, now.front.terms)
+        return parts
+
+    def finish(self, job: str) -> None:
+        """Note that a job's output is about to appear: from now on it cannot be refunded.
+
+        Written before the output has its name, so that a job without this entry has released
+        nothing. Said again it changes nothing.
+        """
+        with self.store.transaction() as now:
+            self._follow(now)
+            entry = finish_entry(now, job)
+            if entry is not None:
+                self._write(now, entry, now.front.terms)
+
+    def move(self, event: Event, facts: str = "") -> None:
+        """Note that the ledger goes on elsewhere, or here."""
+        with self.store.transaction() as now:
+            self._follow(now, wherever=True)
+            if event == Event.ARRIVED or not self._known.moved:
+                self._write(now, after(now.front.head, event, facts=facts), now.front.terms)
+        self._front()
 
     def fold(self) -> None:
         """Write the accounts up to the last entry, so that others need not read so many entries."""
@@ -228,7 +237,7 @@ class Ledger:
         now.move(replace(now.front, head=sealed.head, terms=terms).sealed(self._key))
         return sealed
 
-    def _follow(self, now: Transaction) -> None:
+    def _follow(self, now: Transaction, *, wherever: bool = False) -> None:
         """Check what this transaction stands on and bring what is known up to date.
 
         What is known begins anew after a transaction that did not end well.
@@ -243,27 +252,15 @@ class Ledger:
         self.guard.enter(now)
         self._known.follow(now, self._key, self.guard.seen)
         self.guard.remember(now.front.head)
+        if self._known.moved and not wherever:
+            raise CannotWrite(
+                "this ledger was moved with `voile ledger migrate`; charge it where it is now"
+            )
 
     def _forget(self) -> None:
         """Know nobody, and no total."""
         self._register = Register(self.key)
         self._known = Replica(self._register)
-
-    # ── reading ────────────────────────────────────────────────────────────────────────────
-
-    def spent(self, person: str) -> int:
-        """The sum of a person's epsilons, in units."""
-        return self.account(person)[0]
-
-    def account(self, person: str) -> tuple[int, int, int, int]:
-        """A person's epsilon, moment, delta and number of rows."""
-        name = person_name(person)
-        found = [] if name is None else list(self.accounts([self._key.person(name)]))
-        return found[0][1:] if found else (0, 0, 0, 0)
-
-    def accounts(self, persons: Sequence[bytes] | None = None) -> Iterator[Account]:
-        """All accounts, or these persons', as of the last entry; a state of one moment."""
-        return accounts_at(self.store, self.key, persons)
 
     def _front(self) -> Front:
         """The first page, with the key checked; what it names is on the disk."""
@@ -292,9 +289,3 @@ class Ledger:
     def guard(self) -> Guard:
         """Checks this ledger before it is charged."""
         return Guard(self._key, self.identity)
-
-    @property
-    def _key(self) -> Key:
-        if self.key is None:
-            raise InvalidInput("the ledger's key is needed for this: give --ledger-key FILE")
-        return self.key

@@ -39,7 +39,10 @@ class Event(StrEnum):
     OPENED = "opened"
     TERMS = "terms"  # kind and budget, once
     CHARGED = "charged"
-    REFUNDED = "refunded"  # a job that failed, and whose parts were deleted unread
+    REFUNDED = "refunded"  # a job that failed or was given up, its parts deleted unread
+    FINISHED = "finished"  # a job whose output is about to appear: it is never refunded
+    MOVED = "moved"  # the ledger goes on elsewhere: nothing more is charged here
+    ARRIVED = "arrived"  # where it goes on
 
 
 @dataclass(frozen=True)

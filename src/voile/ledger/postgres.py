@@ -53,8 +53,8 @@ class PostgresStore:
         self._connection: Any = None
         self._process = 0
 
-    def create(self, front: Front, first: Entry) -> None:
-        """Make the tables; refused if they exist."""
+    def create(self, front: Front, entries: Iterable[Entry], pages: Iterable[Page] = ()) -> None:
+        """Make the tables with what they hold; refused if they exist."""
         import psycopg
 
         with self._clear_errors():
@@ -66,7 +66,9 @@ class PostgresStore:
                         "INSERT INTO voile_front VALUES (1, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
                         (FORMAT, *_front_row(front)),
                     )
-                    database.execute(_INSERT, astuple(first))
+                    with database.cursor() as cursor:
+                        cursor.executemany(_INSERT, map(astuple, entries))
+                        cursor.executemany("INSERT INTO voile_pages VALUES (%s, %s, %s)", pages)
             except (psycopg.errors.DuplicateTable, psycopg.errors.UniqueViolation):
                 raise CannotWrite("there is a ledger in this database and schema already") from None
 
@@ -198,11 +200,6 @@ class PostgresTransaction:
         """All entries of a job."""
         statement = f"SELECT {_FIELDS} FROM voile_entries WHERE job = %s ORDER BY number"
         return [Entry(*row) for row in self._database.execute(statement, (job,))]
-
-    def refunded(self, job: str) -> bool:
-        """Whether a job's charges were taken back."""
-        statement = "SELECT 1 FROM voile_entries WHERE job = %s AND part = -1 AND job <> ''"
-        return self._database.execute(statement, (job,)).fetchone() is not None
 
     def count(self) -> int:
         """How many entries there are."""

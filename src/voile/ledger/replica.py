@@ -45,6 +45,7 @@ class Replica:
     def _forget(self, through: int) -> None:
         self.number = self.through = through
         self.tail = 0
+        self.moved = False
         self._accounts = 0
         self._totals: Whole = np.zeros((COLUMNS, 1024), dtype=np.int64)
         self._used: NDArray[np.bool_] = np.zeros(COLUMNS, dtype=np.bool_)
@@ -64,6 +65,8 @@ class Replica:
     def take(self, entry: Entry) -> None:
         """Add an entry's amounts."""
         sign = -1 if entry.event == Event.REFUNDED else 1
+        if entry.event in (Event.MOVED, Event.ARRIVED):  # never folded, so always met
+            self.moved = entry.event == Event.MOVED
         numbers = self.register.of_hashes(entry.hashes())
         self._reserve()
         self.add(entry, numbers, sign * entry.table())

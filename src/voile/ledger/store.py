@@ -68,10 +68,6 @@ class Transaction(Protocol):
         """All entries of a job."""
         ...
 
-    def refunded(self, job: str) -> bool:
-        """Whether a job was given up and its charges taken back."""
-        ...
-
     def entries_after(self, number: int) -> Iterator[Entry]:
         """The entries that follow, by number."""
         ...
@@ -107,8 +103,8 @@ class Transaction(Protocol):
 class Store(Protocol):
     """A ledger's database. Each process opens its own."""
 
-    def create(self, front: Front, first: Entry) -> None:
-        """Make the tables; refused if there is a ledger already."""
+    def create(self, front: Front, entries: Iterable[Entry], pages: Iterable[Page] = ()) -> None:
+        """Make the tables with what they hold; refused if there is a ledger already."""
         ...
 
     def front(self) -> Front:
@@ -142,7 +138,9 @@ class Store(Protocol):
 
 def other_format(version: int) -> str:
     """What is wrong with a ledger of another format."""
-    return f"was written by {'a newer' if version > FORMAT else 'an older'} voile"
+    if version > FORMAT:
+        return "was written by a newer voile"
+    return "was written by an older voile; bring it over with `voile ledger migrate`"
 
 
 def open_store(where: str) -> Store:

@@ -45,6 +45,7 @@ class _Replay:
         self.ended: set[str] = set()
         self.terms = ""
         self.identity = ""
+        self.moved = False
 
     def step(self, entry: Entry) -> Iterator[str]:
         where = f"entry {entry.number}"
@@ -68,6 +69,14 @@ class _Replay:
             yield from self._charged(entry, where)
         elif entry.event == Event.REFUNDED:
             yield from self._refunded(entry, where)
+        elif entry.event == Event.FINISHED:
+            if entry.job in self.ended:
+                yield f"{where} ends a job a second time"
+            self.ended.add(entry.job)
+        elif entry.event in (Event.MOVED, Event.ARRIVED):
+            if entry.event == Event.ARRIVED and not self.moved and not entry.known():
+                yield f"{where} says that the ledger arrived, and it never left"
+            self.moved = entry.event == Event.MOVED
         else:
             yield f"{where} is of an unknown sort"
 

@@ -1,0 +1,81 @@
+"""A ledger as a whole in another place: a backup, or where it goes on."""
+
+from __future__ import annotations
+
+from voile.errors import BadFile
+from voile.ledger.book import Ledger
+from voile.ledger.chain import chained
+from voile.ledger.entries import Event, Head
+from voile.ledger.people import Key
+from voile.ledger.sqlite import SqliteStore
+from voile.ledger.store import Front, Store, open_store
+from voile.ledger.verify import verify
+
+
+def copy_whole(source: Store, target: Store) -> Head:
+    """All that a store holds, as of one moment, whatever is written meanwhile; its head."""
+    with source.reading():
+        front = source.front()
+        target.create(front, source.entries(), source.pages())
+    target.close()
+    return front.head
+
+
+def backup(where: str, out: str, key: Key | None) -> Head:
+    """One file that holds the whole ledger, the log of SQLite included; verified before and after.
+
+    A backup is a ledger: put in the place of a lost one it goes on, if it holds all that the key
+    has seen.
+    """
+    _require_whole(where, key, "the ledger")
+    head = copy_whole(open_store(where), SqliteStore(out))
+    _require_whole(out, key, "the backup", at=head)
+    return head
+
+
+def migrate(where: str, to: str, key: Key) -> Head:
+    """The ledger goes on at another address; nothing more is charged at the old one.
+
+    Both are verified. Interrupted, it may be repeated to another address: the old one is closed
+    first, so no two of them can be charged for one budget unnoticed.
+    """
+    old = SqliteStore.of_older_format(where)
+    if old is not None:
+        return _from_older(old, to, key)
+    _require_whole(where, key, "the ledger")
+    with Ledger(where, key) as source:
+        source.move(Event.MOVED)
+        copy_whole(source.store, open_store(to))
+    return _arrived(to, key, "")
+
+
+def _from_older(source: SqliteStore, to: str, key: Key) -> Head:
+    """From format 3: entries are as they were, accounts and the first page are sealed anew."""
+    front = source.older_front()
+    if front.check != key.check:
+        raise BadFile("the key must be the one that this ledger was made with, it is another")
+    entries = list(chained(source.entries(), after=0, front=front, key=key, seen=None))
+    sealed = Front(front.identity, front.check, front.head, front.terms).sealed(key)
+    target = open_store(to)
+    target.create(sealed, entries)
+    target.close()
+    source.close()
+    return _arrived(to, key, '{"format": 3}')
+
+
+def _arrived(to: str, key: Key, facts: str) -> Head:
+    with Ledger(to, key) as target:
+        target.move(Event.ARRIVED, facts)
+        head = target.head
+    _require_whole(to, key, "the new ledger", at=head)
+    return head
+
+
+def _require_whole(where: str, key: Key | None, name: str, at: Head | None = None) -> None:
+    with Ledger(where, key) as ledger:
+        found = verify(ledger)
+    if found.problems or (at is not None and found.head != at):
+        raise BadFile(
+            f"{name} must verify, and does not ({len(found.problems)} problems); "
+            "`voile ledger verify` lists them"
+        )
