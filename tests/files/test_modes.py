@@ -110,7 +110,7 @@ def test_recipes_exports_reports_and_charts_follow(tmp_path, monkeypatch):
     assert voile("ledger", "export", "ledger.db", "--out", "accounts.csv")[0] == 0
     code, _, err = voile(
         "labels", "protect", "private.csv", "--label", "y", "--epsilon", "1", "--mechanism", "ldp",
-        "--out", "out.csv", "--report", "r.html", "--charts", "charts",
+        "--learn-from-private", "--out", "out.csv", "--report", "r.html", "--charts", "charts",
     )  # fmt: skip
     assert code == 0, err
     for name in (

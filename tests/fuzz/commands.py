@@ -16,9 +16,11 @@ COMMANDS = {
     "text": "text protect FILE --epsilon 1 --vocabulary TOOLS/words.txt --pass all --out OUT",
     "text skip": "text protect FILE --epsilon 1 --vocabulary TOOLS/words.txt --pass all --out OUT "
     "--on-error skip --document-column --json",
-    "places": "places protect FILE --mechanism TOOLS/city.voile --out OUT --on-error mask",
+    "places": "places protect FILE --mechanism TOOLS/city.voile --out OUT --on-error mask "
+    "--pass all",
     "places audit": "places audit TOOLS/city.voile --places 5 --against FILE FILE",
-    "labels": "labels protect FILE --label y --epsilon 1 --mechanism rr --out OUT --on-error skip",
+    "labels": "labels protect FILE --label y --epsilon 1 --mechanism rr --out OUT --on-error skip "
+    "--classes yes,no --pass all",
     "utility": "text utility FILE FILE --no-encoder",
 }
 

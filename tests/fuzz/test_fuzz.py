@@ -99,3 +99,15 @@ def test_commands(tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("VOILE_CACHE", str(tools / "cache"))
     for seed in range(300_000, 300_000 + (3 if name == "places audit" else 12)):
         check_command(name, made(seed), tools, tmp_path)
+
+
+def test_a_refused_labels_job_leaves_no_recipe(tools: Path, tmp_path: Path) -> None:
+    rows = b"n,y\n" + b"1,yes\n2,no\n" * 9 + b"3,maybe\n"
+    command = (
+        "labels protect in.csv --label y --epsilon 1 --mechanism rr --classes yes,no --pass all"
+    )
+    (tmp_path / "in.csv").write_bytes(rows)
+    words = [w.replace("in.csv", str(tmp_path / "in.csv")) for w in command.split()]
+    code, _, err = voile(*words, "--out", tmp_path / "out.csv")
+    assert (code, "line 20" in err) == (2, True), err
+    assert [p.name for p in tmp_path.iterdir()] == ["in.csv"]

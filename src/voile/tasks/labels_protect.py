@@ -21,7 +21,7 @@ from voile.domains.labels.protection import (
 from voile.domains.labels.recipe import Recipe
 from voile.domains.labels.recipe_file import recipe_from, recipe_text
 from voile.domains.labels.table import OnError
-from voile.errors import InvalidInput
+from voile.errors import InvalidInput, VoileError
 from voile.jobs import (
     Charging,
     ColumnsInClear,
@@ -135,13 +135,18 @@ def labels_protect(
             report, path, made, protection, clear, drafted, seed is not None, charging
         )
 
-    report = run_job(
-        source, target,
-        partial(_transform, build, made, clear, kinds_of(source), on_error == "mask", seed),
-        identity=_identity(choice, text, clear, seed), dropped_columns=clear.dropped,
-        engine=engine, on_error=RowPolicy(on_error), overwrite=overwrite, charging=charging,
-        guarantee=lambda report: facts_of(done(report)), progress=progress,
-    )  # fmt: skip
+    try:
+        report = run_job(
+            source, target,
+            partial(_transform, build, made, clear, kinds_of(source), on_error == "mask", seed),
+            identity=_identity(choice, text, clear, seed), dropped_columns=clear.dropped,
+            engine=engine, on_error=RowPolicy(on_error), overwrite=overwrite, charging=charging,
+            guarantee=lambda report: facts_of(done(report)), progress=progress,
+        )  # fmt: skip
+    except VoileError:
+        if recipe is None and not workspace.folder.exists():
+            beside.remove()  # nothing of a job that was refused may stay
+        raise
     return done(report)
 
 
