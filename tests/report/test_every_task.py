@@ -274,6 +274,7 @@ def test_every_option_is_shown_or_hidden_on_purpose():
     from voile.cli.reporting import SHOWN, _shown
 
     hidden = {
+        "classes",
         "address",
         "at",
         "box",
