@@ -54,7 +54,7 @@ def test_repeats_of_a_comparison_are_splits_of_their_own(
         return found[-1]
 
     monkeypatch.setattr(comparing, "one_repeat", noted)
-    table = comparing.read_table(people, label="state")
+    table = comparing.read_labelled(people, label="state")
     got = comparing.compare_table(
         table, rng=seeded_rng(1), label_epsilons=[1.0], record_epsilons=[], repeats=3
     )
