@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from voile.cli.places import app
 from voile.core.randomness import seeded_rng
 from voile.domains.places.outside import Outside
-from voile.errors import InvalidInput
+from voile.errors import BadFile, InvalidInput
 from voile.jobs import OnError
 from voile.storage import load, save
 from voile.tasks import places_size
@@ -238,3 +238,16 @@ def test_a_design_says_how_many_places_it_can_report(folder):
     assert done.exit_code == 0, done.output
     assert "one of 12 places" in done.stdout
     assert "geodesic km on the WGS 84 ellipsoid" in done.stdout
+
+
+@pytest.mark.parametrize("change", [{"unit": "m"}, {"granularity": "one year of locations"}])
+def test_a_file_that_speaks_of_another_unit_or_secret_is_refused(file, tmp_path, change):
+    """Degrees are projected to km, a place at a time: other words in a file are forged."""
+    kind, meta, arrays = load(file).to_record()
+
+    class Forged:
+        def to_record(self):
+            return kind, meta | {"inner": meta["inner"] | change}, arrays
+
+    with pytest.raises(BadFile, match="must speak of km and of one location"):
+        load(save(Forged(), tmp_path / "forged.voile"))
