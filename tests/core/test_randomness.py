@@ -122,6 +122,27 @@ def test_a_thread_that_drew_during_a_fork_does_not_block_the_child():
         thread.join()
 
 
+def test_threads_never_draw_the_same_words():
+    """Raw words and NumPy's methods are drawn under one lock."""
+    rng = voile.secure_rng()
+    raw, whole = [], []
+
+    def words() -> None:
+        raw.extend(int(w) for _ in range(300) for w in uniform_bits(rng, 64, bits=64))
+
+    def methods() -> None:
+        for _ in range(300):
+            whole.extend(rng.integers(2**64, size=64, dtype=np.uint64).tolist())
+
+    threads = [threading.Thread(target=work) for work in (words, methods, words, methods)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    drawn = raw + whole
+    assert len(set(drawn)) == len(drawn) == 4 * 300 * 64
+
+
 @pytest.mark.parametrize("make", [voile.secure_rng, lambda: keyed_rng(9)])
 @pytest.mark.parametrize(
     "attempt",

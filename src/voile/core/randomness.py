@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import threading
 from typing import Any, NoReturn
 
 import numpy as np
@@ -29,9 +28,9 @@ class _HomeLock:
     it waits: a thread that held it while another thread forked does not block the child.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lock: Any) -> None:
         self._process = os.getpid()
-        self._lock = threading.RLock()
+        self._lock = lock
 
     def require_home(self) -> None:
         """Refuse in any other process than the one that made the generator."""
@@ -69,7 +68,7 @@ class _SecureBits(AESCounter):  # type: ignore[misc]  # randomgen ships no types
 
     def __init__(self, key: int | None = None) -> None:
         super().__init__(key=secrets.randbits(128) if key is None else key)
-        self._home = _HomeLock()
+        self._home = _HomeLock(super().lock)
 
     @property
     def lock(self) -> _HomeLock:
@@ -83,9 +82,9 @@ class _SecureBits(AESCounter):  # type: ignore[misc]  # randomgen ships no types
         return super().capsule
 
     def random_raw(self, size: Any = None, output: bool = True) -> Any:
-        """Raw 64-bit words."""
-        with self._home:
-            return super().random_raw(size, output)
+        """Raw 64-bit words, drawn under the same lock."""
+        self._home.require_home()
+        return super().random_raw(size, output)
 
     def seed(self, *args: Any, **kwargs: Any) -> None:
         """Called once, by the constructor."""
@@ -99,7 +98,7 @@ class _SecureBits(AESCounter):  # type: ignore[misc]  # randomgen ships no types
     state = seed_seq = ctypes = cffi = generator = property(_refused, _refused)
 
 
-_WHOLE_WORDS = (PCG64, PCG64DXSM, SFC64, Philox, _SecureBits)
+_WHOLE_WORDS = (_SecureBits, PCG64, PCG64DXSM, SFC64, Philox)
 """Generators whose raw words have 64 random bits. Others (MT19937, 32-bit ones) have fewer."""
 
 
