@@ -1,6 +1,6 @@
 """Something breaks at every call that a job makes to the world, in every way; then it is resumed.
 
-Repeat with: `PYTHONPATH=tests python benchmarks/faults.py [--postgres postgresql://…] [--out FILE]`
+Repeat with: `python benchmarks/faults.py [--postgres postgresql://…] [--out FILE]`
 
 Jobs of six rows in three parts (labels: one part) are released by a stub and by the three domains,
 without a ledger, with one in SQLite, and on PostgreSQL; to a disk and, for the stub, to an fsspec
@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-from faults.breaking import WAYS
-from faults.jobs import made_case
-
 
 def row(domain: str, store: str, where: str | None, output: str = "") -> tuple[str, int]:
     """One line of the table: all points of one job."""
+    from faults.breaking import WAYS
+    from faults.jobs import made_case
+
     begun = time.process_time()
     with tempfile.TemporaryDirectory() as name:
         case = made_case(Path(name) / "case", domain, where, output)
@@ -46,6 +47,7 @@ def main() -> None:
     options.add_argument("--postgres", default=None, help="A scratch database, without a ledger.")
     options.add_argument("--out", type=Path, default=None)
     given = options.parse_args()
+    sys.path[0] = str(Path(__file__).parents[1] / "tests")  # in place of this folder
     os.environ["VOILE_CACHE"] = tempfile.mkdtemp()
     lines, total = [], 0
     cases: list[tuple[str, str, str | None, str]] = []
