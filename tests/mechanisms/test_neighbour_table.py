@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import voile
 from voile.errors import BadFile, CannotWrite
-from voile.mechanisms import _neighbours, santext_plus, word_truncated_exponential
+from voile.mechanisms import _neighbour_table, _neighbours, santext_plus, word_truncated_exponential
 from voile.mechanisms._embedding import Embedding
 from voile.mechanisms._neighbours import delete_telling_caches, neighbours_of
 
@@ -48,6 +48,33 @@ def test_whatever_was_released_the_same_bytes_lie_there(tmp_path: Path) -> None:
     first = content(tmp_path / "a")
     assert first == content(tmp_path / "b") == content(tmp_path / "c")
     assert len(first) == 2  # the table, and an empty file to lock
+
+
+def test_a_worker_believes_its_driver_about_this_very_file(tmp_path, monkeypatch) -> None:
+    """The digest is computed once a job; a file that changed since is looked at again."""
+    looked: list[str] = []
+    real = _neighbour_table._digest
+    monkeypatch.setattr(_neighbour_table, "_digest", lambda f: looked.append(f.name) or real(f))
+
+    def opened_by_another_process(versions) -> int:
+        _neighbour_table._CHECKED.clear()
+        _neighbour_table._opened.cache_clear()
+        _neighbour_table.take_as_checked(versions)
+        before = len(looked)
+        neighbours_of(WORDS, kept=8, cache=tmp_path)
+        return len(looked) - before
+
+    law(tmp_path)
+    assert opened_by_another_process(frozenset()) == 1
+    told = _neighbour_table.checked_versions()
+    assert opened_by_another_process(told) == 0
+    os.utime(table_in(tmp_path))
+    assert opened_by_another_process(told) == 1
+    with table_in(tmp_path).open("r+b") as file:
+        file.seek(5000)
+        file.write(b"x")
+    with pytest.raises(BadFile, match="damaged"):
+        opened_by_another_process(told)
 
 
 def test_table_and_memory_give_the_same_draws(tmp_path: Path) -> None:

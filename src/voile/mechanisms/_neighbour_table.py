@@ -2,7 +2,7 @@
 
 Every row of the vocabulary is in it, so it says nothing about the texts it was used for. It is
 written under another name and appears in one move; processes then share it through the system's
-page cache. Its header holds a digest of the whole table, checked once a process: against damage.
+page cache. Its header holds a digest of the whole table, checked once a job: against damage.
 Against malice stand its owner and mode: whoever else could write it is refused.
 """
 
@@ -35,6 +35,20 @@ _HEADER = 4096
 _CHUNK = 2**24
 """The digest is one of the digests of 16 MB each, which all cores work on."""
 
+Version = tuple[str, int, int, int, int]
+_CHECKED: set[Version] = set()
+"""Versions of files whose digest was found right, here or by the process that started this one."""
+
+
+def checked_versions() -> frozenset[Version]:
+    """What this process has checked, to be handed to its workers."""
+    return frozenset(_CHECKED)
+
+
+def take_as_checked(versions: frozenset[Version]) -> None:
+    """Believe the process that started this one; a file that changed since is another version."""
+    _CHECKED.update(versions)
+
 
 @dataclass(frozen=True)
 class TableFile:
@@ -63,9 +77,8 @@ class TableFile:
             require_own(self.folder)
             known = self.path.stat()
             # A change of content, owner or mode is a change of the last of these.
-            return _opened(
-                self, (known.st_ino, known.st_size, known.st_mtime_ns, known.st_ctime_ns)
-            )
+            times = (known.st_mtime_ns, known.st_ctime_ns)
+            return _opened(self, (str(self.path), known.st_ino, known.st_size, *times))
 
     def write(self, blocks: Iterable[Rows]) -> None:
         """Publish the table, from blocks of rows in order; nothing if another process has."""
@@ -107,13 +120,15 @@ class TableFile:
 
 
 @lru_cache(maxsize=4)
-def _opened(table: TableFile, version: tuple[int, ...]) -> Rows:
-    """The rows of one version of a file, checked once a process."""
+def _opened(table: TableFile, version: Version) -> Rows:
+    """The rows of one version of a file, checked once."""
     with table.path.open("rb") as file:
         require_own(table.path, os.fstat(file.fileno()))
         whole = os.fstat(file.fileno()).st_size == table.size
-        if not whole or file.read(_HEADER) != table._header(_digest(file)):
+        right = version in _CHECKED or file.read(_HEADER) == table._header(_digest(file))
+        if not (whole and right):
             raise BadFile(f"the cache {str(table.path)!r} is damaged; delete it")
+        _CHECKED.add(version)
         shape = (table.rows, table.kept)
         index: Index = np.memmap(file, "<i4", "r", _HEADER, shape)
         after = _HEADER + 4 * table.rows * table.kept

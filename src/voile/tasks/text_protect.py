@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from voile.jobs import (
     run_job,
 )
 from voile.ledger import Bill
+from voile.mechanisms._neighbour_table import Version, checked_versions, take_as_checked
 from voile.tasks.ledger_charge import LedgerChoice, charging_for, ledger_facts
 from voile.tasks.text_effects import expected, watched
 from voile.tasks.text_neighbours import fill_neighbours
@@ -58,9 +59,11 @@ class MakeTextTransform:
     words: Vocabulary
     clear: ColumnsInClear
     document_column: bool = False
+    tables: frozenset[Version] = field(default_factory=checked_versions)
 
     def __call__(self) -> TextTransform:
         """One transform for one process."""
+        take_as_checked(self.tables)
         frozen(self.words.embedding.coordinates)  # travelling may have thawed it
         protector = build_protector(self.recipe, self.words)
         return TextTransform(self.recipe, protector, self.clear, self.document_column)
