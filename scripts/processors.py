@@ -20,6 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = [
     "tests/core/test_certificate.py",
     "tests/core/test_channel.py",
+    "tests/core/test_discrete_gaussian.py",
+    "tests/core/test_lattice_laplace.py",
+    "tests/core/test_rounding.py",
     "tests/core/test_weights.py",
     "tests/metrics",
     "tests/mechanisms",

@@ -107,3 +107,10 @@ def test_three_files_of_one_person_share_one_budget(tmp_path):
     with Ledger(where, KEY) as ledger:
         assert {ledger.account(p)[3] for p in ("42", "42.0", " 43 ", "43.00")} == {3}
         assert len(list(ledger.accounts())) == 3
+
+
+def test_a_name_of_a_thousand_marks_and_more_is_nobody():
+    """Normal form is quadratic in combining marks: such a row is a bad row before it is tried."""
+    assert person_name("a" + "\u0301\u0327" * 50_000) is None
+    assert person_name("9" * 1001) is None
+    assert person_name("é" * 1000) == "é" * 1000

@@ -143,6 +143,8 @@ def is_number(name: str) -> bool:
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE]\+[0-9]{1,3})?")
 _NOBODY = ("", "nan", "NaN")
+LONGEST_NAME = 1000
+"""Characters of a person's name: more is not one, and bringing it into normal form takes long."""
 
 
 def person_name(value: Any) -> str | None:
@@ -163,6 +165,8 @@ def person_name(value: Any) -> str | None:
     """
     if isinstance(value, str):
         name = value.strip()
+        if len(name) > LONGEST_NAME:
+            return None
         if name.isdigit():  # the usual case, quickly; "042" too is a name as it stands
             return name
         return None if name in _NOBODY else _plain_number(name)
