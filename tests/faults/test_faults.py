@@ -79,7 +79,8 @@ def test_a_driver_on_ray_at_some_calls(made, record_property):
     ray = pytest.importorskip("ray")
     case = made("places", "sqlite")
     case.engine = Ray(workers=1)
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level=40)
+    # A cluster of its own: another test may have one at the same time.
+    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level=40)
     try:
         calls = case.calls()
         chosen = range(2, calls, max(1, calls // 6))

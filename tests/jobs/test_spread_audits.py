@@ -248,6 +248,7 @@ def test_a_law_with_one_bad_neighbourhood_is_caught_by_close_pairs(design) -> No
     class Faulty:
         guarantee, p = design.mechanism.guarantee, design.mechanism.p
         outputs, grid = design.mechanism.outputs, design.mechanism.grid
+        resolution, snap = design.mechanism.resolution, design.mechanism.snap
 
         def probabilities(self, places):  # type: ignore[no-untyped-def]
             law = design.mechanism.probabilities(places)

@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import stat
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -335,7 +336,8 @@ def test_a_ledger_that_may_only_be_read_verifies(tmp_path, key_file, log):
     if log:
         for name, content in kept.items():
             (folder / name).write_bytes(content)
-    for path in (folder, *folder.parents[:3]):
+    ours = [path for path in folder.parents if Path(tempfile.gettempdir()) in path.parents]
+    for path in (folder, *ours):
         path.chmod(0o755)
     for path in folder.iterdir():
         path.chmod(0o644)
