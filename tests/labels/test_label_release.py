@@ -363,6 +363,27 @@ def test_columns_beside_the_recipe_must_be_named(patients, recipe, tmp_path):
     assert "row" not in rows_of(tmp_path / "o.csv")[0]
 
 
+@pytest.mark.parametrize("mechanism", ["cf", "ldp"])
+def test_a_column_in_clear_leaves_only_the_bound_of_the_labels_noise(
+    patients, recipe, tmp_path, mechanism
+):
+    rows = [[*row.values(), row["state"]] for row in rows_of(patients)]
+    path = write_rows(tmp_path / "in.csv", ["weight", "smokes", "town", "state", "copy"], rows)
+    words = (path, "--epsilon", 1, "--mechanism", mechanism, "--recipe", recipe)
+    done = protect(*words, "--pass", "copy", "--out", tmp_path / "o.csv")
+    assert done.exit_code == 0, done.exception
+    assert done.output.count("not bounded") == 2
+    facts = facts_at(tmp_path / "o.csv")
+    epsilon = facts["epsilon"]
+    assert epsilon["conditional"] is epsilon["local"] is None
+    assert facts["guarantee"]["epsilon"] == epsilon["label"] < 1
+    for listed in (facts["guarantee"]["outside"], facts["not_covered"]):
+        assert "IN CLEAR (copy): IT MAY GIVE THE LABEL AWAY" in listed[0]
+    assert "IT MAY GIVE THE LABEL AWAY" in " ".join(facts["explanation"].split())
+    protect(*words, "--drop", "copy", "--out", tmp_path / "d.csv")
+    assert facts_at(tmp_path / "d.csv")["epsilon"]["conditional"] is not None
+
+
 # ── the shape of what is released ──────────────────────────────────────────────────────────────
 
 

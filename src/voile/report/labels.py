@@ -137,7 +137,7 @@ def protect_report(
     half = guarantee.best_guess(candidates=2)
     open_ways = (
         ()
-        if whole
+        if facts["mechanism"] != "label DP"
         else ("The features: they were released as they are, and may give the label away.",)
     )
     kept = float(facts["kept_cells"])

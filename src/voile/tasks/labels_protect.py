@@ -122,6 +122,7 @@ def labels_protect(
     build = partial(_protection, text, choice)
     protection = build()
     clear = _columns(source, made, protection, pass_columns, drop)
+    stated = protection.beside([clear.shown[name] for name in clear.passed])
     charging = charging_for(ledger, protection.adding_up(), source.columns, seed=seed)
     if drafted:
         with writing(beside):
@@ -132,7 +133,7 @@ def labels_protect(
 
     def done(report: JobReport) -> ProtectedLabels:
         return ProtectedLabels(
-            report, path, made, protection, clear, drafted, seed is not None, charging
+            report, path, made, stated, clear, drafted, seed is not None, charging
         )
 
     try:

@@ -43,11 +43,23 @@ class Protection:
     kept: float = 1.0
     typical: bool = False
     """Whether features are replaced by those of typical records."""
+    passes_features: bool = False
+    """Whether features are released as they are; then `draw` hands on what it is given."""
 
-    @property
-    def passes_features(self) -> bool:
-        """Whether features are released as they are; then `draw` hands on what it is given."""
-        return self.conditional is None and self.local is None
+    def beside(self, passed: Sequence[str]) -> Protection:
+        """What is left of the bounds beside columns in clear, named as messages may call them.
+
+        Such a column may equal the label. Then nothing bounds what the whole release says of it,
+        and the label's own noise is all there is: a bound at fixed features and columns in clear.
+        """
+        if not passed or self.passes_features or self.label is None:
+            return self
+        note = (
+            f"what stands IN CLEAR ({', '.join(passed)}): IT MAY GIVE THE LABEL AWAY, and the "
+            "record too; the bound is for the label's own noise, to somebody who knows the rest"
+        )
+        label = replace(self.label, outside=(note, *self.label.outside))
+        return replace(self, label=label, conditional=None, local=None)
 
     def adding_up(self) -> Guarantee:
         """The bound that adds up over a person's records, whatever they have to do with each other.
@@ -178,7 +190,9 @@ def _label_only(recipe: Recipe, channel: Channel) -> Protection:
 
     note = "what the features say about the label: run `voile labels audit` to see how much"
     label = replace(channel.guarantee, outside=(*channel.guarantee.outside, note))
-    return Protection("label DP", draw, _as_learned(recipe, label), None, None)
+    return Protection(
+        "label DP", draw, _as_learned(recipe, label), None, None, passes_features=True
+    )
 
 
 def _as_learned(recipe: Recipe, guarantee: Guarantee) -> Guarantee:
