@@ -32,7 +32,8 @@ import ray
 from places_protect import write_trips
 from ray.cluster_utils import Cluster
 
-from voile.jobs import Batch, Engine, Processes, Ray, Replaced, open_source, run_job
+from voile.domains.places.outside import Outside
+from voile.jobs import Batch, ColumnsInClear, Engine, Processes, Ray, Replaced, open_source, run_job
 from voile.tasks.places_protect import MakePlacesTransform
 
 PART = 20_000
@@ -196,7 +197,10 @@ def main() -> None:
              "8x10", "--no-bound", "--no-against-aipo", "--out", str(city)],
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        make = MakePlacesTransform(str(city), city.read_bytes(), "lat", "lon", None)
+        known = ColumnsInClear(shown={name: name for name in ("id", "lat", "lon")})
+        make = MakePlacesTransform(
+            str(city), city.read_bytes(), "lat", "lon", None, Outside.FEW, known
+        )
         if given.rows:
             write_trips(folder / "trips.csv", given.rows)
             lines += [killed_twice(folder / "trips.csv", folder, make, given.rows, given.slow), ""]

@@ -87,6 +87,24 @@ def test_a_name_that_is_not_a_usual_one_is_shown_once_the_user_typed_it(tmp_path
     assert named.facts()["passed_in_clear"] == ["Ann Smith", "stars"]
 
 
+def test_a_field_of_later_records_passes_by_name_alone(tmp_path: Path) -> None:
+    """Nobody looked at it or listed it when all were passed."""
+    lines = ['{"text": "a", "stars": 1}'] * 1000 + ['{"text": "a", "mail": "ann@example.org"}']
+    (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n")
+    source = open_source(tmp_path / "in.jsonl")
+    rows = [row for _, row in source.rows()]
+    everything = columns_in_clear(source, changed=["text"], passing="all").strangers(rows)
+    assert list(everything) == [1000]
+    assert "this one too" in everything[1000].reason
+    assert "mail" not in everything[1000].reason
+    named = columns_in_clear(source, changed=["text"], passing=["stars", "mail"])
+    assert named.strangers(rows) == {}
+    assert named.facts()["passed_in_clear"] == ["stars", "mail"]
+    assert named.facts()["looks_like_identifiers"] == {"mail": "e-mail addresses"}
+    with pytest.raises(InvalidInput, match="it has no 'mial'"):
+        columns_in_clear(source, changed=["text"], passing="all", dropping=["mial"])
+
+
 @pytest.mark.parametrize(
     ("name", "values", "sign"),
     [

@@ -12,9 +12,10 @@ from typer.testing import CliRunner
 from voile.cli.places import app
 from voile.domains.places.city import synthetic_city
 from voile.domains.places.design import PlacesDesign
+from voile.domains.places.outside import Outside
 from voile.domains.places.projection import Projection
 from voile.errors import BadFile, GuaranteeBroken, InvalidInput
-from voile.jobs import Batch, open_source
+from voile.jobs import Batch, ColumnsInClear, open_source
 from voile.storage import load, save
 from voile.tasks.places_audit import audit_design, audit_files
 from voile.tasks.places_compare import compare_places
@@ -196,7 +197,10 @@ def test_places_outside_are_counted(designed, folder):
 
 def test_each_part_has_a_secure_key_of_its_own(designed):
     """One key gives one release, whoever draws it; another key another one."""
-    make = MakePlacesTransform(str(designed), designed.read_bytes(), "lat", "lon", None)
+    known = ColumnsInClear(shown={"lat": "lat", "lon": "lon"})
+    make = MakePlacesTransform(
+        str(designed), designed.read_bytes(), "lat", "lon", None, Outside.FEW, known
+    )
     rows = [{"lat": "45.0", "lon": "5.0"}] * 200
     first, again, other = (make()(Batch(0, rows, key)).columns for key in (3, 3, 4))
     assert first == again != other

@@ -46,12 +46,16 @@ class ColumnsInClear:
         }
 
     def strangers(self, rows: Sequence[Row]) -> dict[int, RowProblem]:
-        """Rows with a field that nobody named: a JSON record may have one of its own."""
-        if self.passed_all or isinstance(rows, ColumnRows):
+        """Rows with a field that nobody named: a JSON record may have one of its own.
+
+        All that pass are all that were looked at and listed: a later field is not among them.
+        """
+        if isinstance(rows, ColumnRows):
             return {}
         known = self.shown.keys()
         problem = RowProblem(
-            "it has a field that the first records lack, and neither --pass nor --drop names it"
+            f"it has a field that the first {SAMPLE:,} records lack; to release it in clear name "
+            "every field that passes in --pass, this one too"
         )
         return {place: problem for place, row in enumerate(rows) if row.keys() - known}
 
@@ -72,8 +76,12 @@ def columns_in_clear(
     Columns are known from the file's header and its first 1,000 records, values of these are
     looked at for what identifies, and no message repeats one. A column of an unusual name
     goes by its number unless the user named it: a file without a header has a record there.
+    A field that only later JSON records have passes if it is named, never because all do.
     """
     names, signs = _looked_at(source)
+    if source.format == "jsonl" and passing != ALL:
+        later = [name for name in dict.fromkeys(passing) if name not in names]
+        names, signs = [*names, *later], signs | {name: sign_of(name, []) for name in later}
     said = {*dropping, *(() if passing == ALL else passing)}  # what the user typed is no secret
     shown = {
         name: name if usual(name) or name in said else f"column {place}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -68,8 +68,8 @@ class MakePlacesTransform:
     lat: str
     lon: str
     seed: int | None
-    outside: Outside = Outside.FEW
-    clear: ColumnsInClear = field(default_factory=lambda: ColumnsInClear(passed_all=True))
+    outside: Outside
+    clear: ColumnsInClear
 
     def __call__(self) -> PlacesTransform:
         """One transform for one process."""
