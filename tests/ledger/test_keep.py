@@ -347,3 +347,38 @@ def test_a_ledger_that_may_only_be_read_verifies(tmp_path, key_file, log):
         return f"{found.entries} entries, {len(found.problems)} problems"
 
     assert in_child_as_nobody(verified) == "4 entries, 0 problems"
+
+
+def agreed(where: Path, key_file: str) -> str:
+    with Ledger.create(str(where), read_key(key_file), budget=Budget(1.0)) as ledger:
+        ledger.agree(PLACE, None)
+        charge(ledger, "first", "ann")
+    return str(where)
+
+
+@pytest.mark.parametrize("put", [shutil.copy, lambda b, a: (os.unlink(a), os.symlink(b, a))])
+def test_another_ledger_of_the_key_at_a_known_address_is_not_charged(put, key_file, tmp_path):
+    a, b = agreed(tmp_path / "a.db", key_file), agreed(tmp_path / "b.db", key_file)
+    before = Path(b).read_bytes()
+    put(b, a)
+    with Ledger(a, read_key(key_file)) as ledger, pytest.raises(BadFile) as refusal:
+        charge(ledger, "second", "eve")
+    assert Path(b).read_bytes() == before
+    assert "another ledger lies at this address" in str(refusal.value)
+    line = str(refusal.value).split("begins with ")[1].split(" ")[0]
+    seen = Path(key_file + ".seen")
+    assert "a.db" not in seen.read_text()
+    kept = [text for text in seen.read_text().splitlines(True) if not text.startswith(line)]
+    seen.write_text("".join(kept))  # as the sentence says, knowingly
+    with Ledger(a, read_key(key_file)) as ledger:
+        assert charge(ledger, "second", "eve") == [True]
+
+
+def test_a_ledger_made_or_moved_to_the_place_of_another_is_charged(key_file, tmp_path):
+    a, b = agreed(tmp_path / "a.db", key_file), agreed(tmp_path / "b.db", key_file)
+    Path(a).unlink()
+    migrate_ledger(b, a, key_file=key_file)
+    with Ledger(a, read_key(key_file)) as ledger:
+        assert charge(ledger, "second", "eve") == [True]
+    Path(a).unlink()
+    agreed(tmp_path / "a.db", key_file)

@@ -8,6 +8,7 @@ and never the text.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from urllib.parse import unquote
@@ -32,6 +33,7 @@ target_session_attrs load_balance_hosts connect_timeout application_name keepali
 keepalives_idle keepalives_interval keepalives_count tcp_user_timeout client_encoding
 fallback_application_name require_auth sslnegotiation sslcertmode gssdelegation
 """
+_PLACES = ("host", "hostaddr", "port", "dbname", "user", "service", "options")
 _ADVICE = (
     "write postgresql://USER@HOST:PORT/DATABASE, with other signs than letters and digits as %XX, "
     "and leave the password to ~/.pgpass or PGPASSWORD"
@@ -68,6 +70,24 @@ def is_server(where: str) -> bool:
     if "\x00" in where or not where.strip():
         raise _refused("it is empty, or holds a sign that no file name may hold")
     return False
+
+
+def place_of(where: str) -> str:
+    """What tells an address from others however it is written; without a password.
+
+    A file goes by its name in its real folder: a link that leads elsewhere is the same place.
+
+    >>> place_of("postgresql://voile:secret@db.example/ledgers?sslpassword=secret")
+    'postgresql://voile@db.example/ledgers?'
+    """
+    if not is_server(where):
+        folder, name = os.path.split(os.path.abspath(where))
+        return os.path.join(os.path.realpath(folder), name)
+    address, _, query = where.partition("?")
+    _, _, rest = address.partition("://")
+    login, at, place = rest.rpartition("@")
+    parts = [p for p in query.split("&") if p.partition("=")[0] in _PLACES]
+    return f"postgresql://{login.partition(':')[0]}{at}{place}?{'&'.join(sorted(parts))}"
 
 
 def server_address(url: str) -> ServerAddress:

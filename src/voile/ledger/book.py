@@ -73,6 +73,7 @@ class Ledger(Accounts):
         store.create(Front(identity, key.check, first.head, "").sealed(key), [first])
         store.close()
         ledger = cls(where, key)
+        ledger.guard.put_here(ledger.store.front())
         if budget is not None:
             with ledger.store.transaction() as now:
                 ledger._follow(now)
@@ -288,4 +289,4 @@ class Ledger(Accounts):
     @cached_property
     def guard(self) -> Guard:
         """Checks this ledger before it is charged."""
-        return Guard(self._key, self.identity)
+        return Guard(self._key, self.identity, self.where)

@@ -65,6 +65,7 @@ def _from_older(source: SqliteStore, to: str, key: Key) -> Head:
 
 def _arrived(to: str, key: Key, facts: str) -> Head:
     with Ledger(to, key) as target:
+        target.guard.put_here(target.store.front())
         target.move(Event.ARRIVED, facts)
         head = target.head
     _require_whole(to, key, "the new ledger", at=head)

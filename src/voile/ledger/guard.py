@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from voile.ledger.address import place_of
 from voile.ledger.chain import chained, is_genuine, refuse_older
 from voile.ledger.entries import Entry, Event, Head
 from voile.ledger.pages import changed
@@ -13,9 +14,10 @@ from voile.ledger.store import Front, Transaction
 class Guard:
     """Checks one ledger for the holder of its key, and remembers how far it was seen."""
 
-    def __init__(self, key: Key, identity: str) -> None:
+    def __init__(self, key: Key, identity: str, where: str) -> None:
         self._key, self._identity = key, identity
         self._seen = LastSeen(key.file)
+        self._place = key.place(place_of(where))
         self._counted = False
 
     @property
@@ -38,11 +40,21 @@ class Guard:
         refuse_older(front, self.seen)
 
     def enter(self, now: Transaction) -> None:
-        """The same of a transaction; once in a process also that no entry is missing."""
+        """The same of a transaction; once in a process also that no entry is missing.
+
+        And that no other ledger was charged at this address before.
+        """
         self.check(now.front)
         if not self._counted and now.count() != now.front.head.number:
             raise changed("entries are missing, or there are too many")
+        if not self._counted:
+            self._seen.settle(self._place, self._identity, now.front.head)
         self._counted = True
+
+    def put_here(self, front: Front) -> None:
+        """The key's holder made this ledger here, or moved it here: it may follow another."""
+        self.check(front)
+        self._seen.settle(self._place, self._identity, front.head, anew=True)
 
     def check_again(self, now: Transaction, entry: Entry) -> None:
         """An answer is repeated only if its entry leads to the head, and was not taken back."""

@@ -98,6 +98,11 @@ class Key:
         state.update(content)
         return state.digest()
 
+    def place(self, address: str) -> str:
+        """The keyed hash of a ledger's address."""
+        content = address.encode("utf-8", "surrogatepass")
+        return hmac.digest(self._part(b"places"), content, "sha256").hex()[:32]
+
     @property
     def check(self) -> str:
         """Tells this key from another, and nothing else."""

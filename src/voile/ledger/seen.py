@@ -4,6 +4,9 @@ An older state of a ledger is a valid ledger; nothing inside it can tell. So who
 also keeps the number and hash of the last entry, in a small file next to the key that whoever can
 write the ledger need not be able to write. It is noted after an entry is on the disk and never
 before, so it may lag behind the ledger and never runs ahead of it.
+
+The file also says which ledger lies at which address (a keyed hash of it): another ledger of the
+same key is as genuine, and put in the place of a spent one it would be a second budget.
 """
 
 from __future__ import annotations
@@ -11,12 +14,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from voile.errors import BadFile, InvalidInput
 from voile.ledger.entries import Head
 
 ENDING = ".seen"
+_PLACE = "@"
+
+
+@dataclass
+class _Written:
+    """What the file holds: a line for each ledger's head, and one for each address."""
+
+    heads: dict[str, Head] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
 
 
 class LastSeen:
@@ -41,7 +54,7 @@ class LastSeen:
         """The newest head known: of this process, or of whoever wrote the file."""
         if identity not in self._noted and self.path is not None:
             self._noted[identity] = 0
-            written = _read(self.path).get(identity)
+            written = _read(self.path).heads.get(identity)
             if written is not None:
                 self._noted[identity] = written.number
                 self.remember(identity, written)
@@ -64,20 +77,47 @@ class LastSeen:
         if path is None or head.number <= self._noted.get(identity, 0):
             return
         with suppress(OSError), _locked(path.with_name(path.name.removesuffix(ENDING))):
-            heads = _read(path)
-            known = heads.get(identity)
+            written = _read(path)
+            known = written.heads.get(identity)
             if known is None or head.number > known.number:
-                heads[identity] = head
-                _write(path, heads)
+                written.heads[identity] = head
+                _write(path, written)
             self._noted[identity] = max(head.number, known.number if known else 0)
 
+    def settle(self, place: str, identity: str, head: Head, *, anew: bool = False) -> None:
+        """Write which ledger lies at an address; refused if it was another, unless put `anew`."""
+        path = self.path
+        if path is None:
+            return
+        written = _read(path)
+        if not anew and written.places.get(place, identity) != identity:
+            raise BadFile(
+                "another ledger lies at this address than the one that was charged here before, "
+                "and persons would get a second budget; bring the former back (`voile ledger "
+                "migrate` moves one on purpose), or, if you replaced it knowingly, delete the line "
+                f"that begins with {_PLACE}{place} in {str(path)!r}"
+            )
+        if written.places.get(place) == identity:
+            return
+        with suppress(OSError), _locked(path.with_name(path.name.removesuffix(ENDING))):
+            written = _read(path)
+            written.places[place] = identity
+            written.heads.setdefault(identity, head)
+            _write(path, written)
 
-def _read(path: Path) -> dict[str, Head]:
+
+def _read(path: Path) -> _Written:
     try:
-        lines = path.read_text("ascii").splitlines()
-        return {name: Head.read(head) for name, head in (line.split(" ") for line in lines)}
+        written = _Written()
+        for line in path.read_text("ascii").splitlines():
+            name, value = line.split(" ")
+            if name.startswith(_PLACE):
+                written.places[name.removeprefix(_PLACE)] = value
+            else:
+                written.heads[name] = Head.read(value)
+        return written
     except FileNotFoundError:
-        return {}
+        return _Written()
     except (OSError, ValueError, InvalidInput):
         raise BadFile(
             f"the last-seen heads {str(path)!r} cannot be read or are damaged; bring the file "
@@ -85,12 +125,15 @@ def _read(path: Path) -> dict[str, Head]:
         ) from None
 
 
-def _write(path: Path, heads: dict[str, Head]) -> None:
+def _write(path: Path, written: _Written) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     descriptor = os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.writelines(f"{name} {head}\n" for name, head in sorted(heads.items()))
+            for name, head in sorted(written.heads.items()):
+                file.write(f"{name} {head}\n")
+            for place, identity in sorted(written.places.items()):
+                file.write(f"{_PLACE}{place} {identity}\n")
         temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)
