@@ -54,6 +54,16 @@ def test_the_law_sums_to_one(dimension):
     assert noise.box_log_prob(-far, far)[0] == pytest.approx(0.0, abs=1e-12)
 
 
+def test_the_chain_is_followed_as_far_as_a_release_is():
+    """However far out, what `log_prob` says falls no faster than the rate."""
+    noise = lattice_laplace(2, COARSEST)
+    for far in (1e7, 1e9, 1e12, 1e15):
+        near, beyond = noise.log_prob(np.array([far**2, (far + 1000.0) ** 2]))
+        assert 0 <= near - beyond <= 1000 * COARSEST
+    low = np.array([2**50, -3])
+    assert np.isfinite(noise.box_log_prob(low, low + 7))
+
+
 def test_a_box_is_the_sum_of_its_points():
     noise = lattice_laplace(2, COARSEST)
     for low, high in (([3, -2], [7, 5]), ([-4, -9], [0, -1]), ([900, 40], [903, 41])):

@@ -96,6 +96,18 @@ def test_every_method_is_refused_after_a_fork():
     assert rng.random() < 1, "the parent goes on"
 
 
+def test_a_child_with_its_parents_number_is_refused_too(monkeypatch):
+    """In a container of its own a child may have the same process number."""
+    rng = voile.secure_rng()
+    number = os.getpid()
+
+    def attempt() -> float:
+        os.getpid = lambda: number
+        return rng.random()
+
+    assert in_a_fork(attempt) == "ForkedGenerator"
+
+
 def test_every_method_works_at_home():
     rng = voile.secure_rng()
     for name in set(METHODS) - {"spawn"}:

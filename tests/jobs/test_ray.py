@@ -315,7 +315,8 @@ def test_text_is_protected_as_it_is_here(cluster, tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.exit_code == 0, done.output
         written.append(out.read_bytes())
-        told.append(json.loads(done.stdout))
+        # Ray may say first, on the same output, that a node of another test is gone.
+        told.append(json.loads(done.stdout[done.stdout.index("{\n") :]))
     assert written[0] == written[1]
     assert len(written[0].splitlines()) == 41
     assert told[0]["rows"] == told[1]["rows"] == 40

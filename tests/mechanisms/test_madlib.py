@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import voile
+from voile.errors import InvalidInput
 from voile.mechanisms import madlib, vickrey
 from voile.mechanisms._embedding import Embedding
 
@@ -25,6 +26,12 @@ def test_madlib_adds_noise_of_the_stated_length() -> None:
     centre = law.embedding.points[0] * law.embedding.step
     radius = np.linalg.norm(law._noisy(rows, voile.seeded_rng(2)) - centre, axis=1)
     assert abs(radius.mean() - 2.0) < 6.2 * 1.0 / math.sqrt(100_000)
+
+
+def test_an_epsilon_that_no_lattice_holds_is_refused() -> None:
+    for epsilon in (1e-9, 1e18):
+        with pytest.raises(InvalidInput, match="epsilon must be between"):
+            madlib(cloud(), epsilon=epsilon).release([0], voile.seeded_rng(0))
 
 
 def test_nearest_words_are_the_nearest() -> None:

@@ -45,6 +45,24 @@ def test_the_radius_grows_with_the_dimension():
     assert mechanism.release(np.zeros((3, 50)), voile.seeded_rng(0)).shape == (3, 50)
 
 
+def test_a_metric_is_not_taken_by_its_name():
+    from voile.core.metric import Metric
+
+    plain = voile.metrics.euclidean()
+    shrunk = Metric("euclidean", "km", lambda a, b: plain.pairwise(a, b) / 1000)
+    with pytest.raises(InvalidInput, match="must have voile"):
+        voile.mechanisms.multivariate_laplace(
+            voile.Space([[0.0], [10.0]], metric=shrunk), epsilon=1.0
+        )
+
+
+def test_half_precision_does_not_overflow_the_lattice():
+    items = np.array([[0.03], [0.04], [0.0]], dtype=np.float16)
+    space = voile.Space(items, metric=voile.metrics.euclidean())
+    mechanism = voile.mechanisms.multivariate_laplace(space, epsilon=1.0)
+    assert np.abs(mechanism._lattice * mechanism.step - items.astype(float)).max() < 1e-5
+
+
 def test_other_metrics_are_refused():
     space = voile.Space([[0.0, 1.0], [1.0, 0.0]], metric=voile.metrics.angular())
     with pytest.raises(InvalidInput, match="truncated_exponential"):

@@ -90,10 +90,20 @@ def test_steps_below_what_noise_can_cover_are_refused(step):
     """The low bits of doubles would tell places apart."""
     with pytest.raises(InvalidInput, match=r"step must be at least 3\.7e-09 at this epsilon"):
         voile.mechanisms.planar_laplace(epsilon=1.0, step=step)
-    with pytest.raises(InvalidInput, match=r"within 2\*\*52 steps"):
+    with pytest.raises(InvalidInput, match=r"within 2\*\*52 lattice steps"):
         voile.mechanisms.planar_laplace(epsilon=1.0, step=1e-8).release(
             [[1e9, 0.0]], voile.seeded_rng(0)
         )
+
+
+def test_steps_that_noise_never_leaves_and_far_releases_are_refused():
+    for step in (1e300, 1e12):
+        with pytest.raises(InvalidInput, match="step must be at most"):
+            voile.mechanisms.planar_laplace(epsilon=1.0, step=step)
+    blur = voile.mechanisms.planar_laplace(epsilon=2.0**11, step=1.0)
+    with pytest.raises(InvalidInput, match="lattice steps of the origin"):
+        blur.log_prob([[0.0, 0.0]], [[2.0**44, 0.0]])
+    assert np.exp(blur.log_prob([[0.0, 0.0]], [[0.0, 0.0]]))[0, 0] <= 1
 
 
 @pytest.mark.parametrize("arguments", [{"step": 0.0}, {"step": -1.0}, {"step": np.inf}])

@@ -35,6 +35,9 @@ COARSEST = 2.0**-9
 FINEST = 2.0**-28
 """The smallest one: scales must stay below 2**35."""
 
+LARGEST_RATE = 2.0**20
+"""The largest rate that a step may have before it is divided: beyond, noise never leaves a step."""
+
 _SMALLEST = 8
 """Scales are at least 64 steps, where multiples of 8 are close enough to each other."""
 
@@ -121,12 +124,29 @@ class LatticeLaplace:
         shares = np.array([*self.weights[:-1].tolist(), *chain], dtype=float) / TOTAL
         return np.asarray(frozen(np.log(shares)))
 
+    def law(self, reach: float) -> tuple[Floats, Floats]:
+        """Scales and logarithms of their probabilities, as far as lengths up to `reach` need them.
+
+        Of the scales wider than the reach, each is half as likely as the one before and lower
+        where the noise fell: 48 of them leave less than 2**-48.
+        """
+        last = int(self.eighths[-1])
+        wider = max(0.0, math.log2(max(reach, 1.0) / (FINENESS * last)))
+        places = range(48 + 4 * math.ceil(wider))
+        chain = [float(FINENESS * _chained(last, place)) for place in places]
+        halves = [math.log(float(self.weights[-1])) - (place + 1) * math.log(2) for place in places]
+        inner = np.log(self.weights[:-1].astype(float))
+        logs = np.append(inner, halves) - math.log(TOTAL)
+        return np.append(FINENESS * self.eighths.astype(float), chain), logs
+
     def log_prob(self, squared: Floats) -> Floats:
         """Ln f at squared lengths."""
         from scipy.special import logsumexp
 
-        constant = self.log_shares - self.dimension * np.log(self.scales * math.sqrt(2 * math.pi))
-        exponents = constant - np.asarray(squared, float)[..., None] / (2 * self.scales**2)
+        lengths = np.asarray(squared, float)
+        scales, logs = self.law(math.sqrt(float(lengths.max(initial=0.0))))
+        constant = logs - self.dimension * np.log(scales * math.sqrt(2 * math.pi))
+        exponents = constant - lengths[..., None] / (2 * scales**2)
         return np.asarray(logsumexp(exponents, axis=-1))
 
     def box_log_prob(self, low: Integers, high: Integers) -> Floats:
@@ -136,10 +156,11 @@ class LatticeLaplace:
         """
         from scipy.special import logsumexp
 
-        logs = self.log_shares
+        near = np.minimum(np.abs(low), np.abs(high))
+        scales, logs = self.law(float(near.max(initial=0)))
         for axis in range(self.dimension):
             ends = low[..., axis, None], high[..., axis, None]
-            logs = logs + interval_log_mass(*ends, self.scales)
+            logs = logs + interval_log_mass(*ends, scales)
         return np.asarray(logsumexp(logs, axis=-1))
 
     def slope(self, radius: Floats) -> Floats:

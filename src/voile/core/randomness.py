@@ -21,6 +21,19 @@ from voile.errors import ForkedGenerator, InvalidInput, require
 Generator = np.random.Generator
 
 
+_forks = 0
+"""How many forks lie between the first process and this one: a child may have its parent's number,
+in a container of its own or when numbers are used again."""
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
 class _HomeLock:
     """The lock that every method of NumPy's `Generator` takes before it draws.
 
@@ -29,12 +42,12 @@ class _HomeLock:
     """
 
     def __init__(self, lock: Any) -> None:
-        self._process = os.getpid()
+        self._process = (os.getpid(), _forks)
         self._lock = lock
 
     def require_home(self) -> None:
         """Refuse in any other process than the one that made the generator."""
-        if os.getpid() != self._process:
+        if (os.getpid(), _forks) != self._process:
             raise ForkedGenerator(
                 "a secure generator must stay in the process that made it; "
                 "call voile.secure_rng() in each worker"

@@ -26,6 +26,8 @@ def as_items(values: Sequence[Any] | Items, *, name: str = "items") -> Items:
     require(array.ndim in (1, 2), name, "one- or two-dimensional", f"{array.ndim} dimensions")
     require(array.size > 0, name, "at least one", "none")
     _check_kept(values, array, name)
+    if array.dtype.kind == "f" and array.dtype.itemsize < 8:
+        array = array.astype(np.float64)  # in less precision distances would be others
     rows = array.reshape(len(array), -1)
     if array.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))

@@ -11,7 +11,7 @@ import numpy as np
 
 from voile.core.arrays import Floats, Indices, Items
 from voile.core.guarantee import Guarantee
-from voile.core.lattice_laplace import FINEST, LatticeLaplace, finer, lattice_laplace
+from voile.core.lattice_laplace import FINEST, LARGEST_RATE, LatticeLaplace, finer, lattice_laplace
 from voile.core.randomness import Generator, uniform_bits
 from voile.core.space import Space
 from voile.errors import require
@@ -49,9 +49,10 @@ class WordNoise:
     @cached_property
     def _noise(self) -> LatticeLaplace:
         rate = self.guarantee.epsilon * self.around.step / self._parts
-        require(
-            rate >= FINEST, "epsilon", f">= {FINEST / self.around.step:.2g}", self.guarantee.epsilon
-        )
+        low, high = FINEST / self.around.step, LARGEST_RATE / self.around.step
+        fits = low <= self.guarantee.epsilon <= high
+        between = f"between {low:.2g} and {high:.2g} for these vectors"
+        require(fits, "epsilon", between, self.guarantee.epsilon)
         return lattice_laplace(self.around.coordinates.shape[1], rate)
 
     def release(self, secrets: Sequence[Any] | Items, rng: Generator) -> Items:

@@ -21,6 +21,7 @@ from voile.core.lattice_laplace import (
 from voile.core.randomness import Generator
 from voile.core.space import Space
 from voile.errors import InvalidInput, require_epsilon
+from voile.metrics.lp import euclidean
 
 _FINENESS = 2.0**-14
 """The lattice step times √dimension, as a share of the smallest distance: what it costs of ε."""
@@ -64,7 +65,7 @@ def multivariate_laplace(
     array([[1., 0.]])
     """
     epsilon = require_epsilon(epsilon)
-    if space.metric.name != "euclidean":
+    if space.metric != euclidean(unit=space.metric.unit):
         raise InvalidInput(
             f"multivariate_laplace must have voile.metrics.euclidean(), got {space.metric}; for "
             "other metrics use truncated_exponential()"

@@ -10,7 +10,13 @@ import numpy as np
 
 from voile.core.arrays import Floats, Integers, Items
 from voile.core.guarantee import Basis, Guarantee
-from voile.core.lattice_laplace import FINEST, LatticeLaplace, finer, lattice_laplace
+from voile.core.lattice_laplace import (
+    FINEST,
+    LARGEST_RATE,
+    LatticeLaplace,
+    finer,
+    lattice_laplace,
+)
 from voile.core.randomness import Generator
 from voile.core.space import as_items
 from voile.errors import InvalidInput, require, require_epsilon
@@ -37,7 +43,8 @@ class PlanarLaplace:
         From the integers that are drawn from, to about 1e-13 of the logarithm.
         """
         here = self._lattice(secrets)
-        low = self.parts * _whole(_plane(releases) / self.step) - self.parts // 2
+        cells = _whole(_plane(releases) / self.step, finer=self.parts)
+        low = self.parts * cells - self.parts // 2
         offset = low[None, :, :] - here[:, None, :]
         return self.noise.box_log_prob(offset, offset + self.parts)
 
@@ -69,6 +76,11 @@ def planar_laplace(
             f"step must be at least {FINEST / epsilon:.2g} at this epsilon, got {step:g}: a finer "
             "lattice would tell places apart by bits that no noise covers"
         )
+    if epsilon * step > LARGEST_RATE:
+        raise InvalidInput(
+            f"step must be at most {LARGEST_RATE / epsilon:.2g} at this epsilon, got {step:g}: all "
+            "places would be released as they are"
+        )
     parts = finer(epsilon * step)
     lattice = float(step) / parts
     guarantee = Guarantee(
@@ -90,13 +102,13 @@ def _plane(points: Sequence[Any] | Items) -> Floats:
     return array.astype(np.float64)
 
 
-def _whole(counts: Floats) -> Integers:
+def _whole(counts: Floats, *, finer: int = 1) -> Integers:
     rounded = np.rint(counts)
-    far = int((np.abs(rounded) >= 2.0**52).any(axis=1).sum())
+    far = int((np.abs(rounded) >= 2.0**52 / finer).any(axis=1).sum())
     if far:
         raise InvalidInput(
-            f"places must lie within 2**52 steps of the origin, {far} of {len(counts)} do not; "
-            "choose another origin or a larger step"
+            f"places must lie within 2**52 lattice steps of the origin, {far} of {len(counts)} do "
+            "not; choose another origin or a larger step"
         )
     return rounded.astype(np.int64)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +22,8 @@ def plane_points(
     What lies farther is in another unit or on another map: moved to the border in silence, a file
     of degrees would become one point.
     """
-    named = {str(name).lower() for name in getattr(places, "columns", ())}
+    columns = " ".join(str(name).lower() for name in getattr(places, "columns", ()))
+    named = set(re.split(r"[^a-z]+", columns))
     points = np.asarray(places, dtype=np.float64)
     base, top = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
     ok = points.ndim == 2 and points.shape[1] == len(base)

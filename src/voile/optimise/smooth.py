@@ -55,6 +55,8 @@ class SmoothMechanism:
             f"of shape {shape}",
             self.coefficients.shape,
         )
+        kind = np.asarray(self.coefficients).dtype.kind
+        require(kind in "fiu", "coefficients", "real numbers", f"kind {kind!r}")
         finite = bool(np.isfinite(self.coefficients).all())
         require(finite, "coefficients", "finite", "NaN or infinity")
         narrowest = min(self.grid.steps)

@@ -145,7 +145,7 @@ class PlacesTransform:
         if self.outside == Outside.REFUSE:
             return f"{self.lat} and {self.lon} must lie on the mechanism's map"
         return (
-            f"{self.lat} and {self.lon} must lie within {self.design.reach:.0f} km of the map's "
+            f"{self.lat} and {self.lon} must lie within {self.design.reach:.3g} km of the map's "
             "centre"
         )
 

@@ -207,7 +207,7 @@ def distance_words(p: float, reach: float) -> str:
         np.inf: "the larger of km east and km north on the map",
     }
     kind = kinds.get(p, "km on the map")
-    return f"{kind}, between any two places within {reach:.0f} km of the map's centre"
+    return f"{kind}, between any two places within {reach:.3g} km of the map's centre"
 
 
 def geodesic_epsilon(plane: float, lengthening: float) -> float:

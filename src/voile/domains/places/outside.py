@@ -22,7 +22,7 @@ def refused(off: int, far: int, count: int, reach: float, rule: Outside) -> Inva
     """Why these places are refused as a whole, if they are; counts, never places."""
     if far:
         return InvalidInput(
-            f"places must lie within {reach:.0f} km of the map's centre, and {far} of {count} do "
+            f"places must lie within {reach:.3g} km of the map's centre, and {far} of {count} do "
             "not; are latitude and longitude swapped, or is it another city's mechanism?"
         )
     if off and rule == Outside.REFUSE:
