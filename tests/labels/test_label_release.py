@@ -456,6 +456,24 @@ def test_a_class_may_be_zero_or_false(tmp_path):
     assert set(answers) == {0, 1}
 
 
+@pytest.mark.parametrize("end", ["csv", "jsonl"])
+@pytest.mark.parametrize("mechanism", ["cf", "ldp"])
+def test_how_a_column_is_written_tells_nothing_of_a_private_record(
+    patients, recipe, tmp_path, mechanism, end
+):
+    """Whole or not, number or text: a first record must not set the type of a whole column."""
+    rows = [dict(row, weight=float(row["weight"])) for row in rows_of(patients)]
+    released = []
+    for place, weight in enumerate((37, 37.0, "37", None)):
+        path, out = tmp_path / f"in{place}.jsonl", tmp_path / f"out{place}.{end}"
+        first = {"weight": weight, **{k: v for k, v in rows[0].items() if k != "weight"}}
+        path.write_text("".join(json.dumps(row) + "\n" for row in (first, *rows[1:])))
+        labels_protect(path, out, label="state", epsilon=1.0, mechanism=mechanism, recipe=recipe,
+                       on_error="mask", seed=3)  # fmt: skip
+        released.append(out.read_text().splitlines()[2:])
+    assert all(lines == released[0] for lines in released)
+
+
 def test_a_file_without_a_line_of_names_is_not_quoted(tmp_path):
     path = tmp_path / "bare.csv"
     path.write_text("39,State-gov,Ada Lovelace,ill\n" * 20)

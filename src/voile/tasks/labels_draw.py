@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.core.arrays import Indices
-from voile.domains.labels.columns import NumberColumn
+from voile.domains.labels.columns import OTHER, NumberColumn
 from voile.domains.labels.protection import Columns, Protection
 from voile.domains.labels.recipe import Recipe
 from voile.domains.labels.values import ABSENT, MISSING, shown, written
@@ -25,8 +24,6 @@ from voile.jobs import (
     Telling,
 )
 from voile.ledger import Bill
-
-_SAMPLE = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +95,7 @@ class LabelTransform:
         return found
 
     def _written(self, name: str, values: NDArray[Any], good: Indices, count: int) -> list[Any]:
-        """Values in the type of the file's column, at their rows."""
+        """Values in the column's type (see `kinds_of`), at their rows."""
         distinct, inverse = np.unique(values, return_inverse=True)
         kind = self.kinds.get(name, str)
         typed = [_typed(value, kind) for value in distinct.tolist()]
@@ -108,17 +105,49 @@ class LabelTransform:
         return found
 
 
-def kinds_of(source: Source) -> dict[str, type]:
-    """The type of each column's first value; in CSV all are text."""
+def kinds_of(source: Source, recipe: Recipe) -> dict[str, type]:
+    """The type in which each released column is written, without a look at a private value.
+
+    In CSV all are text, in Parquet the schema says it, in JSON the recipe, which is public.
+    """
     if source.format in ("csv", "txt"):
         return {}
-    found: dict[str, type] = {}
-    for _, row in islice(source.rows(), _SAMPLE):
-        if not isinstance(row, RowProblem):
-            for name, value in row.items():
-                if value is not None:
-                    found.setdefault(name, type(value))
+    names = [recipe.label, *(column.name for column in recipe.columns)]
+    if source.types is not None:
+        types = {name: str(source.types.field(name).type) for name in names
+                 if name in source.columns}  # fmt: skip
+        return {name: _kind_of_type(kind) for name, kind in types.items()}
+    found = {recipe.label: _kind_of_names(recipe.classes)}
+    for column in recipe.columns:
+        if isinstance(column, NumberColumn):
+            whole = all(level.is_integer() for level in column.levels)
+            found[column.name] = int if whole else float
+        else:
+            found[column.name] = _kind_of_names(column.categories)
     return found
+
+
+def _kind_of_type(name: str) -> type:
+    """What stands for an Arrow type; whatever is no text is tried as a number."""
+    if name == "bool":
+        return bool
+    if name.startswith(("int", "uint")):
+        return int
+    return str if "string" in name or name == "null" else float
+
+
+def _kind_of_names(names: Sequence[str]) -> type:
+    """A number or a truth if each of the names is one as JSON records are read, else text."""
+    proper = [name for name in names if name not in (MISSING, OTHER)]
+    if proper and all(name in ("True", "False") for name in proper):
+        return bool
+    for kind in (int, float):
+        try:
+            if proper and all(str(kind(name)) == name for name in proper):
+                return kind
+        except ValueError:
+            continue
+    return str
 
 
 def _typed(value: Any, kind: type) -> Any:

@@ -137,9 +137,10 @@ def labels_protect(
         )
 
     try:
+        kinds = kinds_of(source, made)
         report = run_job(
             source, target,
-            partial(_transform, build, made, clear, kinds_of(source), on_error == "mask", seed),
+            partial(_transform, build, made, clear, kinds, on_error == "mask", seed),
             identity=_identity(choice, text, clear, seed), dropped_columns=clear.dropped,
             engine=engine, on_error=RowPolicy(on_error), overwrite=overwrite, charging=charging,
             guarantee=lambda report: facts_of(done(report)), progress=progress,
