@@ -15,6 +15,7 @@ import pytest
 
 from voile.errors import BadFile
 from voile.ledger import Bill, Budget, Kind, Ledger, make_key, read_key, simple_cost, verify
+from voile.ledger.address import place_of
 from voile.ledger.entries import Entry, packed
 from voile.ledger.sqlite_rows import FIELDS as _FIELDS
 
@@ -293,9 +294,10 @@ def test_the_last_seen_head_stands_beside_the_key(edit):
     path = Path(edit.key_file + ".seen")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with Ledger(edit.where, read_key(edit.key_file)) as ledger:
-        assert path.read_text() == f"{ledger.identity} {ledger.head}\n"
+        place = f"@{read_key(edit.key_file).place(place_of(edit.where))} {ledger.identity}\n"
+        assert path.read_text() == f"{ledger.identity} {ledger.head}\n{place}"
         assert charge(ledger, "more", "eve") == [True]
-        assert path.read_text() == f"{ledger.identity} {ledger.head}\n"
+        assert path.read_text() == f"{ledger.identity} {ledger.head}\n{place}"
         later = path.read_text()
         charge(ledger, "more yet", "eve")
     newest = path.read_text()
@@ -304,13 +306,27 @@ def test_the_last_seen_head_stands_beside_the_key(edit):
     assert sorted(p.name for p in path.parent.iterdir() if "key" in p.name) == ["key", "key.seen"]
 
 
-def test_a_damaged_note_is_told(edit):
-    Path(edit.key_file + ".seen").write_text("something else\n")
+@pytest.mark.parametrize("text", ["something else\n", "", "\n", "@0123 4567\n"])
+def test_a_damaged_note_is_told(edit, text):
+    """Nor is an empty one, or one without a head, taken for a key that has seen nothing."""
+    Path(edit.key_file + ".seen").write_text(text)
     with (
         Ledger(edit.where, read_key(edit.key_file)) as ledger,
         pytest.raises(BadFile, match=r"last-seen heads .* damaged"),
     ):
         charge(ledger, "more", "eve")
+
+
+def test_a_key_is_the_same_by_another_name(edit, tmp_path):
+    """What was seen lies beside the file itself, not beside a link that leads to it."""
+    link = tmp_path / "linked"
+    link.symlink_to(edit.key_file)
+    assert read_key(link).file == os.path.realpath(edit.key_file)
+    with Ledger(edit.where, read_key(link)) as ledger:
+        assert charge(ledger, "more", "eve") == [True]
+    assert not Path(f"{link}.seen").exists()
+    with Ledger(edit.where, read_key(edit.key_file)) as again:
+        assert again.guard.seen == again.head
 
 
 def test_two_copies_that_go_their_own_ways(tmp_path):

@@ -214,7 +214,7 @@ def make_key(path: str | Path) -> Key:
         raise CannotWrite(
             f"the key {str(path)!r} cannot be written: {problem.strerror}"
         ) from problem
-    return Key(secret, os.path.abspath(path))
+    return Key(secret, os.path.realpath(path))
 
 
 def read_key(path: str | Path | None) -> Key:
@@ -238,4 +238,4 @@ def read_key(path: str | Path | None) -> Key:
         secret = b""
     if len(secret) != 32:
         raise BadFile(f"{str(path)!r} is not a ledger key, or a damaged one")
-    return Key(secret, os.path.abspath(path))
+    return Key(secret, os.path.realpath(path))

@@ -69,7 +69,8 @@ class LastSeen:
     def note(self, identity: str, head: Head) -> None:
         """Write a head that is on the disk, unless a newer one is written.
 
-        Not synced: after a power cut the file may be an older one, which only lags. Where it cannot
+        Synced before it has its name: after a power cut the file may be an older one, which only
+        lags, and is never an empty one. Where it cannot
         be written at all (a key on a read-only disk) the process goes on without.
         """
         self.remember(identity, head)
@@ -115,6 +116,8 @@ def _read(path: Path) -> _Written:
                 written.places[name.removeprefix(_PLACE)] = value
             else:
                 written.heads[name] = Head.read(value)
+        if not written.heads:
+            raise ValueError("it was cut off: a head is written with the first line")
         return written
     except FileNotFoundError:
         return _Written()
@@ -134,6 +137,8 @@ def _write(path: Path, written: _Written) -> None:
                 file.write(f"{name} {head}\n")
             for place, identity in sorted(written.places.items()):
                 file.write(f"{_PLACE}{place} {identity}\n")
+            file.flush()
+            os.fsync(file.fileno())
         temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)
