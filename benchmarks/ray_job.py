@@ -197,7 +197,7 @@ def main() -> None:
              "8x10", "--no-bound", "--no-against-aipo", "--out", str(city)],
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        known = ColumnsInClear(shown={name: name for name in ("id", "lat", "lon")})
+        known = ColumnsInClear(shown={name: name for name in ("id", "time", "lat", "lon", "note")})
         make = MakePlacesTransform(
             str(city), city.read_bytes(), "lat", "lon", None, Outside.FEW, known
         )

@@ -324,6 +324,21 @@ def test_max_kept_holds_for_the_worst_watched_word(files: Path) -> None:
     assert tiers["epsilon_per_word"] == pytest.approx(facts["epsilon_per_word"])
 
 
+def test_watched_words_that_never_meet_the_law_are_kept_always(files: Path) -> None:
+    (files / "own.txt").write_text("the\nzzyzx\n")
+    for options, kept in (
+        ([], {}),
+        (["--keep-stopwords"], {"the": 1.0}),
+        (["--unknown", "keep"], {"zzyzx": 1.0}),
+    ):
+        shown = call(files, "--epsilon", "1", "--watch", str(files / "own.txt"), "--overwrite",
+                     *options)  # fmt: skip
+        own = written(files)["levels"][0]["watched"][0]
+        assert {word: chance for word, chance in own["most"] if chance == 1} == kept
+        assert own["unknown"] == 1
+        assert " watched words are outside the vocabulary." in shown
+
+
 @given(st.integers(0, 50), st.sampled_from([0.001, None]))
 def test_a_words_chance_to_be_kept_grows_with_epsilon(seed: int, beta: float | None) -> None:
     vectors = np.random.default_rng(seed).normal(size=(30, 3))
@@ -350,6 +365,8 @@ def test_a_words_chance_to_be_kept_grows_with_epsilon(seed: int, beta: float | N
         (["--max-kept", "0.3", "--mechanism", "madlib"], "--max-kept must go with tem"),
         (["--max-kept", "0.3", "--remap"], "without --remap"),
         (["--max-kept", "0.3", "--tiers", "pii", "--alpha", "1,keep"], "without a level in clear"),
+        (["--max-kept", "0.3", "--keep-stopwords"], "without --keep-stopwords"),
+        (["--max-kept", "0.3", "--unknown", "keep"], "without --keep-stopwords and --unknown keep"),
         (["--max-kept", "0.3", "--epsilon", "1"], "give one of"),
         (["--epsilon", "1", "--watch", "nowhere.txt"], "--watch must name a list"),
     ],

@@ -9,6 +9,7 @@ import numpy as np
 
 from voile.core.mechanism import Mechanism
 from voile.domains.text import Vocabulary
+from voile.domains.text.stopwords import STOPWORDS
 from voile.domains.text.watched import WATCHED
 
 SHOWN = 3
@@ -30,11 +31,20 @@ def expected(law: Mechanism, words: Vocabulary) -> dict[str, Any]:
     return answer
 
 
-def watched(law: Mechanism, words: Vocabulary, own: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """For each class of watched words those that the law keeps most, and how many were looked at.
+def watched(
+    law: Mechanism,
+    words: Vocabulary,
+    own: Sequence[str] = (),
+    *,
+    keep_stopwords: bool = False,
+    keep_unknown: bool = False,
+) -> list[dict[str, Any]]:
+    """For each class of watched words those that are kept most, and how many were looked at.
 
-    The probabilities are those of the law itself. Words outside the vocabulary are all released as
-    the unknown word would be, and are counted only. Empty for a law without a closed form.
+    The probabilities are those of the law itself, and 1 for what never meets it: stop words and
+    words outside the vocabulary, where these are kept. Else words outside the vocabulary are all
+    released as the unknown word would be, and are counted only. Empty for a law without a closed
+    form.
     """
     from voile.leakage.words import kept_chances
 
@@ -42,17 +52,22 @@ def watched(law: Mechanism, words: Vocabulary, own: Sequence[str] = ()) -> list[
     found = []
     for kind, listed in (lists | WATCHED).items():
         known = [word for word in listed if word in words.positions]
+        unknown = [word for word in listed if word not in words.positions]
         places = np.array([words.positions[word] for word in known], dtype=np.intp)
         chances = kept_chances(law, places)
         if chances is None:
             return []
+        if keep_stopwords:
+            chances = np.where([word in STOPWORDS for word in known], 1.0, chances)
+        shown = known + unknown if keep_unknown else known
+        chances = np.append(chances, np.ones(len(shown) - len(known)))
         order = np.argsort(-chances, kind="stable")[:SHOWN]
         found.append(
             {
                 "class": kind,
                 "looked_at": len(known),
-                "unknown": len(listed) - len(known),
-                "most": [[known[i], float(chances[i])] for i in order],
+                "unknown": len(unknown),
+                "most": [[shown[i], float(chances[i])] for i in order],
             }
         )
     return found

@@ -272,7 +272,13 @@ def _add_effects(
             if row["epsilon"] not in found:
                 found[row["epsilon"]] = {
                     "expected": expected(law, protector.vocabulary),
-                    "watched": watched(law, protector.vocabulary, recipe.watch),
+                    "watched": watched(
+                        law,
+                        protector.vocabulary,
+                        recipe.watch,
+                        keep_stopwords=recipe.keep_stopwords,
+                        keep_unknown=recipe.unknown == "keep",
+                    ),
                 }
             row |= found[row["epsilon"]]
 

@@ -264,6 +264,11 @@ def epsilon_keeping_watched(recipe: TextRecipe, most: float) -> float:
         )
     if any(alpha is None for alpha in recipe.alphas):
         raise InvalidInput("--max-kept must go without a level in clear: there all words are kept")
+    if recipe.keep_stopwords or recipe.unknown == "keep":
+        raise InvalidInput(
+            "--max-kept must go without --keep-stopwords and --unknown keep: they keep watched "
+            "words always; leave them out, or give --epsilon"
+        )
     words = load_vocabulary(recipe)
     listed = (*recipe.watch, *(word for words in WATCHED.values() for word in words))
     rows = sorted({words.positions[word] for word in listed if word in words.positions})

@@ -127,7 +127,9 @@ def watched_sentences(facts: Facts) -> list[str]:
             for kind in row["watched"]
             if kind["most"]
         )
-        lines.append(f"Kept most, by the law{who}: {worst}.")
+        unknown = sum(kind["unknown"] for kind in row["watched"])
+        outside = f"; {unknown:,} watched words are outside the vocabulary" if unknown else ""
+        lines.append(f"Kept most, by the law{who}: {worst}{outside}.")
     if any(row["released"] == "in clear" for row in facts["levels"]):
         lines.append("In a level that stands in clear every word is kept.")
     return lines
