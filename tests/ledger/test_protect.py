@@ -76,6 +76,7 @@ def rows_of(name: str) -> list[dict[str, str]]:
 def test_a_text_charges_its_person_the_words_that_are_drawn(folder):
     shown = text("--budget", "20")
     assert "No person's releases in this ledger add up to more than 20 (ε per unit" in shown
+    assert "; what stands in clear is not counted." in shown
     # a: The cat sat + ... + cat; b: Run dog run + do run; c: The mat + the dog sat
     assert [account(p)["spent"] for p in "abc"] == [2.8, 3.5, 3.5]
     assert [account(p)["rows"] for p in "abc"] == [3, 2, 2]

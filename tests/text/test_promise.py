@@ -368,6 +368,9 @@ def test_a_words_chance_to_be_kept_grows_with_epsilon(seed: int, beta: float | N
         (["--max-kept", "0.3", "--keep-stopwords"], "without --keep-stopwords"),
         (["--max-kept", "0.3", "--unknown", "keep"], "without --keep-stopwords and --unknown keep"),
         (["--max-kept", "0.3", "--epsilon", "1"], "give one of"),
+        (["--epsilon", "1e308"], "at most 1,000,000"),
+        (["--epsilon", "9e5", "--tiers", "pii", "--alpha", "2,1"], "at most 1,000,000"),
+        (["--document-epsilon", "1e308", "--public-length"], "at most 1,000,000"),
         (["--epsilon", "1", "--watch", "nowhere.txt"], "--watch must name a list"),
     ],
 )

@@ -74,7 +74,7 @@ def ledger_facts(charging: Charging | None, report: JobReport) -> dict[str, Any]
                 f"No person's releases in this ledger add up to more than {shown(limit)} "
                 f"({terms.kind})"
                 + (f", or by moments δ = {terms.budget.delta:g}" if terms.budget.delta else "")
-                + "."
+                + "; what stands in clear is not counted."
             ),
         }
     }

@@ -15,6 +15,7 @@ from voile.domains.text import Vocabulary
 from voile.domains.text.models_used import models_used
 from voile.domains.text.protector import TextProtector
 from voile.domains.text.released import Refused
+from voile.errors import require
 from voile.files import no_such_column
 from voile.jobs import (
     Batch,
@@ -45,6 +46,10 @@ from voile.tasks.text_sentences import explanation, headline, in_brief
 
 DOCUMENT_COLUMN = "document_epsilon"
 _UNPAID = Refused("its person's budget is spent")
+
+
+MOST = 1_000_000
+"""No word's epsilon is larger: exponents would overflow, and nothing is protected long before."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +174,10 @@ def _bare(words: Vocabulary) -> Vocabulary:
 def checked(recipe: TextRecipe) -> tuple[TextRecipe, Source]:
     """The recipe with its epsilon worked out, and its source; both refused early if wrong."""
     recipe = check_budget(recipe)
+    factors = [alpha for alpha in recipe.alphas if alpha is not None]
+    largest = recipe.epsilon * max(factors, default=1.0)
+    require(largest <= MOST, "a word's epsilon", f"at most {MOST:,}", largest,
+            "a larger one protects nothing, give a smaller one")  # fmt: skip
     source = open_source(recipe.source)
     if recipe.column not in source.columns:
         raise no_such_column(recipe.column, source.columns)
