@@ -408,6 +408,23 @@ def test_the_shape_of_a_release_of_typical_records_is_announced(patients, recipe
     assert facts_at(tmp_path / "l.csv")["shape"] is None
 
 
+def test_the_shape_leaves_out_columns_in_clear_and_dropped_ones(patients, recipe, tmp_path):
+    rows = [[i, *row.values()] for i, row in enumerate(rows_of(patients))]
+    path = write_rows(tmp_path / "in.csv", ["row", "weight", "smokes", "town", "state"], rows)
+    words = (path, "--epsilon", 4, "--recipe", recipe, "--seed", 1)
+    whole = protect(*words, "--drop", "row", "--out", tmp_path / "w.csv")
+    assert "\nThe output holds at most" in "\n" + whole.output
+    varying = facts_at(tmp_path / "w.csv")["shape"]["features_that_vary"]
+    assert varying
+    out = tmp_path / "o.csv"
+    done = protect(*words, "--pass", "row", "--drop", ",".join(varying), "--out", out)
+    assert done.exit_code == 0, done.exception
+    assert "Apart from the columns in clear, the output holds at most 2 diff" in done.output
+    assert "Features that vary: none" in " ".join(done.output.split())
+    facts = facts_at(out)["shape"]
+    assert facts == {"different_rows": 2, "typical_records": 1, "features_that_vary": []}
+
+
 # ── other formats ──────────────────────────────────────────────────────────────────────────────
 
 

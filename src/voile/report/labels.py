@@ -105,8 +105,9 @@ def shape_sentence(facts: Mapping[str, Any]) -> str:
     shape = facts["shape"]
     vary = ", ".join(shape["features_that_vary"]) or "none"
     typical = counted(shape["typical_records"], "typical record")
+    apart = "Apart from the columns in clear, the" if facts["passed_in_clear"] else "The"
     return (
-        f"The output holds at most {counted(shape['different_rows'], 'different row')} for "
+        f"{apart} output holds at most {counted(shape['different_rows'], 'different row')} for "
         f"{counted(int(facts['records']), 'record')}: {typical} with each class. "
         f"Features that vary: {vary}; the others are one constant each."
     )

@@ -189,15 +189,8 @@ def _columns(
 
 def facts_of(done: ProtectedLabels) -> dict[str, Any]:
     """What was written and what it promises, as the guarantee file holds it."""
-    p, cells, classes = done.protection, done.recipe.cells, len(done.recipe.classes)
+    p, classes = done.protection, len(done.recipe.classes)
     bounds = {"label": p.label, "conditional": p.conditional, "local": p.local}
-    shape = None
-    if p.typical and cells is not None:
-        shape = {
-            "different_rows": cells.different() * classes,
-            "typical_records": cells.different(),
-            "features_that_vary": [done.recipe.columns[j].name for j in cells.telling()],
-        }
     return {
         "guarantee": done.main.to_dict(),
         "output": str(done.report.output),
@@ -212,10 +205,24 @@ def facts_of(done: ProtectedLabels) -> dict[str, Any]:
         "explanation": done.main.explain(candidates=classes),
         "not_covered": [*done.main.outside, *_left_out(done.report)],
         "kept_cells": p.kept,
-        "shape": shape,
+        "shape": _shape(done),
         **done.clear.facts(),
         "stamp": "seeded: not for release" if done.seeded else "",
         **ledger_facts(done.charging, done.report),
+    }
+
+
+def _shape(done: ProtectedLabels) -> dict[str, Any] | None:
+    """How many rows of typical records differ in what is drawn and not dropped, and where."""
+    cells, columns = done.recipe.cells, done.recipe.columns
+    if cells is None or not done.protection.typical:
+        return None
+    kept = [j for j, column in enumerate(columns) if column.name not in done.clear.dropped]
+    different = cells.different(kept)
+    return {
+        "different_rows": different * len(done.recipe.classes),
+        "typical_records": different,
+        "features_that_vary": [columns[j].name for j in cells.telling() if j in kept],
     }
 
 

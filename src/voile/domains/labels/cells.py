@@ -48,9 +48,9 @@ class Cells:
         codes = np.array(self.typical, dtype=np.intp)[cells]
         return tuple(column.decode(codes[:, j]) for j, column in enumerate(columns))
 
-    def different(self) -> int:
-        """How many typical records differ: all that is ever released of the features."""
-        return len(set(self.typical))
+    def different(self, kept: Sequence[int]) -> int:
+        """How many typical records differ in these columns: all that is released of them."""
+        return len({tuple(row[j] for j in kept) for row in self.typical})
 
     def telling(self) -> tuple[int, ...]:
         """The columns in which typical records differ; the others are one constant each."""
