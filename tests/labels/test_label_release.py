@@ -425,6 +425,14 @@ def test_the_shape_leaves_out_columns_in_clear_and_dropped_ones(patients, recipe
     assert facts == {"different_rows": 2, "typical_records": 1, "features_that_vary": []}
 
 
+@pytest.mark.parametrize("epsilon", [100.5, 745, 1e300])
+def test_an_epsilon_that_cells_cannot_be_solved_for_is_refused(patients, recipe, tmp_path, epsilon):
+    done = protect(patients, "--epsilon", epsilon, "--recipe", recipe, "--out", tmp_path / "o.csv")
+    assert isinstance(done.exception, InvalidInput)
+    assert "epsilon must be at most 100" in str(done.exception)
+    assert not (tmp_path / "o.csv").exists()
+
+
 # ── other formats ──────────────────────────────────────────────────────────────────────────────
 
 

@@ -20,6 +20,9 @@ from voile.errors import DoesNotExist, InvalidInput, require, require_epsilon
 from voile.mechanisms._cells_program import least_costly_cells, ratio_bounds
 from voile.mechanisms._spread import outwards, pair_spreads, spread
 
+LARGEST = 100.0
+"""No epsilon beyond it: e^ε must be a number in the program, and protects nothing long before."""
+
 
 @dataclass(frozen=True, eq=False)
 class LabelCF:
@@ -105,6 +108,7 @@ def label_cf(
     (1.5, 0.5, 0.8465)
     """
     epsilon = require_epsilon(epsilon)
+    require(epsilon <= LARGEST, "epsilon", f"at most {LARGEST:g} for Label DP-CF", epsilon)
     _check_bracket(lower, upper, weights, labels=len(response.space))
     between = pair_spreads(response)
     for_label = spread(response)
