@@ -38,6 +38,7 @@ from voile.files import require_regular
 from voile.metrics.registry import metric_from
 
 FORMAT, VERSION = "voile", 2
+MOST_SECRETS = 2**16  # of a channel: certifying it again looks at all pairs, a minute's work
 LARGEST = 2**30
 """Bytes that a file may unpack to, unless `load` is told otherwise: 11,000 secrets and outputs."""
 _LARGEST_MANIFEST = 2**24
@@ -181,6 +182,8 @@ def _comes_back(metric: Metric, matrix: NDArray[Any] | None) -> bool:
 
 def channel_from_record(values: dict[str, Any], arrays: Arrays) -> Channel:
     """A channel from a file; constructing it certifies it."""
+    if len(arrays["items"]) > MOST_SECRETS:
+        raise BadFile(f"a channel from a file must have at most {MOST_SECRETS:,} secrets")
     stated = _stated(values, arrays.get("matrix"))
     outside = _and_unconfirmed(stated.outside, stated.granularity, stated.metric.unit)
     guarantee = replace(stated, basis=Basis.CERTIFIED, outside=outside)

@@ -296,3 +296,12 @@ def test_a_forged_identity_over_an_overflowing_metric_does_not_load(tmp_path, p)
     true = np.log(float(2**62 - 2**56) / 2**56) / 1e5
     rewrite(path, lambda m: m["values"]["guarantee"].update(epsilon=true * 1.001))
     assert voile.load(path).certificate().epsilon == pytest.approx(true)
+
+
+def test_a_small_file_does_not_ask_for_hours(monkeypatch, tmp_path):
+    """All pairs are certified on loading: many equal rows pack into a few bytes."""
+    line = voile.Space([[0.0], [1.0], [2.0]], metric=voile.metrics.euclidean())
+    voile.save(voile.mechanisms.exponential(line, epsilon=1.0), tmp_path / "three.voile")
+    monkeypatch.setattr("voile.storage.MOST_SECRETS", 2)
+    with pytest.raises(BadFile, match="at most 2 secrets"):
+        voile.load(tmp_path / "three.voile")
