@@ -382,3 +382,18 @@ def test_a_ledger_made_or_moved_to_the_place_of_another_is_charged(key_file, tmp
         assert charge(ledger, "second", "eve") == [True]
     Path(a).unlink()
     agreed(tmp_path / "a.db", key_file)
+
+
+@pytest.mark.parametrize("target", ["exists.db", "no such folder/new.db", "server"])
+def test_a_ledger_stays_open_where_the_target_of_a_move_cannot_be_made(
+    key_file, tmp_path, target, request
+):
+    where = agreed(tmp_path / "a.db", key_file)
+    to = request.getfixturevalue("postgres") if target == "server" else str(tmp_path / target)
+    if target != "no such folder/new.db":
+        Ledger.create(to, read_key(key_file)).close()
+    told = voile("ledger", "migrate", where, to, "--ledger-key", key_file, error=CannotWrite)
+    assert "already" in told or "cannot be made" in told
+    with Ledger(where, read_key(key_file)) as ledger:
+        assert charge(ledger, "second", "eve") == [True]
+        assert not verify(ledger).problems

@@ -44,8 +44,10 @@ def migrate(where: str, to: str, key: Key) -> Head:
         return _from_older(old, to, key)
     _require_whole(where, key, "the ledger")
     with Ledger(where, key) as source:
+        target = open_store(to)
+        target.require_free()  # before the old one is closed
         source.move(Event.MOVED)
-        copy_whole(source.store, open_store(to))
+        copy_whole(source.store, target)
     return _arrived(to, key, "")
 
 

@@ -72,6 +72,17 @@ class PostgresStore:
             except (psycopg.errors.DuplicateTable, psycopg.errors.UniqueViolation):
                 raise CannotWrite("there is a ledger in this database and schema already") from None
 
+    def require_free(self) -> None:
+        """Refuse where the tables exist or cannot be made: they are made, and taken back."""
+        import psycopg
+
+        with self._clear_errors():
+            try:
+                with self._open().transaction(force_rollback=True):
+                    self._open().execute(_TABLES)
+            except (psycopg.errors.DuplicateTable, psycopg.errors.UniqueViolation):
+                raise CannotWrite("there is a ledger in this database and schema already") from None
+
     def front(self) -> Front:
         """The first page."""
         with self._clear_errors():

@@ -54,14 +54,7 @@ class SqliteStore:
 
     def create(self, front: Front, entries: Iterable[Entry], pages: Iterable[Page] = ()) -> None:
         """Make the file, readable by its owner alone; refused if it exists, whole or not there."""
-        try:
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except FileExistsError:
-            raise CannotWrite(f"there is a file {str(self.path)!r} already") from None
-        except OSError as problem:
-            raise CannotWrite(
-                f"the ledger {str(self.path)!r} cannot be made: {problem.strerror}"
-            ) from problem
+        self._claim()
         try:
             with self._clear_errors():
                 self._fill(self._connect(), front, entries, pages)
@@ -70,6 +63,21 @@ class SqliteStore:
             for ending in ("", "-wal", "-shm"):
                 Path(f"{self.path}{ending}").unlink(missing_ok=True)
             raise
+
+    def require_free(self) -> None:
+        """Refuse where the file exists or cannot be made."""
+        self._claim()
+        self.path.unlink()
+
+    def _claim(self) -> None:
+        try:
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:
+            raise CannotWrite(f"there is a file {str(self.path)!r} already") from None
+        except OSError as problem:
+            raise CannotWrite(
+                f"the ledger {str(self.path)!r} cannot be made: {problem.strerror}"
+            ) from problem
 
     def _fill(
         self,

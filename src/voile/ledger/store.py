@@ -107,6 +107,10 @@ class Store(Protocol):
         """Make the tables with what they hold; refused if there is a ledger already."""
         ...
 
+    def require_free(self) -> None:
+        """Refuse, as `create` would, where no ledger can be made; nothing is left behind."""
+        ...
+
     def front(self) -> Front:
         """The first page, read without waiting for writers."""
         ...
