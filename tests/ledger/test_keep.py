@@ -397,3 +397,16 @@ def test_a_ledger_stays_open_where_the_target_of_a_move_cannot_be_made(
     with Ledger(where, read_key(key_file)) as ledger:
         assert charge(ledger, "second", "eve") == [True]
         assert not verify(ledger).problems
+
+
+@pytest.mark.parametrize(
+    "terms", ["{}", "garbage", "[]", "3", b"\xff\xfe\xff", 7, '{"kind": null, "budget": {"x": 1}}',
+              '{"kind": null, "budget": {"epsilon": -1}}', '{"kind": 3, "budget": {}}', "[" * 9999]
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["export", "show"])
+def test_terms_that_were_changed_to_something_else_are_told(key_file, tmp_path, terms, command):
+    where = agreed(tmp_path / "a.db", key_file)
+    with sqlite3.connect(where) as database:
+        database.execute("UPDATE front SET terms = ?", (terms,))
+    database.close()
+    assert "not what was written" in voile("ledger", command, where, error=BadFile)

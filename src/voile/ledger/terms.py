@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from voile.core.rounding import exp_upwards, odds_at_most
-from voile.errors import InvalidInput
+from voile.errors import BadFile, InvalidInput
 from voile.ledger.amounts import shown, stated
 from voile.ledger.filters import Budget
 from voile.ledger.kinds import Kind
@@ -67,9 +67,15 @@ class Terms:
 @lru_cache(maxsize=16)
 def _read(text: str) -> Terms:
     """Kept: it is read for each part of a job, and a budget's limits take a while to compute."""
-    facts = json.loads(text)
-    kind = facts["kind"]
-    return Terms(None if kind is None else Kind.read(kind), Budget(**facts["budget"]))
+    try:
+        facts = json.loads(text)
+        kind = facts["kind"]
+        return Terms(None if kind is None else Kind.read(kind), Budget(**facts["budget"]))
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError, InvalidInput):
+        raise BadFile(
+            "the ledger's kind and budget are not what was written; it was changed or is damaged: "
+            "see `voile ledger verify`, or bring back a backup"
+        ) from None
 
 
 def chosen_budget(before: Terms | None, budget: Budget | None) -> Budget:
