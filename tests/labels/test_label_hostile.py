@@ -13,7 +13,7 @@ from label_files import write_rows
 pytest.importorskip("sklearn")
 
 from voile.domains.labels.recipe_file import recipe_from
-from voile.errors import VoileError
+from voile.errors import BadFile, VoileError
 from voile.tasks.labels_protect import labels_protect
 
 
@@ -85,6 +85,31 @@ def test_a_damaged_recipe_is_refused_or_serves(patients, recipe, tmp_path, mecha
             except VoileError:
                 tried += 1
     assert tried > 40
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong", "message"),
+    [
+        ("categories", "Paris", "must be lists"),
+        ("categories", ["no", 1], "must be texts"),
+        ("levels", "123", "must be lists"),
+    ],
+)
+def test_a_text_is_no_list_of_letters(recipe, key, wrong, message):
+    body = json.loads(recipe.read_text())
+    next(column for column in body["columns"] if key in column)[key] = wrong
+    with pytest.raises(BadFile, match=message):
+        recipe_from(json.dumps(body))
+    body = json.loads(recipe.read_text())
+    with pytest.raises(BadFile, match="must be lists"):
+        recipe_from(json.dumps(body | {"classes": "ab"}))
+
+
+def test_a_recipes_own_word_is_said_to_be_that(patients, recipe, tmp_path):
+    done = labels_protect(
+        patients, tmp_path / "o.csv", label="state", epsilon=1.0, mechanism="cf", recipe=recipe
+    )
+    assert "are the file's own word, which a release cannot check" in done.main.outside[-1]
 
 
 CELLS = [

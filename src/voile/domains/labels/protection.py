@@ -127,6 +127,10 @@ def cells_protection(
         "records of another population than those that the recipe was made from, and a misleading "
         f"sample of it (chance ≤ {cells.failure_probability:g}, records being independent)"
     )
+    word = (
+        "a recipe that is wrong: its bounds on P(cell|label) and that chance are the file's own "
+        "word, which a release cannot check"
+    )
 
     def draw(values: Columns, labels: Indices, rng: Generator) -> tuple[Columns, Indices]:
         rows = np.stack([cells.of(recipe.columns, values), labels], axis=1)
@@ -137,7 +141,7 @@ def cells_protection(
         blur.conditional,
         basis=Basis.STATISTICAL,
         confidence=1 - cells.failure_probability,
-        outside=(*blur.conditional.outside, trust),
+        outside=(*blur.conditional.outside, trust, word),
     )
     return Protection(
         "label DP-CF",

@@ -72,9 +72,9 @@ def recipe_from(text: str, *, path: str = "the recipe") -> Recipe:
         cells = _cells(body["cells"]) if "cells" in body else None
         recipe = Recipe(
             str(body["label"]),
-            tuple(map(str, body["classes"])),
+            _texts(body["classes"]),
             columns,
-            tuple(float(share) for share in body["shares"]),
+            tuple(float(share) for share in _list(body["shares"])),
             cells,
             learned=bool(body.get("learned", False)),
             made_from=str(body.get("made_from", "")),
@@ -87,9 +87,22 @@ def recipe_from(text: str, *, path: str = "the recipe") -> Recipe:
 
 def _column(entry: dict[str, Any]) -> Column:
     if "levels" in entry:
-        levels = tuple(float(v) for v in entry["levels"])
+        levels = tuple(float(v) for v in _list(entry["levels"]))
         return NumberColumn(str(entry["name"]), levels, bool(entry.get("missing", False)))
-    return CategoryColumn(str(entry["name"]), tuple(map(str, entry["categories"])))
+    return CategoryColumn(str(entry["name"]), _texts(entry["categories"]))
+
+
+def _list(given: Any) -> list[Any]:
+    """A list as it stands; a text would be taken for its letters."""
+    if not isinstance(given, list):
+        raise BadFile("a recipe's classes, categories, levels and shares must be lists")
+    return given
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    if not all(isinstance(item, str) for item in _list(given)):
+        raise BadFile("a recipe's classes and categories must be texts, some are not")
+    return tuple(given)
 
 
 def _cells(entry: dict[str, Any]) -> Cells:
