@@ -18,7 +18,10 @@ def not_covered(protector: TextProtector) -> tuple[str, ...]:
     if protector.signs is Signs.KEEP:
         notes.append("SIGNS AT WORDS (HIV+, O-): THEY ARE RELEASED IN CLEAR")
     else:
-        notes[0] += "; but signs at words (HIV+, O-) are left out"
+        notes[0] += (
+            "; but signs at words (HIV+, O-) are left out, plus and minus wherever they stand, "
+            "while arrows and < > that stand alone remain in clear"
+        )
     if protector.identifiers:
         notes.append("that an identifier of some type stood where a placeholder stands")
     if protector.unknown is Unknown.KEEP:

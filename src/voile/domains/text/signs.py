@@ -10,7 +10,7 @@ from functools import cache
 
 from voile.domains.text.tokens import LAYOUT_TAG
 
-_HYPHENS = "-‐‑‒–﹣－"
+_HYPHENS = "-‐‑‒–—―⁃﹘﹣－"
 _CLOSING = ")]}\"'”’»"
 
 
@@ -45,9 +45,9 @@ def _any_sign() -> re.Pattern[str]:
 @cache
 def _alone() -> re.Pattern[str]:
     """Signs in brackets of their own, or between spaces, with the space before them."""
-    plus = re.escape(_signs()[0])
-    bracketed = rf"\s?[(\[{{][{plus}{re.escape(_HYPHENS)}/]+[)\]}}]"
-    return re.compile(rf"{bracketed}|\s[{plus}]+(?=\s)")
+    signs = re.escape(_signs()[0] + _HYPHENS)
+    bracketed = rf"\s?[(\[{{]\s*[{signs}/]+(?:\s+[{signs}/]+)*\s*[)\]}}]"
+    return re.compile(rf"{bracketed}|[^\S\r\n][{signs}]+(?=\s)")
 
 
 _TAG = re.compile(f"({LAYOUT_TAG})")
@@ -56,12 +56,13 @@ _TAG = re.compile(f"({LAYOUT_TAG})")
 def without_signs(gap: str, *, after_word: bool, before_word: bool) -> str:
     """What stands between words, without the signs that belong to one of them.
 
-    Plus and minus go wherever they stand. Hyphens and the other signs of mathematics go where they
-    touch a word, unless a hyphen joins two words. Brackets around signs alone, and the space before
-    a sign that stands alone, go with it. Bare lay-out tags stay, and all other punctuation.
+    Plus and minus go wherever they stand, and so do hyphens and dashes, which are written for a
+    minus, unless they join two words without a space. The other signs of mathematics go where they
+    touch a word. Brackets around signs alone, and the space before a sign that stands alone, go
+    with it. Bare lay-out tags stay, and all other punctuation.
 
     >>> [without_signs(gap, after_word=True, before_word=True) for gap in ("+ ", "-/", "-", " - ")]
-    [' ', '/', '-', ' - ']
+    [' ', '/', '-', ' ']
     """
     if not _any_sign().search(gap):
         return gap
@@ -89,7 +90,7 @@ def _bare(gap: str, after_word: bool, before_word: bool) -> str:
         if sign in _HYPHENS:
             joins = (before in _HYPHENS + "w" + _CLOSING) and (after in _HYPHENS + "w")
             whole = joins and not gap.strip(_HYPHENS + _CLOSING)
-            if touching and not (whole and after_word and before_word):
+            if not (whole and after_word and before_word):
                 continue
         kept.append(sign)
     return "".join(kept)
