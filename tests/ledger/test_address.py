@@ -147,3 +147,18 @@ def test_the_file_of_a_settings_string_is_never_made(tmp_path, monkeypatch):
     with pytest.raises(VoileError):
         Ledger.create(f"host=db password={SECRET}", Key(bytes(32)))
     assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize(
+    "where",
+    [f"u:{SECRET}@h/d", f"//u:{SECRET}@h/d", f"Server=h/d;Pwd={SECRET};", f"{SECRET}@h:5432/d"],
+)
+def test_what_may_be_a_login_and_is_no_file_is_not_repeated(where, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for command in (["init"], ["show"], ["verify"], ["export"]):
+        done = CliRunner().invoke(app, ["ledger", *command, "--", where])
+        assert isinstance(done.exception, VoileError), (command, done.exception)
+        said = f"{done.exception}{done.output}"
+        assert "at that address" in said or "this is neither" in said
+        assert SECRET not in said
+    assert list(tmp_path.iterdir()) == []

@@ -33,6 +33,7 @@ target_session_attrs load_balance_hosts connect_timeout application_name keepali
 keepalives_idle keepalives_interval keepalives_count tcp_user_timeout client_encoding
 fallback_application_name require_auth sslnegotiation sslcertmode gssdelegation
 """
+_LOGIN = re.compile("[@;=]")
 _PLACES = ("host", "hostaddr", "port", "dbname", "user", "service", "options")
 _ADVICE = (
     "write postgresql://USER@HOST:PORT/DATABASE, with other signs than letters and digits as %XX, "
@@ -70,6 +71,15 @@ def is_server(where: str) -> bool:
     if "\x00" in where or not where.strip():
         raise _refused("it is empty, or holds a sign that no file name may hold")
     return False
+
+
+def named(where: object) -> str:
+    """A file's name for a sentence, unless it may be an address with a password that got here.
+
+    >>> named("ledger.db"), named("voile:secret@db.example/ledgers")
+    ("'ledger.db'", 'at that address')
+    """
+    return "at that address" if _LOGIN.search(str(where)) else repr(str(where))
 
 
 def place_of(where: str) -> str:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import BadFile, CannotWrite, InvalidInput
+from voile.ledger.address import named
 
 KEY_VARIABLE = "VOILE_LEDGER_KEY"
 _HEAD = "voile ledger key 1\n"
@@ -209,10 +210,12 @@ def make_key(path: str | Path) -> Key:
             file.flush()
             os.fsync(file.fileno())
     except FileExistsError:
-        raise CannotWrite(f"{str(path)!r} exists already; a key is never replaced") from None
+        raise CannotWrite(
+            f"the file {named(path)} exists already; a key is never replaced"
+        ) from None
     except OSError as problem:
         raise CannotWrite(
-            f"the key {str(path)!r} cannot be written: {problem.strerror}"
+            f"the key {named(path)} cannot be written: {problem.strerror}"
         ) from problem
     return Key(secret, os.path.realpath(path))
 
@@ -229,7 +232,7 @@ def read_key(path: str | Path | None) -> Key:
         text = Path(path).read_text("ascii")
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "it is not a text file"
-        raise BadFile(f"the ledger key {str(path)!r} cannot be read: {reason}") from None
+        raise BadFile(f"the ledger key {named(path)} cannot be read: {reason}") from None
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise BadFile(f"the ledger key must be readable by you alone: chmod 600 {path}")
     try:
@@ -237,5 +240,5 @@ def read_key(path: str | Path | None) -> Key:
     except ValueError:
         secret = b""
     if len(secret) != 32:
-        raise BadFile(f"{str(path)!r} is not a ledger key, or a damaged one")
+        raise BadFile(f"the file {named(path)} is not a ledger key, or a damaged one")
     return Key(secret, os.path.realpath(path))

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from voile.errors import BadFile, CannotWrite
-from voile.ledger.address import is_server
+from voile.ledger.address import is_server, named
 from voile.ledger.commit import Commit, clear_errors
 from voile.ledger.entries import Entry
 from voile.ledger.sqlite_reading import may_write, reading_address
@@ -73,10 +73,10 @@ class SqliteStore:
         try:
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:
-            raise CannotWrite(f"there is a file {str(self.path)!r} already") from None
+            raise CannotWrite(f"there is a file {named(self.path)} already") from None
         except OSError as problem:
             raise CannotWrite(
-                f"the ledger {str(self.path)!r} cannot be made: {problem.strerror}"
+                f"the ledger {named(self.path)} cannot be made: {problem.strerror}"
             ) from problem
 
     def _fill(
@@ -183,7 +183,7 @@ class SqliteStore:
             self.close()
         if not self.path.is_file():
             raise BadFile(
-                f"there is no ledger {str(self.path)!r}; make one with `voile ledger init`"
+                f"there is no ledger {named(self.path)}; make one with `voile ledger init`"
             )
         database = self._connect()
         try:
@@ -199,7 +199,7 @@ class SqliteStore:
             reason = "is not a ledger of voile"
             if mark == _MARK:
                 reason = other_format(version)
-            raise BadFile(f"{str(self.path)!r} {reason}")
+            raise BadFile(f"the file {named(self.path)} {reason}")
         return database
 
     def _connect(self) -> sqlite3.Connection:
@@ -241,7 +241,7 @@ class SqliteStore:
             self._commit = None
 
     def _clear_errors(self) -> AbstractContextManager[None]:
-        return clear_errors(self.path.name)
+        return clear_errors(named(self.path.name).strip("'"))
 
 
 class SqliteTransaction:
