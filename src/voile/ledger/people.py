@@ -149,6 +149,8 @@ def is_number(name: str) -> bool:
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE]\+[0-9]{1,3})?")
 _NOBODY = ("", "nan", "NaN")
+_EXACT = 2.0**53
+"""From here on several whole numbers are one float: which of them was meant is lost."""
 LONGEST_NAME = 1000
 """Characters of a person's name: more is not one, and bringing it into normal form takes long."""
 
@@ -160,6 +162,7 @@ def person_name(value: Any) -> str | None:
     Parquet. A column of numbers with a gap in it comes back as floats from many a tool, and the
     same person must not get a second budget for that. So noughts at the end of a fraction do not
     count ("42.50" is 42.5), nor does the exponent that large floats are written with ("1e+05").
+    A float of 2⁵³ or more may be any of several numbers and names nobody; write such ones as text.
     Noughts or a plus sign in front are not how numbers are written: "042" is somebody else. Where
     two persons go by one number ("1.1" and "1.10"), they share a budget, which can only refuse too
     much.
@@ -173,6 +176,8 @@ def person_name(value: Any) -> str | None:
         name = value.strip()
         if len(name) > LONGEST_NAME:
             return None
+        if not name.isascii() and name.isdecimal():  # full-width digits, say
+            name = unicodedata.normalize("NFKC", name)
         if name.isdigit():  # the usual case, quickly; "042" too is a name as it stands
             return name
         return None if name in _NOBODY else _plain_number(name)
@@ -181,21 +186,22 @@ def person_name(value: Any) -> str | None:
     if isinstance(value, int | np.integer):
         return str(value)
     if isinstance(value, float):
-        if not math.isfinite(value):
+        if not math.isfinite(value) or abs(value) >= _EXACT:
             return None
         return str(int(value)) if value.is_integer() else repr(value)
     if isinstance(value, Decimal):
-        return _plain_number(f"{value:f}") if value.is_finite() else None
+        return _plain_number(f"{value:f}", exact=True) if value.is_finite() else None
     return None
 
 
-def _plain_number(name: str) -> str:
+def _plain_number(name: str, *, exact: bool = False) -> str | None:
     """A number that was written as a float, as the decimal that it is; other names as they are."""
     if not _NUMBER.fullmatch(name):
         return name
+    if not exact and ("+" in name or "." in name) and abs(float(name)) >= _EXACT:
+        return None
     if "+" in name:
-        whole = person_name(float(name))
-        return name if whole is None else whole
+        return person_name(float(name))
     digits = name.rstrip("0").rstrip(".") if "." in name else name
     return "0" if digits == "-0" else digits
 

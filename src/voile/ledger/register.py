@@ -75,7 +75,10 @@ class Register:
         for value, name in zip(values, names, strict=True):
             # Nobody is not remembered: no NaN equals another, so they would pile up. Nor are 0
             # and 1, to which False and True are equal, who are nobody.
-            if name is not None and value not in (0, 1):
+            # Nor large numbers: a float that equals one may stand for its neighbours, for nobody.
+            if name is None or value in (0, 1):
+                continue
+            if isinstance(value, str) or abs(value) < 2**53:
                 self._by_value[value] = numbers[name]
         return [numbers[name] for name in names]
 
