@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple
 from pathlib import Path
@@ -26,13 +26,13 @@ from voile.ledger.sqlite_rows import (
     MARKS,
     TABLES,
     entries_at,
-    entry_at,
     file_number,
     front_at,
     front_row,
     older_front_at,
     pages_at,
 )
+from voile.ledger.sqlite_transaction import SqliteTransaction
 from voile.ledger.store import FORMAT, Front, Page, other_format
 
 WAIT_MILLISECONDS = 120_000
@@ -242,61 +242,3 @@ class SqliteStore:
 
     def _clear_errors(self) -> AbstractContextManager[None]:
         return clear_errors(named(self.path.name).strip("'"))
-
-
-class SqliteTransaction:
-    """What a writer sees and does."""
-
-    def __init__(self, database: sqlite3.Connection, ledger: str) -> None:
-        self._database, self._ledger = database, ledger
-        self.front = front_at(database)
-        self.commit: Commit | None = None
-
-    def end_beside(self) -> Callable[[], None]:
-        """Let the commit go on beside what the caller does next."""
-        self.commit = Commit(self._database, self._ledger)
-        return self.commit.settle
-
-    def entry(self, job: str, part: int) -> Entry | None:
-        """The entry of a part."""
-        return entry_at(self._database, job, part)
-
-    def untouched(self) -> bool:
-        """Whether no job was charged yet."""
-        statement = "SELECT 1 FROM entries WHERE job <> '' LIMIT 1"
-        return self._database.execute(statement).fetchone() is None
-
-    def entries_of(self, job: str) -> list[Entry]:
-        """All entries of a job."""
-        statement = f"SELECT {FIELDS} FROM entries WHERE job = ? ORDER BY number"
-        return [Entry(*row) for row in self._database.execute(statement, (job,))]
-
-    def count(self) -> int:
-        """How many entries there are."""
-        return int(self._database.execute("SELECT count(*) FROM entries").fetchone()[0])
-
-    def pages(self, numbers: Sequence[int] | None = None) -> Iterator[Page]:
-        """Pages of accounts: these, or all."""
-        return pages_at(self._database, numbers)
-
-    def entries_after(self, number: int) -> Iterator[Entry]:
-        """The entries that follow."""
-        return entries_at(self._database, number)
-
-    def write(self, entry: Entry) -> None:
-        """Append the entry."""
-        statement = f"INSERT INTO entries ({FIELDS}) VALUES ({MARKS})"
-        self._database.execute(statement, astuple(entry))
-
-    def write_pages(self, pages: Iterable[Page]) -> None:
-        """Set pages of accounts."""
-        self._database.executemany("INSERT OR REPLACE INTO pages VALUES (?, ?, ?)", pages)
-
-    def move(self, front: Front) -> None:
-        """Set the first page."""
-        self._database.execute(
-            "UPDATE front SET identity = ?, key_check = ?, head_number = ?, head_digest = ?, "
-            "terms = ?, through = ?, pages = ?, seal = ?",
-            front_row(front),
-        )
-        self.front = front

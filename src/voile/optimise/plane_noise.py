@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from voile.core.arrays import Floats, Integers
+from voile.core.interval_masses import tail_masses
 from voile.core.lattice_laplace import (
     COARSEST,
     FINEST,
     LatticeLaplace,
     lattice_laplace,
-    tail_masses,
 )
 from voile.core.randomness import Generator
 from voile.errors import require

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import frozen
-from voile.core.randomness import Generator
+from voile.core.randomness import Generator, seeded_rng
 from voile.domains.text import Vocabulary
 from voile.domains.text.models_used import models_used
 from voile.domains.text.protector import TextProtector
@@ -200,13 +200,7 @@ def warm_up() -> None:
     """Compile the kernels once, so that workers find them compiled."""
     from voile.mechanisms.word_exponential import examples
 
-    examples()[0].release([0], _harmless())
-
-
-def _harmless() -> Generator:
-    from voile.core.randomness import seeded_rng
-
-    return seeded_rng(0)
+    examples()[0].release([0], seeded_rng(0))
 
 
 def describe(
