@@ -23,9 +23,6 @@ from typing import Any
 import numpy as np
 
 from voile.core.space import Space
-from voile.domains.places.city import synthetic_city
-from voile.domains.places.problems import road_problem, sampled_tasks
-from voile.domains.places.readers import read_roads
 from voile.mechanisms.truncated_exponential import truncation_distance
 from voile.metrics.lp import lp
 from voile.optimise.anchored import aipo, aipo_relaxed
@@ -36,6 +33,9 @@ from voile.optimise.laplace_remap import exponential_law, laplace_remap
 from voile.optimise.least_loss import least_loss_spanner
 from voile.optimise.lower_bounds import paper_bound, partition_bound
 from voile.optimise.problem import Problem
+from voile.places.city import synthetic_city
+from voile.places.problems import road_problem, sampled_tasks
+from voile.places.readers import read_roads
 
 RESULTS = Path(__file__).parent / "results"
 EPSILONS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)

@@ -47,18 +47,18 @@ import numpy as np
 
 from voile.adapt.levels import Levels, adapt
 from voile.attackers.attack import Observed, SequenceAttack
-from voile.domains.text import glove
-from voile.domains.text.sequences import Corpus, corpus, read_words
 from voile.leakage.posterior import posterior_leakage
-from voile.tasks.text_chain import chain_attacker, sensitive_only, word_chain
-from voile.tasks.text_posterior import fit_attacker, measured, sensitive_tiers, split, trust
-from voile.tasks.text_tune import (
+from voile.text import glove
+from voile.text._tune import (
     evaluator,
     expected_loss,
     level_laws,
     perturbed,
     similarity_loss,
 )
+from voile.text.chain import chain_attacker, sensitive_only, word_chain
+from voile.text.posterior import fit_attacker, measured, sensitive_tiers, split, trust
+from voile.text.sequences import Corpus, corpus, read_words
 
 RESULTS = Path(__file__).parent / "results"
 DATASETS = ("ag_news", "imdb")

@@ -28,9 +28,9 @@ from fuzz.commands import COMMANDS, check_command, prepared  # noqa: E402
 from fuzz.inputs import made  # noqa: E402
 from fuzz.oracle import check_job, check_reader  # noqa: E402
 from fuzz.others import check_recipe, check_table, check_voile, voile_file  # noqa: E402
-from voile.domains.labels import read_table  # noqa: E402
-from voile.domains.labels.recipe import draft_recipe  # noqa: E402
-from voile.domains.labels.recipe_file import recipe_text  # noqa: E402
+from voile.labels import read_table  # noqa: E402
+from voile.labels.recipe_file import recipe_text  # noqa: E402
+from voile.labels.recipes import draft_recipe  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "fuzz.md"
 

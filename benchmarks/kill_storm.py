@@ -50,8 +50,8 @@ def write_trips(path: Path, rows: int, rng: random.Random) -> None:
 
 
 def design(path: Path) -> None:
+    from voile.places._design import design_places, public_map
     from voile.storage import save
-    from voile.tasks.places_design import design_places, public_map
 
     public = public_map(rows=3, columns=3, tasks=4)
     save(

@@ -21,9 +21,9 @@ from scipy.stats import norm
 
 from voile.audit.labels import audit_labels
 from voile.core.randomness import seeded_rng
-from voile.domains.labels.table import Table, read_table
-from voile.tasks.labels_audit import prepared, sampled
-from voile.tasks.labels_compare import Comparison, compare_table
+from voile.labels._audit import prepared, sampled
+from voile.labels._compare import Comparison, compare_table
+from voile.labels.table import Table, read_table
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"

@@ -99,10 +99,10 @@ def charge_table(stores: dict[str, str]) -> list[str]:
 def places_case(
     folder: Path, *, rows: int, together: bool, part: int = 20_000
 ) -> Callable[[bool], object]:
+    from voile.jobs.ledger_choice import LedgerChoice
+    from voile.places._design import design_places, public_map
+    from voile.places._protect import protect_places
     from voile.storage import save
-    from voile.tasks.ledger_charge import LedgerChoice
-    from voile.tasks.places_design import design_places, public_map
-    from voile.tasks.places_protect import protect_places
 
     public = public_map(rows=8, columns=10)
     save(design_places(public, epsilon=0.8, bound=False, against_aipo=False), folder / "city.voile")
@@ -124,10 +124,10 @@ def places_case(
 
 
 def text_case(folder: Path, *, rows: int) -> Callable[[bool], object]:
-    from voile.domains.text import glove
-    from voile.tasks.ledger_charge import LedgerChoice
-    from voile.tasks.text_protect import protect_file
-    from voile.tasks.text_recipe import TextRecipe
+    from voile.jobs.ledger_choice import LedgerChoice
+    from voile.text import glove
+    from voile.text._protect import protect_file
+    from voile.text.settings import TextRecipe
 
     words, rng = glove(top=50_000).written[:5000], random.Random(0)
     with (folder / "texts.csv").open("w", newline="") as file:
@@ -152,7 +152,7 @@ def measured(make: Callable[[Path], Callable[[bool], object]], repeats: int) -> 
     A ledger is new for each run: everybody in it is met for the first time.
     """
     from voile.jobs import charging as module
-    from voile.tasks.ledger_show import init_ledger
+    from voile.ledger._show import init_ledger
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

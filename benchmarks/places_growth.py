@@ -22,10 +22,10 @@ EPSILON = 0.4
 
 
 def one(cells: str, method: str) -> None:
-    from voile.domains.places.city import synthetic_city
-    from voile.domains.places.problems import road_problem, sampled_tasks
     from voile.optimise.best import best
     from voile.optimise.continuous import bilinear_cone, smooth_spline
+    from voile.places.city import synthetic_city
+    from voile.places.problems import road_problem, sampled_tasks
 
     rows, columns = map(int, cells.split("x"))
     network, prior = synthetic_city(seed=0)

@@ -34,7 +34,7 @@ with open(sys.argv[1], newline="") as before, open(sys.argv[2], "w", newline="")
 
 def write_trips(path: Path, rows: int, *, seed: int = 0) -> None:
     """Trips around the made-up city's centre, some of them outside the map."""
-    from voile.tasks.places_design import public_map
+    from voile.places._design import public_map
 
     places = public_map(rows=8, columns=10)
     rng = np.random.default_rng(seed)

@@ -20,13 +20,13 @@ import numpy as np
 
 from voile import metrics
 from voile.core.space import Space
-from voile.domains.places.city import synthetic_city
-from voile.domains.places.problems import road_problem, sampled_tasks
 from voile.optimise.best import best
 from voile.optimise.block_solver import solve_blocks
 from voile.optimise.cones import axis_cones
 from voile.optimise.least_loss import least_loss
 from voile.optimise.problem import Problem
+from voile.places.city import synthetic_city
+from voile.places.problems import road_problem, sampled_tasks
 
 RESULTS = Path(__file__).parent / "results" / "places_solver.md"
 

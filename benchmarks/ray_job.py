@@ -32,9 +32,9 @@ import ray
 from places_protect import write_trips
 from ray.cluster_utils import Cluster
 
-from voile.domains.places.outside import Outside
 from voile.jobs import Batch, ColumnsInClear, Engine, Processes, Ray, Replaced, open_source, run_job
-from voile.tasks.places_protect import MakePlacesTransform
+from voile.places._protect import MakePlacesTransform
+from voile.places.outside import Outside
 
 PART = 20_000
 STORE = 100 * 2**20

@@ -23,7 +23,7 @@ from teda_figures import DATA
 import voile
 from voile.rewriting.dp_prompt import chat_question, dp_prompt
 from voile.rewriting.models import packaged_model
-from voile.tasks.text_rewriters import BOUND_PROMPTS
+from voile.text.workshop import BOUND_PROMPTS
 
 RESULTS = Path(__file__).parent / "results"
 CAP = 16

@@ -31,9 +31,9 @@ from voile.attackers.attribution_embedding import NearestEmbedding, NearestLaten
 from voile.attackers.attribution_surface import Overlap
 from voile.audit.distinguish import attribute, plan
 from voile.audit.empirical import from_rates
-from voile.tasks.text_attacks import judge
-from voile.tasks.text_models import PACKAGED
-from voile.tasks.text_rewriters import Workshop
+from voile.text.attacks import judge
+from voile.text.models import PACKAGED
+from voile.text.workshop import Workshop
 
 RESULTS = Path(__file__).parent / "results"
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from voile.report.calibration_charts import calibration_charts
+from voile.text.calibration_charts import calibration_charts
 
 Cell = dict[str, Any]
 FAR = -10_000.0

@@ -26,10 +26,10 @@ import torch
 import voile
 from voile.attackers.shadow import Outputs, shadow_attack
 from voile.audit.membership import membership
-from voile.domains.text import Vocabulary, glove
-from voile.domains.text.tokens import Tokenizer
 from voile.mechanisms import madlib, word_truncated_exponential
 from voile.mechanisms._neighbours import neighbours_of
+from voile.text import Vocabulary, glove
+from voile.text.tokens import Tokenizer
 
 EPSILONS = (1.0, 2.0, 3.0, 4.0, 8.0, 16.0)
 Texts = list[np.ndarray]

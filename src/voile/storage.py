@@ -75,7 +75,7 @@ _LOADERS: dict[str, str] = {
     "channel": "voile.storage:channel_from_record",
     "smooth mechanism": "voile.optimise.smooth:smooth_from_record",
     "laplace remap": "voile.optimise.laplace_remap:laplace_remap_from_record",
-    "places design": "voile.domains.places.design:places_design_from_record",
+    "places design": "voile.places.designs:places_design_from_record",
 }
 """Kind → 'module:function', imported only when a file of that kind is opened."""
 

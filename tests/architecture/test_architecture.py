@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from voile.tasks.catalogue import catalogue, mechanism_names
+from voile.catalogue import catalogue, mechanism_names
 
 NAMES = mechanism_names()
 

@@ -10,7 +10,7 @@ from voile.attackers.bayes import joint_bayes
 from voile.attackers.markov import fit_markov, markov_attack
 from voile.audit.posterior import posterior, supremum, verdicts
 from voile.errors import InvalidInput
-from voile.tasks.text_posterior import thinned
+from voile.text.posterior import thinned
 
 COIN = np.log([[0.72, 0.28], [0.28, 0.72]])
 CORRELATED = np.array([[0.01, 0.49], [0.49, 0.01]])

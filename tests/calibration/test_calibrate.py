@@ -12,7 +12,7 @@ from voile.attackers.attribution_surface import Overlap
 from voile.attackers.kept_vectors import KeptVectors
 from voile.audit.black_box import line_command
 from voile.errors import InvalidInput
-from voile.tasks.text_calibrate import calibrate_command
+from voile.text._calibrate import calibrate_command
 
 TEXTS = [f"ticket {i} to {town}" for i in range(20) for town in ("rome", "oslo", "bern")]
 

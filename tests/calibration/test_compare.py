@@ -12,12 +12,12 @@ import voile
 from voile.audit.black_box import line_command
 from voile.errors import InvalidInput, VoileError
 from voile.metrics import discrete
-from voile.tasks import text_releases
-from voile.tasks.text_compare import compare
-from voile.tasks.text_comparison import recommend
-from voile.tasks.text_prepared import Prepared, word_likelihood
-from voile.tasks.text_releases import make_releases
-from voile.tasks.text_rewriters import Workshop, read_lines
+from voile.text import kept_releases as text_releases
+from voile.text._compare import compare
+from voile.text.frontier import recommend
+from voile.text.kept_releases import make_releases
+from voile.text.prepared import Prepared, word_likelihood
+from voile.text.workshop import Workshop, read_lines
 
 pytest.importorskip("sklearn")
 
@@ -123,7 +123,7 @@ def test_the_number_of_words_alone_stops_a_recommendation():
 def test_a_judge_that_did_not_compare_is_no_reason_to_recommend():
     from dataclasses import replace
 
-    from voile.tasks.text_comparison import Shown
+    from voile.text.frontier import Shown
 
     found = run(trials=100, attacks=["shape"])
     idle = Shown("llm", 0.0, 0.0, 0.1, 5.0, 0.5, "it did not compare", is_evidence=False)
@@ -187,7 +187,7 @@ def test_bad_input():
 
 
 def test_likelihood_of_words_is_the_sum_over_words():
-    from voile.domains.text import protector, vocabulary
+    from voile.text import protector, vocabulary
 
     words = vocabulary(["good", "fine", "bad"], [[0.0], [0.1], [7.0]])
     blur = protector(

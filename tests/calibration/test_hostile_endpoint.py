@@ -285,7 +285,7 @@ def test_the_threat_model_states_the_limits_that_hold():
 
 
 def test_the_threat_model_states_the_limit_of_a_record():
-    from voile.jobs.lines import LONGEST_RECORD, VARIABLE
+    from voile.files.lines import LONGEST_RECORD, VARIABLE
 
     page = (Path(__file__).parents[2] / "docs/explanation/threat-model.md").read_text("utf-8")
     assert LONGEST_RECORD == 16 * 2**20

@@ -46,12 +46,12 @@ def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
 
 
 def test_an_interrupt_elsewhere_is_said_too(folder, monkeypatch):
-    from voile.tasks import explain
+    from voile import meaning
 
-    def interrupted(**arguments):
+    def interrupted(epsilon):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(explain, "explain", interrupted)
+    monkeypatch.setattr(meaning, "require_epsilon", interrupted)
     assert voile("explain", "--epsilon", "1") == (130, "", "interrupted\n")
 
 
@@ -64,7 +64,8 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_release(folder, o
 
 
 def test_an_output_that_exists_is_refused_before_anything_is_loaded(folder, monkeypatch):
-    from voile.tasks import text_protect, text_recipe
+    from voile.text import _protect as text_protect
+    from voile.text import settings as text_recipe
 
     def loaded(*arguments, **more):
         raise AssertionError("the vocabulary was loaded first")

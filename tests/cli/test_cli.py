@@ -73,9 +73,9 @@ def test_wrong_usage_exits_with_two():
 
 def test_a_fault_of_ours_shows_no_traceback(monkeypatch, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
-        "import voile.tasks.explain as task\n"
-        "def bad(**arguments): raise RuntimeError('hunter2')\n"
-        "task.explain = bad\n"
+        "import voile.meaning as task\n"
+        "def bad(epsilon): raise RuntimeError('hunter2')\n"
+        "task.require_epsilon = bad\n"
     )
     done = run("explain", "--epsilon", "1", code=70, env={"PYTHONPATH": str(tmp_path)})
     assert done.stderr.startswith("internal error: RuntimeError; set VOILE_DEBUG=1")
@@ -83,7 +83,7 @@ def test_a_fault_of_ours_shows_no_traceback(monkeypatch, tmp_path):
 
 
 def test_mechanisms_lists_all():
-    from voile.tasks.catalogue import mechanism_names
+    from voile.catalogue import mechanism_names
 
     found = json.loads(run("mechanisms", "--json").stdout)
     assert [entry["name"] for entry in found] == mechanism_names()

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from voile.cli.app import app
-from voile.tasks.demo_steps import NEEDS, Plan, missing
+from voile.demo.steps import NEEDS, Plan, missing
 
 SEED = 7
 TASKS = {
@@ -95,7 +95,7 @@ class Recorder:
         self.folder, self.results, self.calls, self.limit = folder, results, [], None
 
     def wrapped(self, module, name):
-        original = getattr(import_module(f"voile.tasks.{module}"), name)
+        original = getattr(import_module(f"voile.{module.replace('_', '._', 1)}"), name)
         signature = inspect.signature(original)
 
         def called(*arguments, **named):
@@ -116,7 +116,7 @@ class Recorder:
     def patch(self, monkeypatch, room, into):
         for module, names in TASKS[room].items():
             for name in names:
-                target = into or f"voile.tasks.{module}"
+                target = into or f"voile.{module.replace('_', '._', 1)}"
                 monkeypatch.setattr(f"{target}.{name}", self.wrapped(module, name))
 
 
@@ -140,7 +140,7 @@ RESULTS = {
 
 def quick(monkeypatch, room):
     """What the steps of a room do beside calling use cases, left out."""
-    module = import_module(f"voile.tasks.demo_{room}")
+    module = import_module(f"voile.demo.{room}")
     if room == "text":
         chosen = SimpleNamespace(strengths=(0.30000000000000004, 1.0))
         monkeypatch.setattr(module, "_Known", lambda *given: STUB)
@@ -170,7 +170,7 @@ def test_a_printed_command_does_what_its_step_did(room, seed, tmp_path, monkeypa
     steps, calls = [], Recorder(tmp_path, RESULTS)
     with monkeypatch.context() as patch:
         run = quick(patch, room)
-        calls.patch(patch, room, f"voile.tasks.demo_{room}")
+        calls.patch(patch, room, f"voile.demo.{room}")
         for event in run(tmp_path, seed):
             steps += [(event, len(calls.calls))] if isinstance(event, Plan) else []
     steps.append((None, len(calls.calls)))
@@ -187,7 +187,7 @@ def test_a_printed_command_does_what_its_step_did(room, seed, tmp_path, monkeypa
         assert done, plan.command
         with monkeypatch.context() as patch:
             asked.patch(patch, room, None)
-            patch.setattr("voile.tasks.places_protect.load_design", lambda path: STUB)
+            patch.setattr("voile.places._protect.load_design", lambda path: STUB)
             result = CliRunner().invoke(app, words[1:])
         assert isinstance(result.exception, Stop), (plan.command, result.output, result.exception)
         assert asked.calls == done, plan.command
@@ -213,13 +213,13 @@ def test_no_printed_command_needs_an_extra_that_the_demo_does_not_install():
     assert "'.[text,places,labels,report]'" in makefile
     assert set(NEEDS) == {"text", "places", "labels", "report"}
     for room in TASKS:
-        source = Path(import_module(f"voile.tasks.demo_{room}").__file__).read_text("utf-8")
+        source = Path(import_module(f"voile.demo.{room}").__file__).read_text("utf-8")
         printed = re.findall(r'"voile (\w+ \w+)|f"voile (\w+ \w+)', source)
         assert not {"text audit", "text tune"} & {a or b for a, b in printed}
 
 
 def test_the_town_prints_no_command_that_shows_something_else(tmp_path):
-    from voile.tasks.demo_town import town_steps
+    from voile.demo.town import town_steps
 
     plans = [event for event in town_steps(tmp_path, SEED) if isinstance(event, Plan)]
     assert [plan.command for plan in plans] == [None, None]

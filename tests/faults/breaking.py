@@ -223,8 +223,8 @@ class _Upload(_File):
 @contextmanager
 def breaking(world: World) -> Iterator[World]:
     """All calls below the folder go through the counter."""
-    from voile.jobs import disk
-    from voile.jobs.store import RemoteFile
+    from voile.files import disk
+    from voile.files.store import RemoteFile
     from voile.ledger import sqlite
     from voile.ledger.postgres import PostgresStore
 

@@ -19,8 +19,8 @@ from voile.errors import VoileError
 from voile.jobs import Batch, BeyondBudget, Charging, Replaced, WhenSpent, open_source, run_job
 from voile.jobs import charging as charging_module
 from voile.jobs.engines import Engine
+from voile.jobs.ledger_choice import LedgerChoice
 from voile.ledger import Bill, Budget, Kind, Ledger, make_key, read_key, simple_cost, verify
-from voile.tasks.ledger_charge import LedgerChoice
 
 PERSONS = "ababca"
 PART = 2
@@ -213,8 +213,8 @@ def release_stub(case: Case) -> None:
 
 
 def release_text(case: Case) -> None:
-    from voile.tasks.text_protect import protect_file
-    from voile.tasks.text_recipe import TextRecipe
+    from voile.text._protect import protect_file
+    from voile.text.settings import TextRecipe
 
     recipe = TextRecipe(source=str(case.io / "in.csv"), column="text", epsilon=1.0,
                         vocabulary=str(case.folder / "words.txt"))  # fmt: skip
@@ -222,7 +222,7 @@ def release_text(case: Case) -> None:
 
 
 def release_places(case: Case) -> None:
-    from voile.tasks.places_protect import protect_places
+    from voile.places._protect import protect_places
 
     protect_places(case.io / "in.csv", mechanism=case.folder / "city.voile", out=case.out,
                    batch_rows=PART, pass_columns="all", ledger=case.choice,
@@ -230,7 +230,7 @@ def release_places(case: Case) -> None:
 
 
 def release_labels(case: Case) -> None:
-    from voile.tasks.labels_protect import labels_protect
+    from voile.labels._protect import labels_protect
 
     labels_protect(case.io / "in.csv", out=case.out, label="state", epsilon=1.0, mechanism="rr",
                    classes=("ill", "well"), pass_columns="all", ledger=case.choice)  # fmt: skip
@@ -249,8 +249,8 @@ def write_inputs(folder: Path, domain: str) -> None:
         (folder / "words.txt").write_text("\n".join(lines) + "\n")
         columns["text"] = ["cat sat", "dog", "tree", "cat", "sat dog", "tree"]
     elif domain == "places":
+        from voile.places._design import design_places, public_map
         from voile.storage import save
-        from voile.tasks.places_design import design_places, public_map
 
         public = public_map(rows=2, columns=2, tasks=2)
         save(design_places(public, epsilon=1.0, method="laplace", bound=False, against_aipo=False),

@@ -8,8 +8,8 @@ import pytest
 
 from in_process import voile
 from voile.files import add_line, like_source, make_private_folder, open_private, write_private
+from voile.files.disk import LocalFile
 from voile.jobs import Replaced, open_source, run_job
-from voile.jobs.disk import LocalFile
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ import pytest
 
 from in_process import voile
 from voile.jobs import charging as charging_module
+from voile.places._design import design_places, public_map
 from voile.storage import save
-from voile.tasks.places_design import design_places, public_map
 
 TOKENS = ("Wilhelmina", "diagnosed", "52.51", "13.40", "HIVpos", "4711")
 RECORD = ["4711", "Wilhelmina was diagnosed in March", "52.5163", "13.4050", "HIVpos"]

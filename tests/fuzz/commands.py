@@ -9,8 +9,8 @@ import numpy as np
 
 from fuzz.inputs import TOKEN, Made
 from in_process import voile
+from voile.places._design import design_places, public_map
 from voile.storage import save
-from voile.tasks.places_design import design_places, public_map
 
 COMMANDS = {
     "text": "text protect FILE --epsilon 1 --vocabulary TOOLS/words.txt --pass all --out OUT",

@@ -8,8 +8,8 @@ from typing import Any
 
 from fuzz.inputs import TOKEN, Made
 from voile.errors import VoileError
+from voile.files.parts import part_bytes
 from voile.jobs import Batch, OnError, Replaced, RowProblem, open_source, run_job
-from voile.jobs.parts import part_bytes
 
 ENDINGS = ("csv", "jsonl", "parquet", "txt", "csv.gz")
 
@@ -39,7 +39,7 @@ def check_reader(given: Made, folder: Path) -> str:
         _quiet(str(problem))
         return "refused"
     if source.format == "csv":
-        from voile.jobs.parts import _csv_bytes
+        from voile.files.parts import _csv_bytes
 
         head = _csv_bytes([dict(zip(source.columns, source.columns, strict=True))], source.columns)
         import gzip

@@ -11,11 +11,11 @@ from typing import Any
 
 from fuzz.inputs import TOKEN, Made, _spoiled, value, word
 from fuzz.oracle import _quiet
-from voile.domains.labels import read_table
-from voile.domains.labels.recipe_file import recipe_from
 from voile.errors import VoileError
+from voile.labels import read_table
+from voile.labels.recipe_file import recipe_from
+from voile.places.columns import read_degrees
 from voile.storage import _digest, load
-from voile.tasks.places_files import read_degrees
 
 
 def edited(node: Any, chance: random.Random) -> Any:

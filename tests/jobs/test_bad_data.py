@@ -16,8 +16,8 @@ import pyarrow.parquet
 import pytest
 
 from voile.errors import BadFile, InvalidInput, VoileError
+from voile.files.pieces import MOST_NESTED
 from voile.jobs import Batch, OnError, Released, Replaced, open_source, run_job
-from voile.jobs.pieces import MOST_NESTED
 
 
 def same(batch: Batch) -> Replaced:
@@ -208,7 +208,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
 
 
 def _labels(path: Path) -> object:
-    from voile.domains.labels import read_table
+    from voile.labels import read_table
 
     return read_table(path, label="y")
 
@@ -220,7 +220,7 @@ def _design(path: Path) -> object:
 
 
 def _recipe(path: Path) -> object:
-    from voile.domains.labels.recipe_file import load_recipe
+    from voile.labels.recipe_file import load_recipe
 
     return load_recipe(path)
 

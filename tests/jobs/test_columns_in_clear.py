@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from voile.errors import CannotWrite, InvalidInput
+from voile.files.column_signs import sign_of
 from voile.jobs import Replaced, columns_in_clear, named_columns, open_source, run_job
-from voile.jobs.column_signs import sign_of
 
 ROWS = ["ann@example.org,5,The cat", "bob@example.org,4,A dog"]
 

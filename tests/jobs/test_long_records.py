@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from voile.errors import BadFile, InvalidInput
-from voile.jobs import lines as lines_module
+from voile.files import lines as lines_module
 from voile.jobs import open_source
 
 MIB = 2**20

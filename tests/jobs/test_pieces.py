@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.errors import BadFile
+from voile.files.parts import part_bytes
 from voile.jobs import ColumnRows, RowProblem, open_source
-from voile.jobs.parts import part_bytes
 
 FIELDS = st.text(st.sampled_from('ab ,"\né\r'), max_size=4)
 PLAIN = st.text(st.sampled_from("ab é.-1"), max_size=4)

@@ -18,8 +18,8 @@ import pytest
 
 from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import Batch, OnError, Ray, Replaced, open_source, run_job, spread
+from voile.labels._protect import labels_protect
 from voile.storage import save
-from voile.tasks.labels_protect import labels_protect
 
 ray = pytest.importorskip("ray")
 
@@ -326,9 +326,9 @@ def test_text_is_protected_as_it_is_here(cluster, tmp_path: Path) -> None:
 def test_an_audit_of_places_finds_the_same_on_a_cluster(cluster, tmp_path: Path) -> None:
     pytest.importorskip("numba")
     pytest.importorskip("pyproj")
-    from voile.tasks.places_audit import audit_design, audit_files
-    from voile.tasks.places_design import design_places, public_map
-    from voile.tasks.places_protect import protect_places
+    from voile.places._audit import audit_design, audit_files
+    from voile.places._design import design_places, public_map
+    from voile.places._protect import protect_places
 
     public = public_map(box=(45.0, 5.0, 45.05, 5.05), rows=3, columns=3, tasks=5)
     design = design_places(

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from voile.cli.app import app
 from voile.errors import CannotWrite, InvalidInput, MissingExtra
 from voile.jobs import Processes, Ray, engine_named, open_source, run_job, spread
-from voile.tasks.text_calibrate import calibrate_command
+from voile.text._calibrate import calibrate_command
 
 
 def test_answers_come_in_the_items_order_whoever_gave_them() -> None:
@@ -93,8 +93,8 @@ def test_a_comparison_is_the_same_in_two_processes() -> None:
     pytest.importorskip("numba")
     from dataclasses import replace
 
-    from voile.tasks.text_compare import compare
-    from voile.tasks.text_rewriters import Workshop
+    from voile.text._compare import compare
+    from voile.text.workshop import Workshop
 
     texts = [f"a train to {town} at noon" for town in ("boston", "denver", "paris", "rome")]
 

@@ -27,7 +27,7 @@ def people(tmp_path: Path) -> Path:
 def test_a_comparison_of_labels_is_the_same_in_two_processes(people: Path) -> None:
     pytest.importorskip("sklearn")
     from voile.core.randomness import seeded_rng
-    from voile.tasks.labels_compare import labels_compare
+    from voile.labels._compare import labels_compare
 
     def compared(engine: Processes | None) -> dict[str, object]:
         return labels_compare(
@@ -44,7 +44,7 @@ def test_repeats_of_a_comparison_are_splits_of_their_own(
     """Repeats with one seed would agree with each other, and state no error."""
     pytest.importorskip("sklearn")
     from voile.core.randomness import seeded_rng
-    from voile.tasks import labels_compare as comparing
+    from voile.labels import _compare as comparing
 
     real, seeds, found = comparing.one_repeat, [], []
 
@@ -69,7 +69,7 @@ def test_repeats_of_a_comparison_are_splits_of_their_own(
 def test_an_audit_of_labels_is_the_same_in_two_processes(people: Path) -> None:
     pytest.importorskip("sklearn")
     from voile.core.randomness import seeded_rng
-    from voile.tasks.labels_audit import labels_audit
+    from voile.labels._audit import labels_audit
 
     def audited(engine: Processes | None) -> dict[str, object]:
         found = labels_audit(
@@ -136,7 +136,7 @@ def test_each_feature_is_judged_by_its_own_columns() -> None:
 def design():  # type: ignore[no-untyped-def]
     pytest.importorskip("numba")
     pytest.importorskip("pyproj")
-    from voile.tasks.places_design import design_places, public_map
+    from voile.places._design import design_places, public_map
 
     public = public_map(rows=3, columns=4, tasks=6)
     return design_places(public, epsilon=0.5, method="spline", bound=False, against_aipo=False)
@@ -145,8 +145,8 @@ def design():  # type: ignore[no-untyped-def]
 @pytest.fixture(scope="module")
 def trips(design, tmp_path_factory):  # type: ignore[no-untyped-def]
     """Sixty traces of ten steps, and a release of them."""
+    from voile.places._protect import protect_places
     from voile.storage import save
-    from voile.tasks.places_protect import protect_places
 
     folder = tmp_path_factory.mktemp("trips")
     low, high = design.box
@@ -166,8 +166,8 @@ def trips(design, tmp_path_factory):  # type: ignore[no-untyped-def]
 def test_an_audit_of_places_is_the_same_in_two_processes(
     design, trips, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
-    from voile.tasks import places_audit
-    from voile.tasks.places_audit import audit_design, audit_files
+    from voile.places import _audit as places_audit
+    from voile.places._audit import audit_design, audit_files
 
     real = places_audit._batches  # of five traces each, or there would be one batch
     monkeypatch.setattr(places_audit, "_batches", lambda traces: real(traces, steps=50))
@@ -184,7 +184,7 @@ def test_an_audit_of_places_is_the_same_in_two_processes(
 def test_batches_of_traces_do_not_change_the_attack(
     design, trips, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
-    from voile.tasks import places_audit
+    from voile.places import _audit as places_audit
 
     whole = places_audit.audit_files(design, *trips, trace="trip")
     real = places_audit._batches
@@ -196,8 +196,8 @@ def test_batches_of_traces_do_not_change_the_attack(
 def test_every_block_of_close_pairs_is_drawn_once_and_counts(
     design, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
-    from voile.tasks import places_ratios
-    from voile.tasks.places_audit import audit_design
+    from voile.places import ratios as places_ratios
+    from voile.places._audit import audit_design
 
     for highest in range(3):  # whichever block holds the worst pair
         seen: list[tuple[int, int, int]] = []
@@ -213,14 +213,14 @@ def test_every_block_of_close_pairs_is_drawn_once_and_counts(
 
 
 def test_blocks_of_close_pairs_hold_different_pairs(design) -> None:  # type: ignore[no-untyped-def]
-    from voile.tasks.places_ratios import close_blocks
+    from voile.places.ratios import close_blocks
 
     blocks = close_blocks(3 * 4096, seed=0)
     assert len({block(design) for block in blocks}) == 3
 
 
 def test_blocks_of_random_places_hold_all_pairs(design, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
-    from voile.tasks import places_ratios as ratios
+    from voile.places import ratios
 
     low, high = design.box
     points = ratios.snapped(design, np.random.default_rng(3).uniform(low, high, (70, 2)))
@@ -239,8 +239,8 @@ def test_blocks_of_random_places_hold_all_pairs(design, monkeypatch: pytest.Monk
 
 def test_a_law_with_one_bad_neighbourhood_is_caught_by_close_pairs(design) -> None:  # type: ignore[no-untyped-def]
     """A fault in a fiftieth of the map, whichever block comes upon it."""
-    from voile.domains.places.design import PlacesDesign
-    from voile.tasks.places_ratios import close_blocks
+    from voile.places.designs import PlacesDesign
+    from voile.places.ratios import close_blocks
 
     low, high = design.box
     corner = low + (high - low) / 7

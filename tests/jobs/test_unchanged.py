@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from voile.errors import BadFile, CannotWrite, InvalidInput
+from voile.files.lines import Lines
 from voile.jobs import Batch, Charging, Replaced, WhenSpent, open_source, run_job
-from voile.jobs.lines import Lines
 from voile.ledger import Bill, Budget, Key, Kind, Ledger
 
 ROWS = 12

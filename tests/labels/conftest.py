@@ -26,7 +26,7 @@ def public(tmp_path: Path) -> Path:
 def recipe(public: Path, tmp_path: Path) -> Path:
     """A recipe made from the public records, cells and all."""
     pytest.importorskip("sklearn")
-    from voile.tasks.labels_recipe import labels_recipe
+    from voile.labels._recipe import labels_recipe
 
     labels_recipe(public, tmp_path / "public.json", label="state")
     return tmp_path / "public.json"

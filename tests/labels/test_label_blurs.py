@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.core.randomness import seeded_rng
-from voile.domains.labels import CategoryColumn, NumberColumn, Recipe
-from voile.domains.labels.blurs import blurred, levels_or_missing
-from voile.domains.labels.protection import noise_protection
+from voile.labels import CategoryColumn, NumberColumn, Recipe
+from voile.labels.blurs import blurred, levels_or_missing
+from voile.labels.protection import noise_protection
 from voile.mechanisms._spread import spread
 
 

@@ -11,7 +11,8 @@ from scipy.stats import binom
 
 from label_files import write_rows
 from voile.core.randomness import seeded_rng
-from voile.domains.labels import (
+from voile.errors import BadFile, InvalidInput
+from voile.labels import (
     CategoryColumn,
     NumberColumn,
     draft_recipe,
@@ -21,13 +22,12 @@ from voile.domains.labels import (
     read_table,
     recipe_text,
 )
-from voile.domains.labels.columns import coded, columns_of, determines
-from voile.domains.labels.protection import (
+from voile.labels.columns import coded, columns_of, determines
+from voile.labels.protection import (
     cells_protection,
     noise_protection,
     response_protection,
 )
-from voile.errors import BadFile, InvalidInput
 from voile.leakage.labels_privacy import conditional_epsilon
 
 
@@ -246,7 +246,7 @@ def test_a_typical_record_does_not_contradict_itself(tmp_path):
 def test_bounds_on_the_cells_cover_their_probabilities():
     """All at once, at a failure probability of 5 %: seldom enough missed in 200 tables."""
     given_label = np.array([[0.6, 0.1], [0.3, 0.3], [0.1, 0.6]])
-    from voile.domains.labels.cells import _bracket
+    from voile.labels.cells import _bracket
 
     missed = narrow = 0
     for seed in range(200):
@@ -284,7 +284,7 @@ def test_protections_keep_their_bounds(patients):
 
 def test_cells_protection_is_conditional_on_the_whole_population():
     """Cells and bounds learned from a sample, the bound checked on the law it was drawn from."""
-    from voile.domains.labels.table import Table
+    from voile.labels.table import Table
 
     def sample(count, rng):
         labels = rng.integers(2, size=count)

@@ -12,9 +12,9 @@ from label_files import write_rows
 
 pytest.importorskip("sklearn")
 
-from voile.domains.labels.recipe_file import recipe_from
 from voile.errors import BadFile, VoileError
-from voile.tasks.labels_protect import labels_protect
+from voile.labels._protect import labels_protect
+from voile.labels.recipe_file import recipe_from
 
 
 def rows_of(path):

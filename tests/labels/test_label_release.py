@@ -16,8 +16,8 @@ pytest.importorskip("sklearn")
 
 from voile.cli.app import app
 from voile.errors import CannotWrite, InvalidInput
-from voile.tasks.labels_protect import facts_of, labels_protect
-from voile.tasks.labels_recipe import labels_recipe
+from voile.labels._protect import facts_of, labels_protect
+from voile.labels._recipe import labels_recipe
 
 run = CliRunner()
 

@@ -18,11 +18,11 @@ pytest.importorskip("sklearn")
 from voile.cli.labels import app
 from voile.core.randomness import seeded_rng
 from voile.errors import CannotWrite, InvalidInput
-from voile.tasks import labels_protect as protecting
-from voile.tasks.labels_audit import labels_audit
-from voile.tasks.labels_compare import TradePoint, crossings, labels_compare
-from voile.tasks.labels_draw import LabelTransform
-from voile.tasks.labels_protect import labels_protect
+from voile.labels import _protect as protecting
+from voile.labels._audit import labels_audit
+from voile.labels._compare import TradePoint, crossings, labels_compare
+from voile.labels._protect import labels_protect
+from voile.labels.draw import LabelTransform
 
 run = CliRunner()
 
@@ -259,7 +259,7 @@ def test_comparison_holds_its_caps(patients):
 def test_a_default_is_the_same_from_python_and_on_the_command_line(
     patients, monkeypatch, command, words
 ):
-    module = importlib.import_module(f"voile.tasks.labels_{command}")
+    module = importlib.import_module(f"voile.labels._{command}")
     name = f"labels_{command}"
     stated = inspect.signature(getattr(module, name)).parameters
     asked = {}

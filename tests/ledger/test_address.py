@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from voile.cli.app import app
 from voile.errors import CannotWrite, InvalidInput, VoileError
+from voile.files.store import RemoteFile
 from voile.jobs import Charging
-from voile.jobs.store import RemoteFile
 from voile.ledger import Key, Ledger
 from voile.ledger.address import is_server, server_address
 

@@ -18,9 +18,9 @@ from voile.cli.app import app
 from voile.errors import BadFile, CannotWrite, InvalidInput, VoileError
 from voile.jobs import Batch, BeyondBudget, Charging, Replaced, WhenSpent, open_source, run_job
 from voile.jobs import charging as charging_module
+from voile.jobs.ledger_keep import abandon_job, backup_ledger, migrate_ledger
 from voile.jobs.workspace import Workspace
 from voile.ledger import Bill, Budget, Kind, Ledger, make_key, read_key, simple_cost, verify
-from voile.tasks.ledger_keep import abandon_job, backup_ledger, migrate_ledger
 
 PLACE = Kind("one location", "euclidean", "km")
 

@@ -154,9 +154,9 @@ def test_labels_charge_what_adds_up_over_records(folder):
 
 
 def test_places_charge_the_mechanisms_epsilon(folder):
-    from voile.domains.places.projection import Projection
+    from voile.places._design import design_places, public_map
+    from voile.places.projection import Projection
     from voile.storage import save
-    from voile.tasks.places_design import design_places, public_map
 
     public = public_map(rows=3, columns=3, tasks=4)
     made = design_places(public, epsilon=0.8, method="laplace", bound=False, against_aipo=False)

@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 from conformance import check
-from voile.tasks.catalogue import mechanism_names
+from voile.catalogue import mechanism_names
 
 EXAMPLES = [
     pytest.param(example, id=f"{name}-{number}")

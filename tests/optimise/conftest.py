@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array
 
-from voile.domains.places.city import synthetic_city
-from voile.domains.places.problems import road_problem, sampled_tasks
 from voile.optimise.cones import Cones
 from voile.optimise.problem import Problem
+from voile.places.city import synthetic_city
+from voile.places.problems import road_problem, sampled_tasks
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from voile.cli.places import app
 from voile.errors import InvalidInput
+from voile.places._design import design_places, public_map
+from voile.places._protect import protect_places
 from voile.storage import save
-from voile.tasks.places_design import design_places, public_map
-from voile.tasks.places_protect import protect_places
 
 pytest.importorskip("pyproj")
 runner = CliRunner()

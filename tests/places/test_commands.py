@@ -10,17 +10,17 @@ import pytest
 from typer.testing import CliRunner
 
 from voile.cli.places import app
-from voile.domains.places.city import synthetic_city
-from voile.domains.places.design import PlacesDesign
-from voile.domains.places.outside import Outside
-from voile.domains.places.projection import Projection
 from voile.errors import BadFile, GuaranteeBroken, InvalidInput
 from voile.jobs import Batch, ColumnsInClear, open_source
+from voile.places._audit import audit_design, audit_files
+from voile.places._design import design_places, public_map
+from voile.places._protect import MakePlacesTransform, load_design, protect_places
+from voile.places.city import synthetic_city
+from voile.places.designs import PlacesDesign
+from voile.places.methods import compare_places
+from voile.places.outside import Outside
+from voile.places.projection import Projection
 from voile.storage import load, save
-from voile.tasks.places_audit import audit_design, audit_files
-from voile.tasks.places_compare import compare_places
-from voile.tasks.places_design import design_places, public_map
-from voile.tasks.places_protect import MakePlacesTransform, load_design, protect_places
 
 runner = CliRunner()
 
@@ -280,7 +280,7 @@ def test_audit_finds_a_law_that_is_not_the_certified_one(designed):
         def snap(self, places):
             return np.asarray(places)
 
-    from voile.tasks.places_ratios import random_blocks, random_ratio
+    from voile.places.ratios import random_blocks, random_ratio
 
     class Liar(PlacesDesign):
         box = made.box

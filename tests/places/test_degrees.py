@@ -11,14 +11,14 @@ from typer.testing import CliRunner
 
 from voile.cli.places import app
 from voile.core.randomness import seeded_rng
-from voile.domains.places.outside import Outside
 from voile.errors import BadFile, InvalidInput
 from voile.jobs import OnError
+from voile.places import size as places_size
+from voile.places._design import design_places, public_map
+from voile.places._protect import protect_places
+from voile.places._show import show_place
+from voile.places.outside import Outside
 from voile.storage import load, save
-from voile.tasks import places_size
-from voile.tasks.places_design import design_places, public_map
-from voile.tasks.places_protect import protect_places
-from voile.tasks.places_show import show_place
 
 pytest.importorskip("pyproj")
 runner = CliRunner()

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from voile.domains.places.city import synthetic_city
-from voile.domains.places.problems import (
+from voile.errors import BadFile, InvalidInput
+from voile.places.city import synthetic_city
+from voile.places.problems import (
     counted_prior,
     road_problem,
     sampled_tasks,
     straight_problem,
     travel_loss,
 )
-from voile.domains.places.projection import Projection
-from voile.domains.places.readers import read_roads
-from voile.domains.places.roads import network_from_degrees
-from voile.errors import BadFile, InvalidInput
+from voile.places.projection import Projection
+from voile.places.readers import read_roads
+from voile.places.roads import network_from_degrees
 
 SQUARE = np.array([[45.0, 5.0], [45.0, 5.01], [45.01, 5.01], [45.01, 5.0]])
 RING = np.array([[0, 1], [1, 2], [2, 3], [3, 0]])

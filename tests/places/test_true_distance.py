@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from voile.core import lattice_laplace as lattice_module
-from voile.domains.places import design as design_module
-from voile.domains.places import geodesy, roads
-from voile.domains.places.design import PlacesDesign, geodesic_epsilon, plane_epsilon
-from voile.domains.places.geodesy import POLAR_AXIS, geodesic_km, mean_place, stretch
-from voile.domains.places.problems import box_edge
-from voile.domains.places.projection import Projection, projection_around
 from voile.errors import GuaranteeBroken, InvalidInput
 from voile.optimise import plane_noise
+from voile.places import design as design_module
+from voile.places import geodesy, roads
+from voile.places._audit import audit_design
+from voile.places._design import design_places, public_map
+from voile.places.designs import PlacesDesign, geodesic_epsilon, plane_epsilon
+from voile.places.geodesy import POLAR_AXIS, geodesic_km, mean_place, stretch
+from voile.places.problems import box_edge
+from voile.places.projection import Projection, projection_around
 from voile.storage import load, save
-from voile.tasks.places_audit import audit_design
-from voile.tasks.places_design import design_places, public_map
 
 pyproj = pytest.importorskip("pyproj")
 EARTH = pyproj.Geod(ellps="WGS84")

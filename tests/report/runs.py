@@ -10,7 +10,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 from voile.cli.app import app
-from voile.domains.places.projection import Projection
+from voile.places.projection import Projection
 from voile.report import Digest, Provenance
 
 HOW = Provenance("1.2.3", "voile x", "secure", "2026-01-02 03:04 UTC", 1.5, (Digest("f", "ab"),))

@@ -27,7 +27,7 @@ from jsonschema import Draft202012Validator
 from report import runs
 from report.browser import Browser, executable
 from voile.cli.app import app
-from voile.tasks.schema import SHARED, schema
+from voile.report.schema import SHARED, schema
 
 CHARTS = {
     "places design": {"loss", "sweep", "blur", "certificate", "odds"},
@@ -48,13 +48,13 @@ CHARTS = {
 
 NAMES = list(CHARTS)
 SLOW = {
-    "voile.tasks.labels_audit.labels_audit",
-    "voile.tasks.labels_compare.labels_compare",
-    "voile.tasks.text_audit.audit_text",
-    "voile.tasks.text_tune.tune_text",
-    "voile.tasks.places_design.design_places",
-    "voile.tasks.places_price.priced_places",
-    "voile.tasks.text_compare.compare",
+    "voile.labels._audit.labels_audit",
+    "voile.labels._compare.labels_compare",
+    "voile.text._audit.audit_text",
+    "voile.text._tune.tune_text",
+    "voile.places._design.design_places",
+    "voile.places.price.priced_places",
+    "voile.text._compare.compare",
 }
 
 
@@ -220,8 +220,8 @@ def test_the_canaries_are_in_the_files(done, folder):
 
 def test_an_audit_names_words_on_the_screen_alone(done):
     """`worst` is for the auditor's eyes; what reports and programs get does not have it."""
-    from voile.report.text import audit_report
-    from voile.tasks.text_facts import facts_of
+    from voile.text.audit_facts import facts_of
+    from voile.text.audit_reports import audit_report
 
     facts = facts_of(_fake_posterior(worst=((3.0, "secretone", "secrettwo"),)))
     page = repr(audit_report(facts, provenance=runs.HOW))
@@ -229,8 +229,8 @@ def test_an_audit_names_words_on_the_screen_alone(done):
 
 
 def test_several_attackers_keep_the_schema_and_stand_in_the_report():
-    from voile.report.text import audit_report
-    from voile.tasks.text_facts import facts_of
+    from voile.text.audit_facts import facts_of
+    from voile.text.audit_reports import audit_report
 
     one = facts_of(_fake_posterior(()))
     check = Draft202012Validator(schema("text audit"))
@@ -257,7 +257,7 @@ def _fake_posterior(worst, runs=(("lstm", 0),)):
     from voile.attackers.reliability import reliability
     from voile.audit.posterior import verdicts
     from voile.leakage.posterior import posterior_leakage
-    from voile.tasks.text_audit import AttackRun, TextPosterior
+    from voile.text._audit import AttackRun, TextPosterior
 
     rng = np.random.default_rng(1)
     points = rng.normal(size=(10, 2))

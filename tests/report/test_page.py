@@ -32,7 +32,7 @@ def report(**changes):
         "guarantee": ("Promised.",),
         "not_protected": ("Something else.",),
         "provenance": HOW,
-        "charts": (chart(),),
+        "draw": lambda: (chart(),),
         "tables": (Table("A table", ("what", "value"), (("x", 1.23456),)),),
         "terms": ("epsilon",),
     }
@@ -138,7 +138,7 @@ def test_markup_in_any_text_stays_text():
     how = Provenance(evil, evil, evil, evil, 0.0, (Digest(evil, evil),))
     made = report(
         title=evil, answer=evil, because=evil, guarantee=(evil,), not_protected=(evil,),
-        notes=(evil,), charts=(bars,), provenance=how,
+        notes=(evil,), draw=lambda: (bars,), provenance=how,
     )  # fmt: skip
     for text in (render(made), render(combined(evil, [made], answer=evil, provenance=how))):
         tags = Seen(text)
@@ -154,7 +154,7 @@ def test_a_seeded_release_is_stamped():
 
 
 def test_a_report_without_charts_runs_no_script():
-    text = render(report(charts=()))
+    text = render(report(draw=tuple))
     assert "<script" not in text
     assert "script-src 'none'" in text
     assert len(text) < 20_000
@@ -170,7 +170,7 @@ def test_the_worst_part_speaks_for_the_whole():
 
 def test_a_report_is_refused_where_it_would_mislead():
     with pytest.raises(InvalidInput, match="charts must be of different names"):
-        report(charts=(chart(), chart()))
+        report(draw=lambda: (chart(), chart())).all_charts()
     with pytest.raises(InvalidInput, match="answer must be a sentence"):
         report(answer=" ")
     with pytest.raises(InvalidInput, match="name must be small letters"):
@@ -181,8 +181,8 @@ def test_a_report_is_refused_where_it_would_mislead():
 
 def test_nothing_is_half_written(tmp_path):
     with pytest.raises(CannotWrite):
-        write_report(report(charts=()), tmp_path / "missing" / "r.html")
-    target = write_report(report(charts=()), tmp_path / "r.html")
+        write_report(report(draw=tuple), tmp_path / "missing" / "r.html")
+    target = write_report(report(draw=tuple), tmp_path / "r.html")
     assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
 

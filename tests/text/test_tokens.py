@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.domains.text.identifiers import find_identifiers, is_card, is_iban
-from voile.domains.text.tokens import Case, Token, Tokenizer, join
-from voile.domains.text.vocabulary import vocabulary
+from voile.files.identifiers import find_identifiers, is_card, is_iban
+from voile.text.tokens import Case, Token, Tokenizer, join
+from voile.text.vocabularies import vocabulary
 
 WORDS = vocabulary(
     ["do", "n't", "it", "'s", "well", "known", "well-known", "café", "2004", "a"],
@@ -68,7 +68,7 @@ def test_long_forms_are_unknown_without_being_normalised(monkeypatch: pytest.Mon
         seen.append(len(text))
         return unicodedata.normalize(form, text)
 
-    from voile.domains.text import tokens
+    from voile.text import tokens
 
     monkeypatch.setattr(tokens, "unicodedata", SimpleNamespace(normalize=normalize))
     tokenizer = Tokenizer(WORDS)
@@ -92,7 +92,7 @@ def test_a_word_taken_apart_as_far_as_can_be_is_still_found() -> None:
 def test_what_a_tokenizer_remembers_does_not_grow_with_the_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from voile.domains.text import tokens
+    from voile.text import tokens
 
     monkeypatch.setattr(tokens, "MOST_FORMS", 50)
     tokenizer = Tokenizer(WORDS)

@@ -16,7 +16,7 @@ from voile.audit.membership import area_under_curve, membership
 from voile.cli.text import app
 from voile.errors import InvalidInput
 from voile.leakage.text_utility import similarity, words_gone
-from voile.tasks.text_utility import text_utility
+from voile.text._utility import text_utility
 
 pytest.importorskip("sklearn")
 

@@ -53,7 +53,7 @@ def judges(
     """The judge that was asked for, its key from the environment; none unless asked for."""
     if url is None and model is None:
         return []
-    from voile.tasks.text_attacks import judge
+    from voile.text.attacks import judge
 
     if model is None:
         raise InvalidInput("--judge-url needs --judge-model, the name the endpoint knows it by")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from voile.tasks.ledger_charge import LedgerChoice
+    from voile.jobs.ledger_choice import LedgerChoice
 
 Person = Annotated[
     str | None, typer.Option(help="The column that says whose row it is, for --ledger.")
@@ -47,7 +47,7 @@ def ledger_choice(
         return None
     if person is None:
         raise InvalidInput("--ledger must go with --person, the column that names the person")
-    from voile.tasks.ledger_charge import LedgerChoice
+    from voile.jobs.ledger_choice import LedgerChoice
 
     return LedgerChoice(ledger, person, budget, key_file, over_budget)
 

@@ -17,12 +17,14 @@ from voile.cli import (
     text_leakage,
 )
 from voile.cli.reporting import begin
-from voile.cli.show import AsJson, bars, print_json, table
+from voile.cli.rooms import group
+from voile.cli.show import AsJson, print_json, table
 
 app = typer.Typer(
+    cls=group(""),
     help="Blur text, places and labels under a guarantee you can state, and measure what shows.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -59,64 +61,12 @@ def voile(
 
 
 @app.command()
-def explain(
-    epsilon: Annotated[float, typer.Option(help="Privacy parameter, per unit of distance.")],
-    distance: Annotated[
-        list[float] | None, typer.Option(help="How far apart two secrets are; may be repeated.")
-    ] = None,
-    candidates: Annotated[
-        int, typer.Option(help="How many secrets an attacker chooses from.")
-    ] = 100,
-    unit: Annotated[str, typer.Option(help="The unit of distance.")] = "km",
-    delta: Annotated[float, typer.Option(help="Probability with which the bound may fail.")] = 0.0,
-    local: Annotated[
-        bool, typer.Option("--local", help="Plain local privacy: any two secrets are 1 apart.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Say what an epsilon means, in odds and in guesses.
-
-    Example: `voile explain --epsilon 0.8 --distance 1 --candidates 100`
-    """
-    from voile.tasks.explain import explain as task
-
-    found = task(
-        epsilon=epsilon,
-        distances=distance or (1.0,),
-        candidates=candidates,
-        unit=unit,
-        delta=delta,
-        local=local,
-    )
-    if as_json:
-        keys = ("distance", "odds_factor", "best_guess")
-        rows = [dict(zip(keys, row, strict=True)) for row in found.rows]
-        answer = {
-            "epsilon": epsilon,
-            "delta": delta,
-            "unit": found.unit,
-            "candidates": candidates,
-            "explanation": found.sentences,
-            "rows": rows,
-        }
-        print_json(answer)
-        return
-    typer.echo(found.sentences)
-    typer.echo("")
-    bars(
-        title=f"Best guess among {candidates}, by how far apart the candidates are",
-        rows=[(f"{d:g} {found.unit}", guess, f"odds ×{odds:.3g}") for d, odds, guess in found.rows],
-        baseline=1 / candidates,
-    )
-
-
-@app.command()
 def mechanisms(as_json: AsJson = False) -> None:
     """List the mechanisms: what each does, for what, on which ground.
 
     Example: `voile mechanisms --json`
     """
-    from voile.tasks.catalogue import catalogue
+    from voile.catalogue import catalogue
 
     entries = catalogue()
     if as_json:
@@ -139,7 +89,7 @@ def schema(
 
     Example: `voile schema text audit`
     """
-    from voile.tasks.schema import schema as task
+    from voile.report.schema import schema as task
 
     print_json(task(" ".join(command) if command else None))
 
@@ -160,8 +110,8 @@ def demo(
     Example: `voile demo --out demo`
     """
     from voile.cli.demo_show import narrated, show_end
-    from voile.tasks.demo import ROOMS
-    from voile.tasks.demo import demo as task
+    from voile.demo._demo import ROOMS
+    from voile.demo._demo import demo as task
 
     with narrated(not as_json) as tell:
         result = task(out, seed=seed, rooms=tuple(room) if room else ROOMS, tell=tell)

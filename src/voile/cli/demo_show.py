@@ -11,8 +11,8 @@ import typer
 from voile.cli.show import spinner, table
 
 if TYPE_CHECKING:
-    from voile.tasks.demo import Demo
-    from voile.tasks.demo_steps import Event
+    from voile.demo._demo import Demo
+    from voile.demo.steps import Event
 
 HEADINGS = {
     "town": "A first look: one promise, eight prices",
@@ -40,7 +40,7 @@ def narrated(shown: bool) -> Iterator[Callable[[Event], None]]:
     with spinner(True) as say:
 
         def tell(event: Event) -> None:
-            from voile.tasks.demo_steps import Plan, Skipped
+            from voile.demo.steps import Plan, Skipped
 
             if isinstance(event, Skipped):
                 heading(event.room)

@@ -11,9 +11,11 @@ from voile.cli.labels_options import Data, Drop, Label, NoHeader, OnError, numbe
 from voile.cli.labels_release import protect, recipe
 from voile.cli.labels_show import show_audit, show_comparison
 from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
+from voile.cli.rooms import group
 from voile.cli.show import AsJson, plain, print_json
 
 app = typer.Typer(
+    cls=group("labels"),
     no_args_is_help=True,
     help="Labelled records: what the features give away, and how to share them.",
 )
@@ -49,7 +51,7 @@ def audit(
     """
     from voile.audit.finding import Verdict
     from voile.core.randomness import seeded_rng
-    from voile.tasks.labels_audit import labels_audit
+    from voile.labels._audit import labels_audit
 
     pages = wanted(context, report, charts)
     found = labels_audit(
@@ -68,7 +70,7 @@ def audit(
     else:
         show_audit(found, worst)
     if pages:
-        from voile.report.labels import audit_report
+        from voile.labels.reports import audit_report
 
         facts = plain(found.as_dict(worst=0))
         pages.write(
@@ -115,7 +117,7 @@ def compare(
     Example: `voile labels compare patients.csv --label diagnosis --report ways.html`
     """
     from voile.core.randomness import seeded_rng
-    from voile.tasks.labels_compare import MOST_RECORDS, REPEATS, labels_compare
+    from voile.labels._compare import MOST_RECORDS, REPEATS, labels_compare
 
     pages = wanted(context, report, charts)
     found = labels_compare(
@@ -136,7 +138,7 @@ def compare(
     else:
         show_comparison(found)
     if pages:
-        from voile.report.labels import compare_report
+        from voile.labels.reports import compare_report
 
         facts = plain(found.as_dict())
         pages.write(

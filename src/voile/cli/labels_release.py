@@ -68,7 +68,7 @@ def recipe(
 
     Example: `voile labels recipe last-years-open-data.csv --label diagnosis --out public.json`
     """
-    from voile.tasks.labels_recipe import labels_recipe
+    from voile.labels._recipe import labels_recipe
 
     made = labels_recipe(
         public,
@@ -164,7 +164,7 @@ def protect(
     Every column that the mechanism leaves as it is must be named in --pass or --drop.
     """
     from voile.jobs import named_columns
-    from voile.tasks.labels_protect import facts_of, labels_protect
+    from voile.labels._protect import facts_of, labels_protect
 
     pages = wanted(context, report, charts)
     done = labels_protect(
@@ -195,7 +195,7 @@ def protect(
         show_protected(done, facts)
         show_charged(facts)
     if pages:
-        from voile.report.labels import protect_report
+        from voile.labels.reports import protect_report
 
         pages.write(
             lambda how: protect_report(facts, done.main, provenance=how),

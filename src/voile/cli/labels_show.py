@@ -11,10 +11,10 @@ from voile.cli.show import bar, table
 from voile.core.rounding import at_most
 
 if TYPE_CHECKING:
-    from voile.tasks.labels_audit import LabelReport
-    from voile.tasks.labels_compare import Comparison
-    from voile.tasks.labels_protect import ProtectedLabels
-    from voile.tasks.labels_recipe import MadeRecipe
+    from voile.labels._audit import LabelReport
+    from voile.labels._compare import Comparison
+    from voile.labels._protect import ProtectedLabels
+    from voile.labels._recipe import MadeRecipe
 
 
 def show_audit(report: LabelReport, worst: int) -> None:
@@ -89,7 +89,7 @@ def show_recipe(made: MadeRecipe) -> None:
 
 def show_protected(done: ProtectedLabels, facts: dict[str, Any]) -> None:
     """What was written, and what it promises: first what stands in clear or is at risk."""
-    from voile.report.labels import learned_sentence, shape_sentence
+    from voile.labels.reports import learned_sentence, shape_sentence
     from voile.report.words import columns_in_clear
 
     p = done.protection

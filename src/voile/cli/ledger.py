@@ -37,7 +37,7 @@ def init(
 
     Example: `voile ledger init ledger.db --budget 20`
     """
-    from voile.tasks.ledger_show import init_ledger
+    from voile.ledger._show import init_ledger
 
     made = init_ledger(ledger, key_file=ledger_key, budget=budget, delta=budget_delta)
     if as_json:
@@ -65,7 +65,7 @@ def show(
 
     Example: `voile ledger show ledger.db --person 1007 --ledger-key ledger.db.key`
     """
-    from voile.tasks.ledger_show import epsilon_text, show_ledger
+    from voile.ledger._show import epsilon_text, show_ledger
 
     facts = show_ledger(ledger, persons=person or (), key_file=ledger_key)
     if as_json:
@@ -111,7 +111,7 @@ def export(
     """
     from voile.errors import CannotWrite
     from voile.files import open_private
-    from voile.tasks.ledger_show import export_ledger
+    from voile.ledger._show import export_ledger
 
     if out is None:
         export_ledger(ledger, sys.stdout, entries=entries)
@@ -140,7 +140,7 @@ def verify(
 
     Example: `voile ledger verify ledger.db --head reviews.protected.csv.guarantee.json`
     """
-    from voile.tasks.ledger_show import verify_ledger
+    from voile.ledger._show import verify_ledger
 
     found = verify_ledger(ledger, key_file=ledger_key, head=head)
     if as_json:
@@ -184,7 +184,7 @@ def backup(
 
     Example: `voile ledger backup ledger.db ledger.backup.db --ledger-key ledger.db.key`
     """
-    from voile.tasks.ledger_keep import backup_ledger
+    from voile.jobs.ledger_keep import backup_ledger
 
     head = backup_ledger(ledger, out, key_file=ledger_key)
     typer.echo(f"Wrote {out}: {head.number:,} entries, verified.")
@@ -203,7 +203,7 @@ def migrate(
 
     Example: `voile ledger migrate ledger.db postgresql://voile@db.example/ledgers`
     """
-    from voile.tasks.ledger_keep import migrate_ledger
+    from voile.jobs.ledger_keep import migrate_ledger
 
     head = migrate_ledger(ledger, to, key_file=ledger_key)
     typer.echo(f"The ledger goes on at its new place: {head.number:,} entries, verified.")
@@ -227,7 +227,7 @@ def abandon(
 
     Example: `voile ledger abandon ledger.db reviews.protected.csv --ledger-key ledger.db.key`
     """
-    from voile.tasks.ledger_keep import abandon_job
+    from voile.jobs.ledger_keep import abandon_job
 
     name, parts = abandon_job(ledger, job, key_file=ledger_key, deleted=deleted)
     typer.echo(f"Took back the charges of {parts:,} parts of job {name}.")

@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from voile.jobs import Source
-    from voile.tasks.text_recipe import TextRecipe
+    from voile.text.settings import TextRecipe
 
 NoCache = Annotated[
     bool,
@@ -23,7 +23,7 @@ NoCache = Annotated[
 def with_neighbours(recipe: TextRecipe, source: Source, *, quiet: bool) -> TextRecipe:
     """The recipe after its table of neighbours was made, if it pays."""
     from voile.mechanisms._neighbours import cache_folder, delete_telling_caches
-    from voile.tasks.text_neighbours import fill_neighbours
+    from voile.text.neighbours import fill_neighbours
 
     said = delete_telling_caches(cache_folder())
     if said:

@@ -22,9 +22,11 @@ from voile.cli._places import (
 )
 from voile.cli.engine import Address, EngineName, Jobs, chosen_engine
 from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
+from voile.cli.rooms import group
 from voile.cli.show import AsJson, print_json
 
 app = typer.Typer(
+    cls=group("places"),
     no_args_is_help=True,
     help="Blur places with mechanisms solved for a map, certified on all of it.",
     rich_markup_mode="markdown",
@@ -90,9 +92,9 @@ def design(
     writes c-0.4.voile and c-0.8.voile.
     """
     from voile.errors import InvalidInput
-    from voile.tasks.places_compare import compare_places
-    from voile.tasks.places_design import design_places, public_map
-    from voile.tasks.places_price import priced_places
+    from voile.places._design import design_places, public_map
+    from voile.places.methods import compare_places
+    from voile.places.price import priced_places
 
     pages = wanted(context, report, charts)
     more = parse_list(sweep, "--sweep") if sweep else []
@@ -121,7 +123,7 @@ def design(
         )
         p = parse_metric(metric)
         if len(epsilons) > 1:
-            from voile.tasks.places_sweep import compare_sweep, design_sweep
+            from voile.places.sweep import compare_sweep, design_sweep
 
             if compare:
                 swept = compare_sweep(public, epsilons=epsilons, p=p, engine=chosen, note=note)
@@ -183,8 +185,8 @@ def design(
         show_design(facts, made.guarantee.explain())
     if not pages:
         return
-    from voile.report.places import design_report
-    from voile.tasks.places_ratios import local_ratios
+    from voile.places.design_report import design_report
+    from voile.places.ratios import local_ratios
 
     pages.write(
         lambda made_how: design_report(
@@ -211,8 +213,8 @@ def show(
 
     Example: `voile places show city.voile --at 45.01,5.02 --out here`
     """
-    from voile.tasks.places_protect import load_design
-    from voile.tasks.places_show import show_place
+    from voile.places._protect import load_design
+    from voile.places._show import show_place
 
     latitude, longitude = parse_numbers(at, 2, "--at")
     facts = show_place(load_design(mechanism), latitude=latitude, longitude=longitude, out=out)

@@ -63,10 +63,10 @@ def protect(
 
     Every column beside the two coordinates must be named in --pass or --drop.
     """
-    from voile.domains.places.outside import Outside
     from voile.errors import InvalidInput
     from voile.jobs import OnError, named_columns
-    from voile.tasks.places_protect import load_design, protect_places
+    from voile.places._protect import load_design, protect_places
+    from voile.places.outside import Outside
 
     pages = wanted(context, report, charts)
     if on_error not in tuple(OnError):
@@ -98,7 +98,7 @@ def protect(
         show_released(facts)
         _ledger.show_charged(facts)
     if pages:
-        from voile.report.places_release import protect_report
+        from voile.places.release_reports import protect_report
 
         pages.write(
             lambda how: protect_report(facts, load_design(mechanism), provenance=how),
@@ -135,8 +135,8 @@ def audit(
     """
     from dataclasses import asdict
 
-    from voile.tasks.places_audit import audit_design, audit_files
-    from voile.tasks.places_protect import load_design
+    from voile.places._audit import audit_design, audit_files
+    from voile.places._protect import load_design
 
     pages = wanted(context, report, charts)
     loaded = load_design(mechanism)
@@ -155,8 +155,8 @@ def audit(
     else:
         show_audit(found, files)
     if pages:
-        from voile.report.places_release import audit_report
-        from voile.tasks.places_ratios import local_ratios
+        from voile.places.ratios import local_ratios
+        from voile.places.release_reports import audit_report
 
         pages.write(
             lambda how: audit_report(facts, loaded, ratios=local_ratios(loaded), provenance=how),

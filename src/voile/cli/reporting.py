@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from voile.report import Provenance, Report
+    from voile.report import Provenance
+from voile.report import Report
 
 ReportFile = Annotated[
     Path | None, typer.Option("--report", help="Write a report: one HTML file, opens offline.")
@@ -234,7 +235,7 @@ def _shown(name: str, value: Any) -> str:
 
 def _digest(path: Path | str, key: bytes | None) -> tuple[str, str]:
     """A file's name and hash, wherever it lies; of a folder, all its files together."""
-    from voile.jobs.locations import location
+    from voile.files.locations import location
 
     state: Any = hashlib.sha256() if key is None else hmac.new(key, digestmod="sha256")
     place = location(path)

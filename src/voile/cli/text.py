@@ -30,10 +30,12 @@ from voile.cli.engine import (
 )
 from voile.cli.neighbours import NoCache, with_neighbours
 from voile.cli.reporting import ChartFolder, ReportFile, Wanted, drawn, wanted
+from voile.cli.rooms import group
 from voile.cli.show import AsJson
 from voile.cli.text_show import progress_bar, show_facts, show_preview
 
 app = typer.Typer(
+    cls=group("text"),
     no_args_is_help=True,
     help="Release text word by word, and measure utility and leakage.",
     rich_markup_mode="markdown",
@@ -142,12 +144,12 @@ def protect(
 
     Interrupted? Repeat the same command: it continues and never draws twice for a row.
     """
-    from voile.domains.text.tiers import DEFAULT_PIPELINE
-    from voile.domains.text.watched import read_watched
     from voile.errors import InvalidInput
     from voile.jobs import OnError, check_output, named_columns
-    from voile.tasks import text_protect
-    from voile.tasks.text_recipe import TextRecipe, epsilon_keeping, epsilon_keeping_watched
+    from voile.text import _protect as text_protect
+    from voile.text.settings import TextRecipe, epsilon_keeping, epsilon_keeping_watched
+    from voile.text.tiers import DEFAULT_PIPELINE
+    from voile.text.watched import read_watched
 
     pages = wanted(context, report, charts)
     if sum(given is not None for given in (epsilon, keep, max_kept, document_epsilon)) != 1:
@@ -189,7 +191,7 @@ def protect(
     if preview:
         show_preview(recipe, preview)
     if dry_run:
-        from voile.tasks.text_recipe import build_protector
+        from voile.text.settings import build_protector
 
         facts = text_protect.describe(recipe, build_protector(recipe), clear)
         show_facts(facts, as_json, "Nothing was released.")
@@ -226,7 +228,7 @@ def _write(
 ) -> None:
     if not pages:
         return
-    from voile.report.text_release import protect_report
+    from voile.text.release_report import protect_report
 
     pages.write(
         lambda how: protect_report(facts, provenance=how),

@@ -76,10 +76,10 @@ def calibrate(
 
     Example: `voile text calibrate pairs.csv --released rewritten --claim 2`
     """
-    from voile.tasks.text_attacks import ON_TEXTS, attacks_on_texts, check_attacks
-    from voile.tasks.text_calibrate import calibrate_command, calibrate_pairs
-    from voile.tasks.text_rewriters import Workshop
-    from voile.tasks.text_utility import read_texts
+    from voile.text._calibrate import calibrate_command, calibrate_pairs
+    from voile.text._utility import read_texts
+    from voile.text.attacks import ON_TEXTS, attacks_on_texts, check_attacks
+    from voile.text.workshop import Workshop
 
     pages = wanted(context, report, charts)
     if (released is None) == (command is None):
@@ -157,7 +157,7 @@ def calibrate(
     else:
         show_calibration(found, findings, claim, symmetric=symmetric)
     if pages:
-        from voile.report.measured import calibrate_report
+        from voile.text.measured_reports import calibrate_report
 
         pages.write(
             lambda how: calibrate_report(facts, provenance=how),

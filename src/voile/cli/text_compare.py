@@ -87,10 +87,10 @@ def compare(
 
     Example: `voile text compare reviews.csv --mechanisms tem,madlib --epsilon 2,5,10 --label stars`
     """
-    from voile.tasks.text_compare import compare as task
-    from voile.tasks.text_comparison import recommend
-    from voile.tasks.text_rewriters import Workshop, read_lines
-    from voile.tasks.text_utility import read_texts
+    from voile.text._compare import compare as task
+    from voile.text._utility import read_texts
+    from voile.text.frontier import recommend
+    from voile.text.workshop import Workshop, read_lines
 
     pages = wanted(context, report, charts)
     wanted(context, None, out)  # its charts need the same
@@ -156,7 +156,7 @@ def compare(
                 " another run)"
             )
     if pages:
-        from voile.report.measured import compare_report
+        from voile.text.measured_reports import compare_report
 
         pages.write(
             lambda how: compare_report(facts, provenance=how),

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from voile.cli.show import plain, table
-from voile.tasks.text_comparison import SHAPE
+from voile.text.frontier import SHAPE
 
 if TYPE_CHECKING:
-    from voile.tasks.text_comparison import Cell, Comparison
+    from voile.text.frontier import Cell, Comparison
 
 CAUTION = (
     "ε_emp: what this attack shows of one whole text, a lower bound on its epsilon. A small value "
@@ -112,7 +112,7 @@ def write_comparison(found: Comparison, out: Path, file_read: Path) -> None:
     import csv
 
     from voile.files import make_private_folder, open_private, write_private
-    from voile.report.calibration_charts import calibration_charts
+    from voile.text.calibration_charts import calibration_charts
 
     content = found.to_json()
     make_private_folder(out)

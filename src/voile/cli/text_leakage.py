@@ -62,8 +62,8 @@ def audit(
     Several attackers on several splits, on all cores: `--attacker rnn,lstm --repeats 3 --jobs 0`
     """
     from voile.errors import InvalidInput
-    from voile.tasks.text_audit import audit_text
-    from voile.tasks.text_facts import facts_of
+    from voile.text._audit import audit_text
+    from voile.text.audit_facts import facts_of
 
     pages = wanted(context, report, charts)
     if attack != "posterior":
@@ -102,7 +102,7 @@ def audit(
                 [[f"{value:.3g}", one, other] for value, one, other in found.worst],
             )
     if pages:
-        from voile.report.text import audit_report
+        from voile.text.audit_reports import audit_report
 
         pages.write(
             lambda how: audit_report(facts, provenance=how),
@@ -152,7 +152,7 @@ def tune(
 
     Example: `voile text tune public.csv --data public --epsilon 0.5 --target-delta 0.05`
     """
-    from voile.tasks.text_tune import tune_text
+    from voile.text._tune import tune_text
 
     pages = wanted(context, report, charts)
     data = data or _what_it_is()
@@ -184,7 +184,7 @@ def tune(
     else:
         show_tuned(found, target_delta)
     if pages:
-        from voile.report.text import tune_report
+        from voile.text.audit_reports import tune_report
 
         pages.write(
             lambda how: tune_report(facts, provenance=how),

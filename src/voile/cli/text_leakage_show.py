@@ -10,8 +10,8 @@ from voile.cli.show import table
 
 if TYPE_CHECKING:
     from voile.audit.finding import Finding
-    from voile.tasks.text_audit import AttackRun, TextPosterior
-    from voile.tasks.text_tune import TunedText
+    from voile.text._audit import AttackRun, TextPosterior
+    from voile.text._tune import TunedText
 
 
 def show_audit(found: TextPosterior, delta: float) -> None:

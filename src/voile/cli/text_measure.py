@@ -11,7 +11,7 @@ from voile.cli.reporting import ChartFolder, ReportFile, repeatable, wanted
 from voile.cli.show import AsJson, plain, print_json
 
 if TYPE_CHECKING:
-    from voile.tasks.text_utility import TextUtility
+    from voile.text._utility import TextUtility
 
 
 def utility(
@@ -34,7 +34,7 @@ def utility(
     """
     from dataclasses import asdict
 
-    from voile.tasks.text_utility import text_utility
+    from voile.text._utility import text_utility
 
     pages = wanted(context, report, charts)
     found = text_utility(
@@ -45,7 +45,7 @@ def utility(
     else:
         typer.echo("\n".join(_utility_lines(found)))
     if pages:
-        from voile.report.measured import utility_report
+        from voile.text.measured_reports import utility_report
 
         pages.write(
             lambda how: utility_report(plain(asdict(found)), provenance=how),
@@ -88,7 +88,7 @@ def membership(
 
     Example: `voile text membership reviews.csv reviews.protected.csv --label label`
     """
-    from voile.tasks.text_membership import membership_facts, text_membership
+    from voile.text._membership import membership_facts, text_membership
 
     pages = wanted(context, report, charts)
     found = text_membership(original, released, column=column, label=label, claim=claim, seed=seed)
@@ -98,7 +98,7 @@ def membership(
     else:
         typer.echo(str(found.finding))
     if pages:
-        from voile.report.measured import membership_report
+        from voile.text.measured_reports import membership_report
 
         pages.write(
             lambda how: membership_report(facts, provenance=how),

@@ -12,8 +12,8 @@ from voile.cli.columns import show_in_brief
 from voile.cli.show import print_json
 
 if TYPE_CHECKING:
-    from voile.domains.text.protector import TextProtector
-    from voile.tasks.text_recipe import TextRecipe
+    from voile.text.settings import TextRecipe
+    from voile.text.word_protector import TextProtector
 
 LEVEL_COLOURS = ("bold red", "bold yellow", "bold cyan")
 
@@ -46,7 +46,7 @@ def show_preview(recipe: TextRecipe, count: int) -> None:
 
     from voile.core.randomness import secure_rng
     from voile.jobs import RowProblem, open_source
-    from voile.tasks.text_recipe import build_protector
+    from voile.text.settings import build_protector
 
     protector = build_protector(recipe)
     console = Console(stderr=True)
@@ -77,7 +77,7 @@ def show_preview(recipe: TextRecipe, count: int) -> None:
 def _laws(protector: TextProtector) -> list[str]:
     """The law of each level, a line each."""
     from voile.core.rounding import at_most
-    from voile.tasks.text_promise import promised
+    from voile.text.promise import promised
 
     rows = promised(protector, nearest={}, totals=None)["levels"]
     said = {"in clear": "IN CLEAR", "drawn": "ε of the document, split over its words"}
@@ -97,7 +97,7 @@ def show_facts(facts: dict[str, Any], as_json: bool, note: str) -> None:
     if as_json:
         print_json(facts)
         return
-    from voile.tasks import text_sentences
+    from voile.text import sentences as text_sentences
 
     show_in_brief(facts["in_brief"])
     lines = ["SEEDED: NOT FOR RELEASE."] if facts["seed"] is not None else []

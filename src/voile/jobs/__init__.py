@@ -4,28 +4,19 @@ A release cannot be taken back, and releasing a record twice with fresh noise sp
 twice. So a job draws each part once, keeps it, and shows the output only when it is whole.
 """
 
-from voile.jobs.charging import Charging, WhenSpent
-from voile.jobs.columns_in_clear import (
+from voile.files.columns_in_clear import (
     ColumnsInClear,
     Named,
     columns_in_clear,
     named_columns,
 )
+from voile.files.locations import Location, location
+from voile.files.rows import ColumnRows, OnError, RowProblem
+from voile.files.source import Source, open_source
+from voile.jobs.charging import Charging, WhenSpent
 from voile.jobs.engines import Engine, Processes, Ray, engine_named, spread
-from voile.jobs.locations import Location, location
-from voile.jobs.records import (
-    Batch,
-    BeyondBudget,
-    ColumnRows,
-    OnError,
-    Released,
-    Replaced,
-    RowProblem,
-    Telling,
-    Transform,
-)
+from voile.jobs.records import Batch, BeyondBudget, Released, Replaced, Telling, Transform
 from voile.jobs.run import JobReport, check_output, run_job
-from voile.jobs.source import Source, open_source
 
 __all__ = [
     "Batch",

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from voile.errors import OverBudget, VoileError
-from voile.jobs.records import BeyondBudget, RowProblem
+from voile.files.rows import RowProblem
+from voile.jobs.records import BeyondBudget
 from voile.ledger import Bill, Head, Key, Ledger, Receipt
 from voile.ledger.amounts import Bools
 

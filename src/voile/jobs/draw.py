@@ -8,26 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from voile.errors import InvalidInput, require
-from voile.jobs.arrow_columns import ArrowColumn
+from voile.files.arrow_columns import ArrowColumn
+from voile.files.cutting import Piece
+from voile.files.fitting import fitting
+from voile.files.locations import Location
+from voile.files.parts import part_bytes
+from voile.files.pieces import Block
+from voile.files.rows import ColumnRows, OnError, Row, RowProblem
+from voile.files.source import Source
 from voile.jobs.charging import Charging, NotYet, PartCharge, WhenSpent
-from voile.jobs.cutting import Piece
-from voile.jobs.fitting import fitting
-from voile.jobs.locations import Location
-from voile.jobs.parts import part_bytes
-from voile.jobs.pieces import Block
-from voile.jobs.records import (
-    Batch,
-    BeyondBudget,
-    ColumnRows,
-    OnError,
-    Released,
-    Replaced,
-    Row,
-    RowProblem,
-    Telling,
-    Transform,
-)
-from voile.jobs.source import Source
+from voile.jobs.records import Batch, BeyondBudget, Released, Replaced, Telling, Transform
 from voile.jobs.workspace import Note, Workspace, writing
 from voile.ledger import Bill
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from voile.errors import CannotWrite, InvalidInput, require
-from voile.jobs.locations import Location
+from voile.files.locations import Location
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")

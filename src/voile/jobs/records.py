@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import Any, Protocol, overload
+from typing import Any, Protocol
 
 from voile.core.randomness import Generator, keyed_rng, secure_rng
 from voile.errors import VoileError
+from voile.files.rows import ColumnRows, Row, RowProblem
 from voile.ledger.amounts import Bill, Bools
-
-Row = Mapping[str, Any]
-"""One record: column name to value. CSV and text values are strings, as they stand in the file."""
-
-
-class OnError(StrEnum):
-    """What happens to a row that cannot be read or released."""
-
-    FAIL = "fail"  # stop; nothing is written
-    SKIP = "skip"  # leave the row out
-    MASK = "mask"  # keep the row, with every value empty
-
-
-@dataclass(frozen=True)
-class RowProblem:
-    """Why a row cannot be released; `reason` never repeats what the row holds."""
-
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -43,38 +25,6 @@ class Telling(RowProblem):
 
     The job stops at it, whatever is to be done with bad rows; `reason` says what else to do.
     """
-
-
-class ColumnRows(Sequence[Row]):
-    """Rows that are kept column by column; a dictionary is made only for a row that is asked for.
-
-    A dictionary a row costs more than drawing a place does, so a transform that changes one or two
-    columns reads `columns` and never makes one.
-
-    >>> rows = ColumnRows({"id": ["1", "2"], "text": ["a", "b"]})
-    >>> len(rows), rows[1]
-    (2, {'id': '2', 'text': 'b'})
-    """
-
-    def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        self.columns = dict(columns)
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values()), ()))
-
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-    @overload
-    def __getitem__(self, index: slice) -> ColumnRows: ...
-    def __getitem__(self, index: int | slice) -> Row | ColumnRows:
-        if isinstance(index, slice):
-            return ColumnRows({name: values[index] for name, values in self.columns.items()})
-        return {name: values[index] for name, values in self.columns.items()}
-
-    def __iter__(self) -> Iterator[Row]:
-        names = tuple(self.columns)
-        for values in zip(*self.columns.values(), strict=True):
-            yield dict(zip(names, values, strict=True))
 
 
 @dataclass(frozen=True)

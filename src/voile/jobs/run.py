@@ -12,15 +12,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from voile.errors import CannotWrite, InvalidInput, VoileError, require
+from voile.files.disk import LocalFile
+from voile.files.fitting import check_fits
+from voile.files.locations import Location, location
+from voile.files.parts import join_parts
+from voile.files.rows import OnError
+from voile.files.source import Source, format_of
 from voile.jobs.charging import Charging
-from voile.jobs.disk import LocalFile
 from voile.jobs.draw import PartTask, draw_part
 from voile.jobs.engines import Engine, Processes
-from voile.jobs.fitting import check_fits
-from voile.jobs.locations import Location, location
-from voile.jobs.parts import join_parts
-from voile.jobs.records import OnError, Transform
-from voile.jobs.source import Source, format_of
+from voile.jobs.records import Transform
 from voile.jobs.unchanged import check_piece, check_unchanged
 from voile.jobs.workspace import Note, Workspace, write_json, writing
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from voile.errors import CannotWrite, InvalidInput
-from voile.jobs.cutting import Piece, cut_header, mark_of
-from voile.jobs.lines import Lines
-from voile.jobs.source import Source, open_source, opened
+from voile.files.cutting import Piece, cut_header, mark_of
+from voile.files.lines import Lines
+from voile.files.source import Source, open_source, opened
 from voile.jobs.workspace import Note
 
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from voile.errors import BadFile, CannotWrite, VoileError
-from voile.jobs.disk import LocalFile
-from voile.jobs.locations import Location, location
+from voile.files.disk import LocalFile
+from voile.files.locations import Location, location
 
 LAYOUT = 3
 """How a folder is laid out; another version's folder is not continued."""

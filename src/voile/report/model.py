@@ -6,8 +6,9 @@ import csv
 import io
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from voile.audit.finding import Verdict
@@ -21,11 +22,15 @@ _WORST_FIRST = (Verdict.VIOLATED, Verdict.OPEN, Verdict.HOLDS)
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns and their rows; numbers stay numbers, so that the CSV holds all digits."""
+    """Named columns and their rows; numbers stay numbers, so that the CSV holds all digits.
+
+    `bars` names a column of shares that a terminal also draws as bars.
+    """
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
+    bars: str = ""
 
     def __post_init__(self) -> None:
         wrong = sum(len(row) != len(self.columns) for row in self.rows)
@@ -106,13 +111,24 @@ class Provenance:
     digests: tuple[Digest, ...] = ()
 
 
+UNKNOWN = Provenance("", "", "", "", 0.0)
+
+
+def no_charts() -> tuple[Chart, ...]:
+    """Nothing to draw."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Report:
     """The answer in a sentence, a verdict, and what they rest on, in the order of a page.
 
-    `because` says what the verdict rests on; `guarantee` says in sentences what is promised or,
-    under the heading `about`, what was tested; `terms` are the words of `glossary` that the page
-    explains. With `parts`, the report is of several tasks and each part is a section.
+    `in_clear` says what stands in clear, before all else. `because` says what the verdict rests on;
+    `guarantee` says in sentences what is promised or, under the heading `about`, what was tested;
+    `cards` are the few figures that sum it up; `terms` are the words of `glossary` that the page
+    explains. Charts are drawn by `draw`, when somebody asks for them. `for_owner` are tables for
+    the owner's own screen, which no page shows. With `parts`, the report is of several tasks and
+    each part is a section.
     """
 
     title: str
@@ -121,23 +137,36 @@ class Report:
     because: str
     guarantee: tuple[str, ...]
     not_protected: tuple[str, ...]
-    provenance: Provenance
+    provenance: Provenance = UNKNOWN
     tables: tuple[Table, ...] = ()
-    charts: tuple[Chart, ...] = ()
+    draw: Callable[[], Sequence[Chart]] = no_charts
     notes: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     parts: tuple[Report, ...] = ()
     about: str = "What is promised"
+    in_clear: tuple[str, ...] = ()
+    cards: tuple[tuple[str, str], ...] = ()
+    for_owner: tuple[Table, ...] = ()
 
     def __post_init__(self) -> None:
         require(bool(self.answer.strip()), "answer", "a sentence", "nothing")
-        names = [chart.name for chart in self.all_charts()]
-        repeated = len(names) - len(set(names))
-        require(not repeated, "charts", "of different names", f"{repeated} repeated")
+
+    @cached_property
+    def charts(self) -> tuple[Chart, ...]:
+        """The report's own charts, drawn once."""
+        return tuple(self.draw())
 
     def all_charts(self) -> tuple[Chart, ...]:
         """The charts of this report and of its parts, in the order of the page."""
-        return (*self.charts, *(c for part in self.parts for c in part.all_charts()))
+        found = (*self.charts, *(c for part in self.parts for c in part.all_charts()))
+        repeated = len(found) - len({chart.name for chart in found})
+        require(not repeated, "charts", "of different names", f"{repeated} repeated")
+        return found
+
+    @property
+    def stamp(self) -> str:
+        """A word that no reader may miss; empty for a result that may be handed on."""
+        return "Seeded: not for release" if "not for release" in self.provenance.randomness else ""
 
 
 def combined(title: str, parts: Sequence[Report], *, answer: str, provenance: Provenance) -> Report:
@@ -165,7 +194,9 @@ def combined(title: str, parts: Sequence[Report], *, answer: str, provenance: Pr
 def _numbered(part: Report, number: int) -> Report:
     from dataclasses import replace
 
-    return replace(part, charts=tuple(replace(c, name=f"{number}-{c.name}") for c in part.charts))
+    return replace(
+        part, draw=lambda: tuple(replace(c, name=f"{number}-{c.name}") for c in part.charts)
+    )
 
 
 def worst_verdict(verdicts: Sequence[str]) -> Verdict:

@@ -25,7 +25,7 @@ from voile.report.model import Chart, Provenance, Report, Table, Value, finite
 from voile.report.pictures import complete, script, still
 from voile.report.theme import DARK, FONT, LIGHT, variables
 
-_SIGNS = {Verdict.VIOLATED: "✗ Violated.", Verdict.HOLDS: "✓ Holds.", Verdict.OPEN: "? Open."}
+SIGNS = {Verdict.VIOLATED: "✗ Violated.", Verdict.HOLDS: "✓ Holds.", Verdict.OPEN: "? Open."}
 _PARTS = {
     "promise": "What is promised",
     "found": "What was found",
@@ -66,6 +66,15 @@ def render(report: Report) -> str:
     )
 
 
+def embedded(report: Report) -> str:
+    """The page inside another one, as a notebook shows it: in a frame that may run its script."""
+    return (
+        f'<iframe srcdoc="{escape(render(report), quote=True)}" sandbox="allow-scripts '
+        'allow-downloads" style="width:100%;height:40em;border:1px solid #8884" '
+        f'title="{escape(report.title)}"></iframe>'
+    )
+
+
 def _head(report: Report, scripts: Sequence[str]) -> str:
     hashes = " ".join(f"'sha256-{_hash(text)}'" for text in scripts) or "'none'"
     policy = (
@@ -91,7 +100,7 @@ def _head(report: Report, scripts: Sequence[str]) -> str:
 def _body(report: Report) -> Iterator[str]:
     yield '<a class="skip" href="#answer">Skip to the answer</a>\n<main>\n'
     yield f'<h1>{escape(report.title)}</h1>\n<p class="answer" id="answer">'
-    yield f"{escape(report.answer)}</p>\n{_verdict(report)}{_stamp(report.provenance)}"
+    yield f"{escape(report.answer)}</p>\n{_verdict(report)}{_stamp(report)}"
     yield _contents(report)
     yield from _sections(report, level=2, prefix="")
     for number, part in enumerate(report.parts, start=1):
@@ -121,15 +130,13 @@ def _contents(report: Report) -> str:
 
 def _verdict(report: Report) -> str:
     return (
-        f'<p class="verdict {report.verdict}"><strong>{_SIGNS[report.verdict]}</strong> '
+        f'<p class="verdict {report.verdict}"><strong>{SIGNS[report.verdict]}</strong> '
         f"{escape(report.because)}</p>\n"
     )
 
 
-def _stamp(provenance: Provenance) -> str:
-    if "not for release" not in provenance.randomness:
-        return ""
-    return '<p class="stamp">Seeded: not for release</p>\n'
+def _stamp(report: Report) -> str:
+    return f'<p class="stamp">{report.stamp}</p>\n' if report.stamp else ""
 
 
 def _sections(report: Report, *, level: int, prefix: str) -> Iterator[str]:

@@ -1,0 +1,184 @@
+"""What a command does around its use case: check its outputs, show progress, show the result."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from voile.options import UseCase
+from voile.progress import Step, heard_by
+
+if TYPE_CHECKING:
+    from voile.report.result import Result
+
+EVERY = 20.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to become of a result; checked before the work begins."""
+
+    report: Path | None
+    charts: Path | None
+    as_json: bool
+
+
+def prepared(
+    case: UseCase,
+    options: Mapping[str, Any],
+    *,
+    report: Path | None,
+    charts: Path | None,
+    save_recipe: Path | None,
+    as_json: bool,
+) -> Wanted:
+    """Refuse what could not be written in the end, and write the recipe that was asked for."""
+    from voile.errors import CannotWrite, InvalidInput, MissingExtra
+
+    if report is not None or charts is not None:
+        from importlib.util import find_spec
+
+        for module, package in (("altair", "altair"), ("vl_convert", "vl-convert-python")):
+            if find_spec(module) is None:
+                raise MissingExtra(package, extra="report")
+    if report is not None:
+        if report.suffix.lower() not in (".html", ".htm"):
+            raise InvalidInput(f"--report must name an .html file, got {report.name}")
+        if not report.parent.is_dir():
+            raise CannotWrite(f"cannot write {report}: its folder does not exist")
+        if report.is_dir():
+            raise CannotWrite(f"--report must name a file, {report} is a folder")
+        _probe(report.parent, report)
+    if charts is not None:
+        if charts.exists() and not charts.is_dir():
+            raise CannotWrite(f"--charts must name a folder, {charts} is a file")
+        there = next(folder for folder in (charts, *charts.absolute().parents) if folder.is_dir())
+        _probe(there, charts)
+    if save_recipe is not None:
+        from voile.recipe import write_recipe
+
+        write_recipe(save_recipe, case.name, options)
+        typer.echo(f"Wrote {save_recipe}", err=True)
+    return Wanted(report, charts, as_json)
+
+
+def _probe(folder: Path, wanted: Path) -> None:
+    """A report that cannot be written must be known before the release, which cannot be undone."""
+    from voile.errors import CannotWrite
+    from voile.files import probe_folder
+
+    try:
+        probe_folder(folder)
+    except OSError as problem:
+        raise CannotWrite(f"cannot write {wanted}: {problem.strerror or problem}") from problem
+
+
+def finish(result: Result, wanted: Wanted) -> None:
+    """Show the result, write what was asked for, and exit with 1 if a claim was violated."""
+    if wanted.as_json:
+        print_json(result)
+    else:
+        from rich.console import Console
+
+        from voile.report.terminal import show
+
+        show(result.report(), Console(soft_wrap=False, highlight=False))
+    if wanted.report is not None or wanted.charts is not None:
+        result.report(wanted.report, charts=wanted.charts)
+        if result.hash_key:
+            typer.echo(
+                "Key of the private files' hashes in the report, to be kept by you alone: "
+                f"{result.hash_key}",
+                err=True,
+            )
+        for where in (wanted.report, wanted.charts):
+            if where is not None and not wanted.as_json:
+                typer.echo(f"Wrote {where}")
+    if result.violated:
+        raise typer.Exit(1)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output; null stands for an infinity, which JSON lacks."""
+    from voile.report.result import plain
+
+    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+@contextmanager
+def heard(*, quiet: bool) -> Iterator[None]:
+    """Progress on standard error: a bar with the time left, or a line now and then in a log."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if quiet:
+        yield
+    elif console.is_terminal:
+        with _bar(console):
+            yield
+    else:
+        with _log():
+            yield
+
+
+@contextmanager
+def _bar(console: Any) -> Iterator[None]:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("…", total=None)
+
+        def hear(step: Step) -> None:
+            if step.done is None or progress.tasks[0].total != step.total:
+                progress.reset(task, total=step.total, description=step.what)
+            progress.update(task, description=step.what, completed=step.done or 0, total=step.total)
+
+        with heard_by(hear):
+            yield
+
+
+@contextmanager
+def _log() -> Iterator[None]:
+    """The latest step every so many seconds; a quick command leaves none."""
+    begun, ended, latest = time.monotonic(), threading.Event(), [Step("working")]
+
+    def tick() -> None:
+        while not ended.wait(EVERY):
+            typer.echo(_line(latest[0], time.monotonic() - begun), err=True)
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        with heard_by(lambda step: latest.__setitem__(0, step)):
+            yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _line(step: Step, seconds: float) -> str:
+    if step.done is None:
+        return f"{step.what} ({seconds:.0f} s)"
+    of = "" if step.total is None else f" of {step.total:,.0f}"
+    return f"{step.what}: {step.done:,.0f}{of} ({seconds:.0f} s)"

@@ -1,1 +1,0 @@
-"""Raw data in, secrets out, and back: one folder for each kind of data."""

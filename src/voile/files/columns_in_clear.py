@@ -1,0 +1,148 @@
+"""Columns that a release leaves as they are: each must be passed or dropped by name."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Literal
+
+from voile.errors import InvalidInput
+from voile.files.column_names import usual
+from voile.files.column_signs import sign_of
+from voile.files.rows import ColumnRows, Row, RowProblem
+from voile.files.source import Source
+
+ALL: Literal["all"] = "all"
+Named = Sequence[str] | Literal["all"]
+"""Columns by name, or all there are."""
+
+SAMPLE = 1000
+"""So many first rows are looked at."""
+
+
+@dataclass(frozen=True)
+class ColumnsInClear:
+    """What happens to the columns that no mechanism changes; each was named by the user."""
+
+    passed: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    passed_all: bool = False
+    signs: Mapping[str, str] = field(default_factory=dict)
+    """What each column looks like, empty for nothing that identifies."""
+    shown: Mapping[str, str] = field(default_factory=dict)
+    """How all columns that were there may be called in a message."""
+
+    def facts(self) -> dict[str, Any]:
+        """What a guarantee file says about them."""
+        return {
+            "passed_in_clear": [self.shown[name] for name in self.passed],
+            "passed_all": self.passed_all,
+            "dropped": [self.shown[name] for name in self.dropped],
+            "looks_like_identifiers": {
+                self.shown[name]: self.signs[name] for name in self.passed if self.signs[name]
+            },
+        }
+
+    def strangers(self, rows: Sequence[Row]) -> dict[int, RowProblem]:
+        """Rows with a field that nobody named: a JSON record may have one of its own.
+
+        All that pass are all that were looked at and listed: a later field is not among them.
+        """
+        if isinstance(rows, ColumnRows):
+            return {}
+        known = self.shown.keys()
+        problem = RowProblem(
+            f"it has a field that the first {SAMPLE:,} records lack; to release it in clear name "
+            "every field that passes in --pass, this one too"
+        )
+        return {place: problem for place, row in enumerate(rows) if row.keys() - known}
+
+
+def columns_in_clear(
+    source: Source,
+    *,
+    changed: Sequence[str],
+    passing: Named = (),
+    dropping: Sequence[str] = (),
+) -> ColumnsInClear:
+    """Refuse a release until every column but the `changed` ones is passed or dropped by name.
+
+    A mechanism protects what it changes, and a column beside it can undo all of that: an address
+    of the person whose words were drawn. So nothing passes unless somebody said so, and what
+    passed is part of the guarantee. `passing="all"` says it for every column that is not dropped.
+
+    Columns are known from the file's header and its first 1,000 records, values of these are
+    looked at for what identifies, and no message repeats one. A column of an unusual name
+    goes by its number unless the user named it: a file without a header has a record there.
+    A field that only later JSON records have passes if it is named, never because all do.
+    """
+    names, signs = _looked_at(source)
+    if source.format == "jsonl" and passing != ALL:
+        later = [name for name in dict.fromkeys(passing) if name not in names]
+        names, signs = [*names, *later], signs | {name: sign_of(name, []) for name in later}
+    said = {*dropping, *(() if passing == ALL else passing)}  # what the user typed is no secret
+    shown = {
+        name: name if usual(name) or name in said else f"column {place}"
+        for place, name in enumerate(names, 1)
+    }
+    for option, given in (("--pass", () if passing == ALL else passing), ("--drop", dropping)):
+        _require_known(option, given, names, changed)
+    both = set(dropping) & set(() if passing == ALL else passing)
+    if both:
+        raise InvalidInput(f"a column must be in --pass or in --drop, {len(both)} are in both")
+    others = [name for name in names if name not in changed]
+    kept = [name for name in others if name not in dropping]
+    unnamed = [] if passing == ALL else [name for name in kept if name not in passing]
+    if unnamed:
+        listed = ", ".join(
+            shown[name] + (f" (looks like {signs[name]})" if signs[name] else "")
+            for name in unnamed[:20]
+        )
+        more = f" and {len(unnamed) - 20} more" if len(unnamed) > 20 else ""
+        raise InvalidInput(
+            f"every column that is not protected must be named in --pass (it is released IN "
+            f"CLEAR) or in --drop (it is left out), got neither for {listed}{more}; "
+            "--pass all passes every one"
+        )
+    return ColumnsInClear(
+        tuple(kept),
+        tuple(name for name in others if name in dropping),
+        passing == ALL and bool(kept),
+        signs,
+        shown,
+    )
+
+
+def _looked_at(source: Source) -> tuple[list[str], dict[str, str]]:
+    """The columns in order, and what each looks like in the first rows."""
+    rows = [row for _, row in islice(source.rows(), SAMPLE) if not isinstance(row, RowProblem)]
+    names = list(dict.fromkeys([*source.columns, *(name for row in rows for name in row)]))
+    return names, {name: sign_of(name, [row.get(name) for row in rows]) for name in names}
+
+
+def _require_known(
+    option: str, given: Sequence[str], names: Sequence[str], changed: Sequence[str]
+) -> None:
+    for name in given:
+        if name in changed:
+            raise InvalidInput(f"{option} must not name {name!r}: it is what is protected")
+        if name not in names:
+            raise InvalidInput(f"{option} must name columns of the file, it has no {name!r}")
+
+
+def named_columns(option: str | None) -> Named:
+    """`--pass` and `--drop` as given: names between commas, quoted if they hold one, or `all`.
+
+    >>> named_columns('stars,"city, country"'), named_columns("all"), named_columns(None)
+    (('stars', 'city, country'), 'all', ())
+    """
+    if not option:
+        return ()
+    if option.strip() == ALL:
+        return ALL
+    try:
+        return tuple(name.strip() for name in next(csv.reader([option], skipinitialspace=True)))
+    except csv.Error:
+        raise InvalidInput("columns must be names between commas, got something else") from None

@@ -1,0 +1,156 @@
+"""A part as bytes in the output's format, and parts joined into one file."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from voile.errors import CannotWrite, InvalidInput
+from voile.files.arrow_columns import ArrowColumn
+from voile.files.locations import Location
+from voile.files.pieces import TEXT_COLUMN
+from voile.files.rows import ColumnRows, Row
+from voile.files.source import format_of
+
+
+def part_bytes(
+    rows: Sequence[Row], *, columns: Sequence[str], target: str, schema: Any = None
+) -> bytes:
+    """Rows in the format that the target's name says."""
+    kind, zipped = format_of(target)
+    if kind == "parquet":
+        return _parquet_bytes(rows, schema)
+    writers = {"csv": _csv_bytes, "jsonl": _jsonl_bytes, "txt": _text_bytes}
+    content = writers[kind](rows, columns)
+    # No time stamp: one release, one sequence of bytes.
+    return gzip.compress(content, 6, mtime=0) if zipped else content
+
+
+def join_parts(
+    parts: Sequence[Location], joined: Location, *, columns: Sequence[str], target: str
+) -> None:
+    """All parts in order as one file in the target's format."""
+    kind, zipped = format_of(target)
+    with joined.writing() as file:
+        if kind == "parquet":
+            _join_parquet(parts, file)
+            return
+        if kind == "csv":
+            head = _csv_bytes([dict(zip(columns, columns, strict=True))], columns)
+            file.write(gzip.compress(head, mtime=0) if zipped else head)
+        for part in parts:
+            with part.open() as content:
+                shutil.copyfileobj(content, file, 2**20)
+
+
+def _csv_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
+    if isinstance(rows, ColumnRows):
+        absent = [None] * len(rows)
+        values = [rows.columns.get(column, absent) for column in columns]
+        plain = _plain_csv(values)
+        if plain is not None:
+            return plain
+        written: Iterable[Sequence[Any]] = zip(*values, strict=True)
+    else:
+        written = ([_cell(row.get(column)) for column in columns] for row in rows)
+    lines = _Lines()
+    csv.writer(lines, lineterminator="\r\n").writerows(written)
+    return "".join(lines.written).encode("utf-8")
+
+
+def _cell(value: Any) -> Any:
+    """A value of a JSON record in a cell: what is nested stays JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+
+
+class _Lines:
+    """Takes lines that end in two characters, CR LF, and keeps them with LF alone.
+
+    Before Python 3.13 the csv module quotes a lone CR only if its own line end has one, and a file
+    with one outside quotation marks cannot be read again.
+    """
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+
+    def write(self, line: str) -> None:
+        """One record."""
+        self.written.append(line[:-2] + "\n")
+
+
+def _plain_csv(columns: Sequence[Sequence[Any]]) -> bytes | None:
+    """What the csv module would write if no value needs quotation marks; None if one does.
+
+    A value with a comma or a line end in it would show in the number of these signs.
+    """
+    count, width = len(columns[0]), len(columns)
+    try:
+        text = "\n".join(map(",".join, zip(*columns, strict=True)))
+    except TypeError:  # not all are strings
+        return None
+    if '"' in text or "\r" in text or (width == 1 and "" in columns[0]):
+        return None
+    if text.count(",") != count * (width - 1) or text.count("\n") != max(0, count - 1):
+        return None
+    return (text + "\n").encode("utf-8") if count else b""
+
+
+def _jsonl_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8")
+
+
+def _text_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
+    return "".join((row[TEXT_COLUMN] or "") + "\n" for row in rows).encode("utf-8")
+
+
+def _parquet_bytes(rows: Sequence[Row], schema: Any) -> bytes:
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    if isinstance(rows, ColumnRows):
+        absent = [None] * len(rows)
+        values = {name: rows.columns.get(name, absent) for name in schema.names}
+    else:
+        values = {name: [row.get(name) for row in rows] for name in schema.names}
+    arrays = [_array(values[field.name], field) for field in schema]
+    content = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_arrays(arrays, schema=schema), content)
+    return content.getvalue()
+
+
+def _array(values: Sequence[Any], field: Any) -> Any:
+    """A column in its file's type: as it was read, or made from released values."""
+    import pyarrow
+
+    if isinstance(values, ArrowColumn) and values.array.type == field.type:
+        return values.array
+    try:
+        return pyarrow.array(list(values), type=field.type)
+    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError):
+        pass
+    try:  # text for a column of decimals or times
+        return pyarrow.array(list(values), type=pyarrow.string()).cast(field.type)
+    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError):
+        raise InvalidInput(
+            f"released values must fit the type of the Parquet column {field.name!r}, which is "
+            f"{field.type}, and some do not; write to .jsonl or .csv instead"
+        ) from None
+
+
+def _join_parquet(parts: Sequence[Location], file: Any) -> None:
+    import pyarrow.parquet as parquet
+
+    if not parts:
+        raise CannotWrite("there is no row left to write; every row was skipped")
+    with parts[0].open() as first:
+        schema = parquet.read_schema(first)
+    with parquet.ParquetWriter(file, schema) as writer:
+        for part in parts:
+            with part.open() as content:
+                for batch in parquet.ParquetFile(content).iter_batches():
+                    writer.write_batch(batch)

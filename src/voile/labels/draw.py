@@ -1,0 +1,166 @@
+"""Releasing a batch of labelled records: read, charge, draw, write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.core.arrays import Indices
+from voile.jobs import (
+    Batch,
+    BeyondBudget,
+    ColumnsInClear,
+    Replaced,
+    RowProblem,
+    Source,
+    Telling,
+)
+from voile.labels.columns import OTHER, NumberColumn
+from voile.labels.protection import Columns, Protection
+from voile.labels.recipes import Recipe
+from voile.labels.values import ABSENT, MISSING, shown, written
+from voile.ledger import Bill
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTransform:
+    """Releases a batch: the label, and with cf and ldp the recipe's columns; the rest passes as is.
+
+    No record is left out or emptied for what it holds, since that would tell it: with `masking`
+    every value has a code, without it a value that has none stops the job.
+    """
+
+    protection: Protection
+    recipe: Recipe
+    clear: ColumnsInClear
+    kinds: Mapping[str, type]
+    masking: bool
+    seed: int | None
+
+    def __call__(self, batch: Batch) -> Replaced:
+        """New values of the changed columns, and what is wrong with the other rows."""
+        labels = self.recipe.label_codes(batch.column(self.recipe.label))
+        columns = [] if self.protection.passes_features else list(self.recipe.columns)
+        values = tuple(column.read(batch.column(column.name)) for column in columns)
+        problems = self._problems(batch, labels, values)
+        if batch.charge is not None:
+            readable = np.ones(len(batch), dtype=np.bool_)
+            readable[list(problems)] = False
+            bound = self.protection.adding_up()
+            within = batch.charge(Bill.alike(((bound.epsilon, bound.delta, 1),), readable))
+            problems |= {i: BeyondBudget() for i in np.flatnonzero(~within & readable).tolist()}
+        good = np.array([i for i in range(len(batch)) if i not in problems], dtype=np.intp)
+        released: dict[str, Sequence[Any]] = {}
+        if len(good):
+            rng = batch.secure_rng() if self.seed is None else np.random.default_rng(
+                [self.seed, batch.part]
+            )  # fmt: skip
+            drawn, answers = self.protection.draw(
+                tuple(part[good] for part in values), labels[good], rng
+            )
+            for column, part in zip(columns, drawn, strict=True):
+                released[column.name] = self._written(column.name, part, good, len(batch))
+            names = np.array(self.recipe.classes)[answers]
+            released[self.recipe.label] = self._written(self.recipe.label, names, good, len(batch))
+        else:
+            released[self.recipe.label] = [None] * len(batch)
+        return Replaced(released, problems)
+
+    def _problems(self, batch: Batch, labels: Indices, values: Columns) -> dict[int, RowProblem]:
+        found = dict(self.clear.strangers(batch.rows))
+        if not self.masking:
+            for column, part in zip(self.recipe.columns, values, strict=False):
+                what = (
+                    "is no number" if isinstance(column, NumberColumn) else "is missing or unknown"
+                )
+                problem = Telling(
+                    f"the feature {column.name!r} {what}, and the recipe has no code for that; "
+                    "mend the file, or use --on-error mask (it is taken for another value)"
+                )
+                found |= dict.fromkeys(np.flatnonzero(column.unknown(part)).tolist(), problem)
+        strangers = np.flatnonzero(labels < 0).tolist()
+        given = batch.column(self.recipe.label)
+        for i in strangers:
+            absent = written(given[i]).lower() in ABSENT
+            what = "is missing" if absent else "is none of the recipe's classes"
+            name = MISSING if absent else "(other)"
+            found[i] = Telling(
+                f"the label {what}; mend the file, or add {name!r} to the classes (records that "
+                "are left out would tell their label)"
+            )
+        return found
+
+    def _written(self, name: str, values: NDArray[Any], good: Indices, count: int) -> list[Any]:
+        """Values in the column's type (see `kinds_of`), at their rows."""
+        distinct, inverse = np.unique(values, return_inverse=True)
+        kind = self.kinds.get(name, str)
+        typed = [_typed(value, kind) for value in distinct.tolist()]
+        found: list[Any] = [None] * count
+        for place, code in zip(good.tolist(), inverse.tolist(), strict=True):
+            found[place] = typed[code]
+        return found
+
+
+def kinds_of(source: Source, recipe: Recipe) -> dict[str, type]:
+    """The type in which each released column is written, without a look at a private value.
+
+    In CSV all are text, in Parquet the schema says it, in JSON the recipe, which is public.
+    """
+    if source.format in ("csv", "txt"):
+        return {}
+    names = [recipe.label, *(column.name for column in recipe.columns)]
+    if source.types is not None:
+        types = {name: str(source.types.field(name).type) for name in names
+                 if name in source.columns}  # fmt: skip
+        return {name: _kind_of_type(kind) for name, kind in types.items()}
+    found = {recipe.label: _kind_of_names(recipe.classes)}
+    for column in recipe.columns:
+        if isinstance(column, NumberColumn):
+            whole = all(level.is_integer() for level in column.levels)
+            found[column.name] = int if whole else float
+        else:
+            found[column.name] = _kind_of_names(column.categories)
+    return found
+
+
+def _kind_of_type(name: str) -> type:
+    """What stands for an Arrow type; whatever is no text is tried as a number."""
+    if name == "bool":
+        return bool
+    if name.startswith(("int", "uint")):
+        return int
+    return str if "string" in name or name == "null" else float
+
+
+def _kind_of_names(names: Sequence[str]) -> type:
+    """A number or a truth if each of the names is one as JSON records are read, else text."""
+    proper = [name for name in names if name not in (MISSING, OTHER)]
+    if proper and all(name in ("True", "False") for name in proper):
+        return bool
+    for kind in (int, float):
+        try:
+            if proper and all(str(kind(name)) == name for name in proper):
+                return kind
+        except ValueError:
+            continue
+    return str
+
+
+def _typed(value: Any, kind: type) -> Any:
+    """A released value in the column's own type; None for what is missing, if that is not text."""
+    text = shown(value)
+    if kind is str:
+        return text
+    if text in ("", MISSING):
+        return None
+    try:
+        if kind is bool:
+            return text in ("True", "1")
+        number = float(text)
+        return int(number) if kind is int and number.is_integer() else number
+    except ValueError:
+        return text

@@ -1,0 +1,238 @@
+"""A designed mechanism with the public map it was designed for, as one file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.core.arrays import Floats, Indices, Items
+from voile.core.guarantee import Guarantee
+from voile.core.randomness import Generator, secure_rng
+from voile.errors import BadFile, GuaranteeBroken
+from voile.metrics.lattice import rounding_reach
+from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap_from_record
+from voile.optimise.smooth import SmoothMechanism, smooth_from_record
+from voile.places.geodesy import (
+    GEODESIC_ERROR,
+    LARGEST_REACH,
+    geodesic_km,
+    stretch,
+    too_wide,
+)
+from voile.places.outside import Outside, refused
+from voile.places.projection import Projection
+
+_LOADERS: dict[str, Callable[..., SmoothMechanism | LaplaceRemap]] = {
+    "smooth mechanism": smooth_from_record,
+    "laplace remap": laplace_remap_from_record,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PlacesDesign:
+    """A mechanism on a map: projection, public places with their prior, streets, and facts.
+
+    The mechanism's ε is per km of the plane, `epsilon` per geodesic km: with D ≤ stretch·d for all
+    places within `reach` of the centre, a loss of at most ε_plane·D is at most ε·d as long as
+    ε_plane·stretch ≤ ε, which the constructor checks. Without `epsilon` it is that product.
+
+    Everything in it is public: the prior must come from public points (see `counted_prior`).
+    `facts` hold method, loss, lower_bound, gap, seconds and the losses of other methods.
+    """
+
+    mechanism: SmoothMechanism | LaplaceRemap
+    projection: Projection
+    places: Floats
+    prior: Floats
+    streets: Indices
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        needed = geodesic_epsilon(self.mechanism.guarantee.epsilon, self.stretch)
+        if self.epsilon is None:
+            object.__setattr__(self, "epsilon", needed)
+        elif not needed <= self.epsilon:
+            raise GuaranteeBroken(
+                f"epsilon per geodesic km must be at least the plane's times its stretch, "
+                f"{needed:.9g}, got {self.epsilon:.9g}; design the mechanism for "
+                "`plane_epsilon(epsilon, stretch)`"
+            )
+
+    @cached_property
+    def box(self) -> tuple[Floats, Floats]:
+        """The corners of the map, km."""
+        if isinstance(self.mechanism, SmoothMechanism):
+            grid = self.mechanism.grid
+            return np.asarray(grid.low), np.asarray(grid.high)
+        xs, ys = self.mechanism.xs, self.mechanism.ys
+        return np.array([xs[0], ys[0]]), np.array([xs[-1], ys[-1]])
+
+    @cached_property
+    def reach(self) -> float:
+        """How far from the centre (km) a place may lie: twice as far as the map's last corner."""
+        return reach_of(*self.box)
+
+    @cached_property
+    def stretch(self) -> float:
+        """The most by which the plane lengthens a distance between places within reach."""
+        return stretch(self.reach)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What one release promises, per geodesic km on the WGS 84 ellipsoid."""
+        assert self.epsilon is not None
+        return replace(
+            self.mechanism.guarantee, epsilon=self.epsilon, outside=tuple(self._limits())
+        )
+
+    def certificate(self) -> float:
+        """The largest loss per geodesic km that is certified or proved; never above the claim."""
+        mechanism = self.mechanism
+        if isinstance(mechanism, SmoothMechanism):
+            return geodesic_epsilon(mechanism.certificate().epsilon, self.stretch)
+        return geodesic_epsilon(mechanism.guarantee.epsilon, self.stretch)
+
+    # ── degrees in, degrees out ────────────────────────────────────────────────────────────
+
+    def release(
+        self,
+        latitudes: Sequence[float] | Floats,
+        longitudes: Sequence[float] | Floats,
+        rng: Generator | None = None,
+        *,
+        outside: Outside = Outside.FEW,
+    ) -> tuple[Floats, Floats]:
+        """One blurred place for each place, both in degrees; by default drawn securely.
+
+        Places off the map are moved to its border if they are few (`Outside`); places beyond
+        `reach` are refused.
+        """
+        points, off, far = self.located(latitudes, longitudes)
+        problem = refused(int(off.sum()), int(far.sum()), len(points), self.reach, outside)
+        if problem is not None:
+            raise problem
+        drawn = self.mechanism.draw(points, secure_rng() if rng is None else rng)
+        lat, lon = self.output_degrees
+        return lat[drawn], lon[drawn]
+
+    def probabilities(
+        self, latitudes: Sequence[float] | Floats, longitudes: Sequence[float] | Floats
+    ) -> Floats:
+        """The probability of each output at each place given in degrees."""
+        return self.mechanism.probabilities(self.located(latitudes, longitudes)[0])
+
+    def located(
+        self, latitudes: Sequence[float] | Floats, longitudes: Sequence[float] | Floats
+    ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Each place on the map (moved to its border if need be); which were off it; which far.
+
+        Moving to the border of a box moves no two coordinates apart, so the loss between two
+        places within reach stays at most ε_plane·D ≤ ε·d, on the map or off it.
+        """
+        points = self.projection.to_km(np.asarray(latitudes), np.asarray(longitudes))
+        inside = np.clip(points, *self.box)
+        off = np.asarray((points != inside).any(axis=1))
+        far = np.zeros(len(points), dtype=bool)
+        far[off] = np.linalg.norm(points[off], axis=1) > self.reach
+        return inside, off, far
+
+    @cached_property
+    def output_degrees(self) -> tuple[Floats, Floats]:
+        """Latitudes and longitudes of the outputs."""
+        return self.projection.to_degrees(np.asarray(self.mechanism.outputs, dtype=float))
+
+    def apart(self, first: Floats, second: Floats) -> Floats:
+        """The distance that ε is per, between points of the plane, pair by pair; rounded up.
+
+        Geodesic for ℓ₂; for another ℓ_p the plane's, in which no axis is shorter than the Earth's.
+        """
+        p = self.mechanism.p
+        if p != 2.0:
+            return np.asarray(np.linalg.norm(first - second, p, axis=1))
+        ends = (*self.projection.to_degrees(first), *self.projection.to_degrees(second))
+        return geodesic_km(*ends) + GEODESIC_ERROR
+
+    def _limits(self) -> list[str]:
+        p, said = self.mechanism.p, []
+        step = self.mechanism.resolution
+        metres = 1000 * rounding_reach(step + 4 * GEODESIC_ERROR, p=p, dimensions=2)
+        said.append(
+            f"the rounding of places to {1000 * step:.3g} m: between two places d apart the loss "
+            f"is at most ε·(d + {metres:.3g} m), which matters where d is a few metres"
+        )
+        if p == 1.0:
+            said.append(
+                "distances as the crow flies: they are counted as km east plus km north on the "
+                "map, so one geodesic km may cost up to √2·ε"
+            )
+        return said
+
+    # ── keeping ────────────────────────────────────────────────────────────────────────────
+
+    def to_record(self) -> tuple[str, dict[str, Any], dict[str, Items]]:
+        """Kind, description and arrays, for `voile.save`."""
+        kind, inner, arrays = self.mechanism.to_record()
+        meta = {
+            "mechanism": kind,
+            "inner": inner,
+            "facts": dict(self.facts),
+            "latitude": self.projection.latitude,
+            "longitude": self.projection.longitude,
+            "epsilon": self.epsilon,
+        }
+        mine = {"places": self.places, "prior": self.prior, "streets": self.streets}
+        return "places design", meta, {**{f"inner_{k}": v for k, v in arrays.items()}, **mine}
+
+
+def reach_of(low: Floats, high: Floats) -> float:
+    """Twice the distance of the farthest corner from the centre; refused if one is too far."""
+    corner = np.maximum(np.abs(low), np.abs(high))
+    reach = 2 * float(np.linalg.norm(corner))
+    if not reach <= LARGEST_REACH:
+        raise too_wide()
+    return reach
+
+
+def distance_words(p: float, reach: float) -> str:
+    """What ε is per, and between which places."""
+    kinds = {
+        1.0: "km east plus km north on the map",
+        2.0: "geodesic km on the WGS 84 ellipsoid",
+        np.inf: "the larger of km east and km north on the map",
+    }
+    kind = kinds.get(p, "km on the map")
+    return f"{kind}, between any two places within {reach:.3g} km of the map's centre"
+
+
+def geodesic_epsilon(plane: float, lengthening: float) -> float:
+    """ε per geodesic km of a mechanism of ε per km of the plane, rounded up."""
+    return plane * lengthening * (1 + 2.0**-51)
+
+
+def plane_epsilon(epsilon: float, lengthening: float) -> float:
+    """The ε per km of the plane that keeps `epsilon` per geodesic km, rounded down."""
+    return epsilon / lengthening * (1 - 2.0**-50)
+
+
+def places_design_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Items]) -> PlacesDesign:
+    """The design of a saved record; its mechanism is certified anew, and so is its map."""
+    kind = str(meta["mechanism"])
+    if kind not in _LOADERS:
+        raise BadFile(f"the file holds a mechanism that this version does not know: {kind!r}")
+    inner = {k.removeprefix("inner_"): v for k, v in arrays.items() if k.startswith("inner_")}
+    stated = meta.get("epsilon")  # older files state none
+    return PlacesDesign(
+        _LOADERS[kind](meta["inner"], inner),
+        Projection(float(meta["latitude"]), float(meta["longitude"])),
+        np.asarray(arrays["places"], dtype=float),
+        np.asarray(arrays["prior"], dtype=float),
+        np.asarray(arrays["streets"], dtype=np.intp).reshape(-1, 2),
+        dict(meta["facts"]),
+        None if stated is None else float(stated),
+    )

@@ -1,0 +1,52 @@
+"""What long work tells while it goes on: what it does, how much is done, out of how much.
+
+Work tells whoever listens, and knows nothing of bars, logs or notebooks. A listener holds for the
+code inside a `with` block, so no function hands one on to the next.
+
+>>> heard = []
+>>> with heard_by(heard.append):
+...     tell("reading", done=1, total=2)
+>>> heard
+[Step(what='reading', done=1, total=2)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is being done, and how much of it is done; unknown counts are None."""
+
+    what: str
+    done: float | None = None
+    total: float | None = None
+
+
+Listener = Callable[[Step], None]
+
+
+def _nobody(step: Step) -> None:
+    """Nobody listens."""
+
+
+_LISTENER: ContextVar[Listener] = ContextVar("voile.progress", default=_nobody)
+
+
+def tell(what: str, *, done: float | None = None, total: float | None = None) -> None:
+    """Say how far the work is; costs next to nothing where nobody listens."""
+    _LISTENER.get()(Step(what, done, total))
+
+
+@contextmanager
+def heard_by(listener: Listener) -> Iterator[None]:
+    """All that is told inside the block goes to this listener."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)

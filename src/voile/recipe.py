@@ -1,0 +1,60 @@
+"""A release as a file that can stand in a repository: its command, its options, its checks."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from voile.errors import BadFile, CannotWrite
+from voile.files import write_private
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a recipe file says: a use case by name, its options, and what must hold afterwards."""
+
+    command: str
+    options: Mapping[str, Any]
+    checks: Mapping[str, Any] = field(default_factory=dict)
+
+
+def write_recipe(path: Path, command: str, options: Mapping[str, Any]) -> None:
+    """Write a command's options; paths as they were given, so run it from the same folder."""
+    lines = [f"voile = {FORMAT}", f"command = {_value(command)}", "", "[options]"]
+    lines += [f"{name} = {_value(value)}" for name, value in options.items() if value is not None]
+    try:
+        write_private(path, "\n".join(lines) + "\n")
+    except OSError as problem:
+        raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from problem
+
+
+def _value(value: Any) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(part) for part in value) + "]"
+    if isinstance(value, bool | int | float):
+        return repr(value).lower()
+    return json.dumps(str(value), ensure_ascii=False)
+
+
+def read_recipe(path: str | Path) -> Recipe:
+    """The recipe in a file, refused if it is none."""
+    try:
+        found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadFile(f"the recipe must be an existing file, got {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise BadFile(f"{path} must be a TOML file: {type(problem).__name__}") from problem
+    if found.get("voile") != FORMAT or not isinstance(found.get("command"), str):
+        raise BadFile(f"{path} must begin with voile = {FORMAT} and name a command")
+    parts = {name: found.get(name, {}) for name in ("options", "checks")}
+    unknown = set(found) - {"voile", "command", *parts}
+    if unknown or not all(isinstance(part, dict) for part in parts.values()):
+        raise BadFile(f"{path} must have the tables [options] and [checks], and nothing else")
+    return Recipe(found["command"], parts["options"], parts["checks"])

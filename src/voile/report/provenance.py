@@ -1,0 +1,106 @@
+"""How a result was obtained, from the call that led to it: its command, its files, its time."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from voile.files.locations import location
+from voile.report.model import Digest, Provenance
+
+if TYPE_CHECKING:
+    from voile.options import Call, Parameter
+
+
+def provenance_of(
+    call: Call | None, *, releases: bool, outputs: Sequence[str | Path] = ()
+) -> tuple[Provenance, str]:
+    """What a page says about how it came to be, and the key of its private hashes.
+
+    Files that were read as private are hashed under a fresh key, which the caller shows to the
+    owner and writes nowhere; public ones and released ones without.
+    """
+    from voile import __version__
+
+    if call is None:
+        return Provenance(__version__, "from Python", "not recorded", "", 0.0), ""
+    key = secrets.token_bytes(32)
+    private = call.files("private")
+    digests = [Digest(*digest(path, key), keyed=True) for path in private]
+    digests += [Digest(*digest(path, None)) for path in (*call.files("public"), *outputs)]
+    made = Provenance(
+        version=__version__,
+        command=spelled(call),
+        randomness=randomness(call, releases=releases),
+        when=call.when,
+        seconds=time.monotonic() - call.begun,
+        digests=tuple(digests),
+    )
+    return made, key.hex() if private else ""
+
+
+def randomness(call: Call, *, releases: bool) -> str:
+    """How it was drawn, in words."""
+    seed = call.value("seed") if "seed" in call.case.parameters else None
+    if not releases:
+        if seed is None:
+            return "nothing was drawn"
+        return f"seed {seed} repeats this run; nothing was drawn for release"
+    if seed is None:
+        return "secure: a cryptographic generator, keyed by the operating system"
+    return f"seeded with {seed}: not for release"
+
+
+def spelled(call: Call) -> str:
+    """The call as a command, without folders and without words that may be private.
+
+    Numbers, flags and choices are shown, files by their last name, other words as “…” unless their
+    option says that they may stand in a report.
+    """
+    words = ["voile", *call.case.name.split()]
+    for name, parameter in call.case.parameters.items():
+        if name not in call.given or call.given[name] == parameter.default:
+            continue
+        value = call.given[name]
+        if parameter.positional:
+            words += [_shown(parameter, part) for part in _parts(value)]
+        elif isinstance(value, bool):
+            words.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
+        else:
+            words += [parameter.flag, ",".join(_shown(parameter, part) for part in _parts(value))]
+    return " ".join(words)
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _shown(parameter: Parameter, value: Any) -> str:
+    from typing import Literal, get_origin
+
+    if isinstance(value, bool | int | float):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, Path) or (parameter.option.reads or parameter.option.writes):
+        if not isinstance(value, str | Path):
+            return f"<{type(value).__name__}>"
+        return shlex.quote(str(value).rpartition("/")[2])
+    plain = parameter.option.shown or get_origin(parameter.type) is Literal
+    return shlex.quote(str(value)) if plain else "…"
+
+
+def digest(path: Path | str, key: bytes | None) -> tuple[str, str]:
+    """A file's name and hash, wherever it lies; of a folder, all its files together."""
+    state: Any = hashlib.sha256() if key is None else hmac.new(key, digestmod="sha256")
+    folder = Path(path).is_dir() if isinstance(path, Path) or "://" not in path else False
+    files = sorted(p for p in Path(path).rglob("*") if p.is_file()) if folder else [path]
+    for file in files:
+        with location(file).open() as stream:
+            while block := stream.read(2**20):
+                state.update(block)
+    return location(path).name, str(state.hexdigest())

@@ -1,0 +1,133 @@
+"""What every use case returns: a typed value that knows its report.
+
+Terminal, page and notebook show the same `Report`; JSON is the value itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from voile.audit.finding import Verdict
+from voile.report.model import Report, Value
+from voile.report.provenance import provenance_of
+
+if TYPE_CHECKING:
+    from voile.options import Call
+
+SILENT: Mapping[str, Any] = {"json": False}
+"""The metadata of a field that JSON leaves out: a mechanism, an array, a reader's own data."""
+
+
+class Result:
+    """The base of results: frozen dataclasses, declared with `repr=False, eq=False`.
+
+    A subclass says what it found in `_report`; the rest follows. `releases` is true where
+    something was drawn to be handed on.
+    """
+
+    releases: ClassVar[bool] = False
+    _call: Call | None = None
+
+    def noted(self, call: Call) -> None:
+        """Keep the call that led here; the first one counts, a use case may call another."""
+        object.__setattr__(self, "_call", call)
+
+    def _report(self) -> Report:
+        raise NotImplementedError
+
+    def report(self, path: str | Path | None = None, *, charts: str | Path | None = None) -> Report:
+        """What was found, as one report; written as a page and as pictures where that is asked."""
+        from voile.report.page import write_report
+        from voile.report.pictures import write_charts
+
+        made, key = provenance_of(self._call, releases=self.releases, outputs=self._outputs())
+        found = replace(self._report(), provenance=made)
+        private = [] if self._call is None else self._call.files("private")
+        if charts is not None:
+            write_charts(found.all_charts(), Path(charts), sources=private)
+        if path is not None:
+            write_report(found, path, sources=private)
+            if key:
+                object.__setattr__(self, "_key", key)
+        return found
+
+    def _outputs(self) -> tuple[str | Path, ...]:
+        """Files that this result was written to: public, since they are handed on."""
+        return ()
+
+    @property
+    def hash_key(self) -> str:
+        """The key of the private files' hashes in the page written last; it stands nowhere else."""
+        return getattr(self, "_key", "")
+
+    @property
+    def violated(self) -> bool:
+        """Whether a claim was found not to hold."""
+        return self._report().verdict is Verdict.VIOLATED
+
+    def to_dict(self) -> dict[str, Any]:
+        """The value as JSON holds it; null stands for an infinity."""
+        return {
+            field.name: plain(getattr(self, field.name))
+            for field in fields(self)  # type: ignore[arg-type]
+            if field.metadata.get("json", True)
+        }
+
+    def __str__(self) -> str:
+        from voile.report.terminal import as_text
+
+        return as_text(self._report())
+
+    def __repr__(self) -> str:
+        found = self._report()
+        answer = found.answer if len(found.answer) < 300 else found.answer[:297] + "…"
+        return f"{type(self).__name__}: {answer}"
+
+    def _repr_html_(self) -> str:
+        from voile.report.page import embedded
+
+        return embedded(self.report())
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON holds it: dataclasses by field, null for what is no finite number.
+
+    >>> plain({"upper": float("inf"), "bins": (1, 2.5)})
+    {'upper': None, 'bins': [1, 2.5]}
+    """
+    if isinstance(value, Result):
+        return value.to_dict()
+    if hasattr(value, "to_dict") and not isinstance(value, type):
+        return plain(value.to_dict())
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = [field for field in fields(value) if field.metadata.get("json", True)]
+        return {field.name: plain(getattr(value, field.name)) for field in shown}
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(inner) for inner in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Path):
+        return str(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def frame_of(columns: tuple[str, ...], rows: list[tuple[Value, ...]]) -> Any:
+    """A table as a pandas frame, for results that are one."""
+    from voile.errors import MissingExtra
+
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtra("pandas", extra="frames") from None
+    return pandas.DataFrame(rows, columns=list(columns))

@@ -1,1 +1,0 @@
-"""Made-up data to try things on: messages, patients, trips. No record belongs to anybody."""

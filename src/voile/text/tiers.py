@@ -1,0 +1,127 @@
+"""Tiers: names first, what is close to names next, the rest last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import InvalidInput, MissingExtra, require
+from voile.packaged import SPACY_ENGLISH
+from voile.text.stopwords import STOPWORDS
+from voile.text.vocabularies import Vocabulary
+
+ENTITY_LABELS = frozenset({"PERSON", "GPE", "ORG", "LOC", "NORP", "FAC"})
+DEFAULT_PIPELINE = SPACY_ENGLISH.module
+
+
+@dataclass(frozen=True, eq=False)
+class Tiers:
+    """pii: words that a named-entity model marks; poii: words close to such words; rest.
+
+    The first tier is decided in the text, by the pipeline. The second is a property of the
+    vocabulary: the words that the pipeline takes for names by themselves are public, and so are
+    the tenth of the others that lie closest to them. Which tier a word falls in is not protected.
+    """
+
+    pipeline: Any = field(repr=False)
+    close: NDArray[np.bool_] = field(repr=False)
+    names: tuple[str, ...] = ("pii", "poii", "rest")
+
+    def entities(self, texts: Sequence[Any]) -> list[tuple[tuple[int, int], ...]]:
+        """Character spans of names in each text."""
+        plain = [text if isinstance(text, str) else "" for text in texts]
+        limit = int(getattr(self.pipeline, "max_length", 10**6))
+        found = self.pipeline.pipe(text[:limit] for text in plain)
+        return [
+            tuple((e.start_char, e.end_char) for e in doc.ents if e.label_ in ENTITY_LABELS)
+            for doc in found
+        ]
+
+    def level(
+        self, position: int, start: int, end: int, entities: Sequence[tuple[int, int]]
+    ) -> int:
+        """0 in an entity, 1 close to names, 2 otherwise."""
+        if any(start < last and end > first for first, last in entities):
+            return 0
+        return 1 if self.close[position] else 2
+
+
+def tiers(
+    words: Vocabulary, *, pipeline: str = DEFAULT_PIPELINE, share: float = 0.1, look_at: int = 5000
+) -> Tiers:
+    """Tiers over a vocabulary with a spaCy pipeline, any installed one by name.
+
+    The `look_at` most frequent words are shown to the pipeline, capitalised, one by one; `share`
+    of the remaining vocabulary, by largest cosine similarity to a word it takes for a name, is
+    the second tier.
+    """
+    require(0 <= share <= 1, "share", "between 0 and 1", share)
+    model = load_pipeline(pipeline)
+    shown = [word.capitalize() for word in words.words[:look_at]]
+    found = (any(e.label_ in ENTITY_LABELS for e in doc.ents) for doc in model.pipe(shown))
+    named = [i for i, is_name in enumerate(found) if is_name and words.words[i] not in STOPWORDS]
+    return Tiers(model, close_to(words, np.array(named, dtype=np.intp), share=share))
+
+
+def close_to(words: Vocabulary, named: Any, *, share: float) -> NDArray[np.bool_]:
+    """The share of the other words with the largest cosine similarity to some of these.
+
+    Word vectors share a direction that says little more than how frequent a word is, and by
+    which every common word is close to every name. So the mean and the first principal axis are
+    taken out before (Mu and Viswanath, ICLR 2018), the five most similar names count, and
+    stop words stay out.
+    """
+    close = np.zeros(len(words.embedding), dtype=bool)
+    if not len(named):
+        return close
+    points = words.embedding.points * words.embedding.step
+    points -= points.mean(axis=0)
+    axis = np.linalg.eigh(points.T @ points)[1][:, -1]
+    points -= np.outer(points @ axis, axis)
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    directions = points / np.where(lengths > 1e-9, lengths, 1)
+    count = min(5, len(named))
+    similarity = np.concatenate(
+        [
+            np.partition(directions[i : i + 4096] @ directions[named].T, -count, axis=1)[
+                :, -count:
+            ].mean(axis=1)
+            for i in range(0, len(points), 4096)
+        ]
+    )
+    similarity[named] = -np.inf
+    similarity[words.unknown] = -np.inf
+    similarity[[i for word, i in words.positions.items() if word in STOPWORDS]] = -np.inf
+    wanted = round(share * (len(words) - len(named)))
+    close[np.argsort(-similarity, kind="stable")[:wanted]] = True
+    return close
+
+
+def load_pipeline(name: str) -> Any:
+    """A spaCy pipeline (an installed package or a folder), or a list of names in a .txt file.
+
+    The packaged one decides what is a name, so its content is checked; its package's own code is
+    not run.
+    """
+    if name.endswith(".txt"):
+        from voile.text.name_list import read_name_list
+
+        return read_name_list(name)
+    try:
+        import spacy
+    except ImportError:
+        raise MissingExtra("spacy", extra="ner") from None
+    unused = ["tagger", "parser", "attribute_ruler", "lemmatizer"]
+    try:
+        if name == DEFAULT_PIPELINE and SPACY_ENGLISH.location() is not None:
+            return spacy.load(SPACY_ENGLISH.checked(), exclude=unused)
+        return spacy.load(name, exclude=unused)
+    except (ImportError, OSError):
+        raise InvalidInput(
+            f"the pipeline must be an installed spaCy package or a folder, got {name!r}; "
+            "pip install 'voile[ner]' brings a small English one"
+        ) from None

@@ -1,0 +1,167 @@
+"""Vocabularies from packages and from files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from voile.core.arrays import Items
+from voile.errors import BadFile, InvalidInput, MissingExtra, require
+from voile.packaged import GLOVE, MINILM
+from voile.text.vocabularies import Vocabulary, is_word, vocabulary
+
+DEFAULT_TOP = 50_000
+
+
+@lru_cache(maxsize=2)
+def glove(*, top: int | None = DEFAULT_TOP, metric: str = "euclidean") -> Vocabulary:
+    """GloVe 6B, 50 dimensions (Pennington et al., EMNLP 2014), its `top` most frequent words.
+
+    400,000 words of Wikipedia 2014 and Gigaword 5: public, and independent of your text. Entries
+    without a letter or digit are left out. The files' hashes are checked.
+    """
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise MissingExtra("pyarrow", extra="text") from None
+    if GLOVE.location() is None:
+        raise MissingExtra(GLOVE.package, extra="text")
+    root = GLOVE.checked()
+    words = parquet.read_table(root / "glove_6B_index.parquet")["index"].to_pylist()
+    vectors = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r")
+    return _chosen(words, vectors, top=top, metric=metric, name="GloVe 6B 50d")
+
+
+@lru_cache(maxsize=2)
+def minilm(*, top: int | None = None, metric: str = "euclidean") -> Vocabulary:
+    """The token matrix of all-MiniLM-L6-v2, its whole alphabetic tokens: 384 dimensions.
+
+    Better similarities than GloVe's and a smaller vocabulary of about 21,700 words; in the order
+    of BERT's vocabulary, which is roughly by frequency. The files' hashes are checked.
+    """
+    root = MINILM.checked()
+    tokens = (root / "vocab.txt").read_text("utf-8").splitlines()
+    matrix = _safetensor(root / "model.safetensors", "word_embeddings.weight")
+    rows = [i for i, token in enumerate(tokens) if token.isalpha()]
+    words = [tokens[i] for i in rows]
+    return _chosen(words, matrix[rows], top=top, metric=metric, name="MiniLM-L6-v2 tokens")
+
+
+def read_vocabulary(
+    path: str | Path, *, top: int | None = DEFAULT_TOP, metric: str = "euclidean"
+) -> Vocabulary:
+    """Words and vectors from a file of your own.
+
+    GloVe text (`word x1 x2 …`), word2vec or fastText text (the same after a line `count size`),
+    word2vec binary (`.bin`), or a NumPy matrix `vectors.npy` beside a word list `vectors.txt`.
+    Lines must be ordered by frequency for `top` to mean the most frequent. The file must be
+    public and must not be trained on or cut to the text that you protect: a word-level guarantee
+    does not cover the vectors themselves.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InvalidInput(f"the vocabulary must be an existing file, got {str(path)!r}")
+    try:
+        if path.suffix == ".npy":
+            words, vectors = _read_npy(path)
+        elif path.suffix == ".bin":
+            words, vectors = _collected(_binary_entries(path), top, path)
+        else:
+            words, vectors = _collected(_text_entries(path), top, path)
+    except (UnicodeDecodeError, ValueError) as problem:
+        if isinstance(problem, InvalidInput):
+            raise
+        raise BadFile(f"{path.name} is not a file of words and vectors: {problem}") from problem
+    return _chosen(words, vectors, top=top, metric=metric, name=path.name)
+
+
+def restricted(whole: Vocabulary, occurring: set[str]) -> Vocabulary:
+    """A vocabulary cut to the words of a private text; every guarantee with it says so."""
+    kept = [i for i, word in enumerate(whole.words) if word in occurring]
+    require(len(kept) >= 2, "the text", "at least two words of the vocabulary", len(kept))
+    chosen = whole.embedding.points[kept] * whole.embedding.step
+    metric = "angular" if whole.embedding.unit == "chord" else "euclidean"
+    words = [whole.words[i] for i in kept]
+    name = f"{whole.name}, cut to the private text"
+    return vocabulary(words, chosen, name=name, metric=metric, private=True)
+
+
+def _chosen(
+    words: Sequence[str], vectors: Items, *, top: int | None, metric: str, name: str
+) -> Vocabulary:
+    require(top is None or top >= 2, "top", ">= 2", top)
+    rows: dict[str, int] = {}
+    for i, word in enumerate(words):
+        if top is not None and len(rows) == top:
+            break
+        if is_word(word):
+            rows.setdefault(word.lower(), i)
+    require(len(rows) >= 2, "a vocabulary", "at least two words", len(rows))
+    picked = np.asarray(vectors[list(rows.values())], dtype=np.float64)
+    return vocabulary(list(rows), picked, name=name, metric=metric)
+
+
+def _collected(
+    entries: Iterator[tuple[str, Items]], top: int | None, path: Path
+) -> tuple[list[str], Items]:
+    words: list[str] = []
+    rows: list[Items] = []
+    for word, row in entries:
+        if rows and len(row) != len(rows[0]):
+            raise BadFile(f"{path.name} must have vectors of one length, entry {len(rows)} differs")
+        if is_word(word):
+            words.append(word)
+            rows.append(row)
+        if top is not None and len(words) >= 2 * top:  # more than enough, duplicates included
+            break
+    require(len(rows) >= 2, "a vocabulary", "at least two words", len(rows))
+    return words, np.stack(rows)
+
+
+def _text_entries(path: Path) -> Iterator[tuple[str, Items]]:
+    with path.open("r", encoding="utf-8") as file:
+        for number, line in enumerate(file):
+            fields = line.rstrip("\n ").split(" ")
+            if number == 0 and len(fields) == 2:
+                continue  # word2vec's and fastText's count and size
+            yield fields[0], np.array(fields[1:], dtype=np.float32)
+
+
+def _binary_entries(path: Path) -> Iterator[tuple[str, Items]]:
+    with path.open("rb") as file:
+        count, size = (int(field) for field in file.readline().split())
+        for _ in range(count):
+            word = bytearray()
+            while (letter := file.read(1)) not in (b" ", b""):
+                if letter != b"\n":
+                    word += letter
+            content = file.read(4 * size)
+            if len(content) < 4 * size:
+                raise BadFile(f"{path.name} ends before its {count} words do")
+            yield word.decode("utf-8", errors="replace"), np.frombuffer(content, dtype="<f4")
+
+
+def _read_npy(path: Path) -> tuple[list[str], Items]:
+    listed = path.with_suffix(".txt")
+    if not listed.is_file():
+        raise InvalidInput(f"{path.name} must have its words beside it, one a line: {listed.name}")
+    words = listed.read_text("utf-8").splitlines()
+    vectors: Items = np.load(path, mmap_mode="r", allow_pickle=False)
+    rows = f"a matrix of {len(words)} rows"
+    require(vectors.ndim == 2 and len(vectors) == len(words), path.name, rows, vectors.shape)
+    return words, vectors
+
+
+def _safetensor(path: Path, ending: str) -> Any:
+    """One matrix of a safetensors file, memory-mapped."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+    name = next(key for key in header if key.endswith(ending))
+    start = 8 + length + header[name]["data_offsets"][0]
+    return np.memmap(path, "<f4", "r", offset=start, shape=tuple(header[name]["shape"]))

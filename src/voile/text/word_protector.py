@@ -1,0 +1,288 @@
+"""Texts in, texts out: every word a secret, released by a mechanism."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from voile.core.guarantee import Guarantee
+from voile.core.mechanism import Mechanism
+from voile.core.randomness import Generator
+from voile.core.rounding import product_upwards, sum_upwards
+from voile.errors import InvalidInput
+from voile.files.identifiers import find_identifiers
+from voile.text.containers import like, values_of
+from voile.text.nearest import NearestWords, nearest_words
+from voile.text.not_covered import not_covered
+from voile.text.plan import KEPT, SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS, Plan
+from voile.text.released import Refused, ReleasedText, Unknown
+from voile.text.signs import Signs, without_signs
+from voile.text.stopwords import STOPWORDS
+from voile.text.tiers import Tiers
+from voile.text.tokens import Case, Piece, Token, Tokenizer, join
+from voile.text.vocabularies import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class TextProtector:
+    """Replaces every word of a text by a draw, keeping spaces, punctuation and casing.
+
+    Signs at words (HIV+, O−) are left out unless `signs` says otherwise.
+
+    `laws[level]` releases the words of a level, None leaves them alone; without tiers there is
+    one level. `longest` drops what follows that many words. `law_of_length` takes the place of
+    `laws` where each document has a fixed budget and its length is public.
+    """
+
+    vocabulary: Vocabulary
+    laws: tuple[Mechanism | None, ...]
+    unknown: Unknown = Unknown.PERTURB
+    keep_stopwords: bool = False
+    identifiers: bool = True
+    tiers: Tiers | None = None
+    longest: int | None = None
+    signs: Signs = Signs.DROP
+    law_of_length: Callable[[int], Mechanism] | None = field(default=None, repr=False)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer over this vocabulary."""
+        return Tokenizer(self.vocabulary)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What one word is promised, and all that the promise leaves out."""
+        strongest = max(
+            (law.guarantee for law in self.laws if law is not None), key=lambda g: g.epsilon
+        )
+        return replace(strongest, outside=(*not_covered(self), *strongest.outside))
+
+    @cached_property
+    def nearest(self) -> NearestWords:
+        """How far apart nearest words are in this vocabulary."""
+        return nearest_words(self.guarantee.metric, len(self.vocabulary.embedding))
+
+    def explain(self) -> str:
+        """The guarantee in sentences, at distances that nearest words have."""
+        return self.guarantee.explain(distances=self.nearest.distances())
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The names of the levels, one for each law."""
+        return ("words",) if self.tiers is None else self.tiers.names
+
+    def law_of(self, level: int, drawn: int) -> Mechanism | None:
+        """What releases a word of this level in a text of so many drawn words; None: nothing."""
+        return self.laws[level] if self.law_of_length is None else self.law_of_length(drawn)
+
+    def spent(self, drawn: Sequence[int]) -> float:
+        """What a text with so many drawn words of each level spends in all, rounded up."""
+        bounds = [(self.law_of(level, sum(drawn)), n) for level, n in enumerate(drawn) if n]
+        return sum_upwards(
+            *(product_upwards(law.guarantee.epsilon, n) for law, n in bounds if law is not None)
+        )
+
+    def release(self, texts: Any, rng: Generator) -> Any:
+        """Texts blurred word by word, in the container they came in.
+
+        A list, a tuple, a pandas or Polars column, an Arrow array. Missing values stay missing.
+        """
+        values = values_of(texts)
+        chosen = [i for i, value in enumerate(values) if value is not None]
+        released: list[str | None] = [None] * len(values)
+        answers = self.release_texts([values[i] for i in chosen], rng)
+        for i, answer in zip(chosen, answers, strict=True):
+            if isinstance(answer, Refused):
+                raise InvalidInput(f"text {i}: {answer.reason}")
+            released[i] = answer.text
+        return like(texts, released)
+
+    def release_texts(self, texts: Sequence[Any], rng: Generator) -> list[ReleasedText | Refused]:
+        """One answer a text. All words are drawn together, so many texts at once are faster."""
+        return self.draw(self.plan(texts), rng)
+
+    def plan(self, texts: Sequence[Any]) -> list[Plan | Refused]:
+        """What is to be drawn for each text; no randomness yet."""
+        entities = self.tiers.entities(texts) if self.tiers is not None else None
+        return [
+            self._plan(text, entities[i] if entities is not None else ())
+            for i, text in enumerate(texts)
+        ]
+
+    def spends(self, plan: Plan) -> tuple[tuple[float, float, int], ...]:
+        """What a planned text will spend: (epsilon, delta, number of words), by level."""
+        spent = []
+        for level, words in sorted(Counter(plan.levels).items()):
+            law = self.law_of(level, len(plan.drawn))
+            if law is not None:
+                spent.append((law.guarantee.epsilon, law.guarantee.delta, words))
+        return tuple(spent)
+
+    def draw(self, plans: Sequence[Plan | Refused], rng: Generator) -> list[ReleasedText | Refused]:
+        """One answer a plan."""
+        planned = [plan for plan in plans if isinstance(plan, Plan)]
+        before = np.array([t.position for plan in planned for t in plan.drawn], dtype=np.intp)
+        levels = np.array([level for plan in planned for level in plan.levels], dtype=np.intp)
+        lengths = [len(plan.drawn) for plan in planned]
+        by_length = np.repeat(lengths, lengths).astype(np.intp)
+        keys = levels if self.law_of_length is None else by_length
+        after = before.copy()
+        for key in np.unique(keys):
+            here = keys == key
+            law = self.law_of(int(levels[here][0]), int(by_length[here][0]))
+            if law is not None:
+                after[here] = law.release(before[here], rng)
+        answers: list[ReleasedText | Refused] = []
+        start = 0
+        for plan in plans:
+            if isinstance(plan, Refused):
+                answers.append(plan)
+                continue
+            end = start + len(plan.drawn)
+            answers.append(self._assembled(plan, before[start:end], after[start:end]))
+            start = end
+        return answers
+
+    def preview(self, text: str, rng: Generator) -> list[tuple[str, str, int]]:
+        """One text as (before, after, level) pieces; gaps and kept words have level −1."""
+        entities = self.tiers.entities([text])[0] if self.tiers is not None else ()
+        plan = self._plan(text, entities)
+        if isinstance(plan, Refused):
+            raise InvalidInput(plan.reason)
+        shown: list[tuple[str, str, int]] = []
+        for piece in plan.pieces:
+            if isinstance(piece, str):
+                shown.append((piece, piece, KEPT))
+                continue
+            token = plan.drawn[piece]
+            level = plan.levels[piece]
+            law = self.law_of(level, len(plan.drawn))
+            released = token.position if law is None else law.release([token.position], rng)[0]
+            before, after = (
+                self.vocabulary.written[token.position],
+                self.vocabulary.written[released],
+            )
+            shown.append((join([(before, token.case)]), join([(after, token.case)]), level))
+        return shown
+
+    def _plan(self, text: Any, entities: Sequence[tuple[int, int]]) -> Plan | Refused:
+        if not isinstance(text, str):
+            missing = text is None or text != text
+            return Refused("the text is missing" if missing else "the text is not a string")
+        plan = Plan([], [], [], Counter())
+        last = 0
+        spans = find_identifiers(text) if self.identifiers else []
+        for start, end, kind in (*spans, (len(text), len(text), "")):
+            pieces = self.tokenizer.split(text[last:start])
+            for place, piece in enumerate(pieces):
+                if piece == " ":
+                    plan.pieces.append(" ")
+                elif isinstance(piece, str):
+                    self._add_gap(plan, pieces, place)
+                elif not self._add(plan, piece, text, last, entities):
+                    return Refused("a word is outside the vocabulary")
+                if self.longest is not None and len(plan.drawn) >= self.longest:
+                    return plan
+            if kind:
+                plan.pieces.append(f"[{kind}]")
+            last = end
+        return plan
+
+    def _add_gap(self, plan: Plan, pieces: Sequence[Piece], place: int) -> None:
+        """Plan what stands between words, without the signs that belong to one."""
+        gap = str(pieces[place])
+        bare = without_signs(
+            gap,
+            after_word=place > 0 and isinstance(pieces[place - 1], Token),
+            before_word=place + 1 < len(pieces) and isinstance(pieces[place + 1], Token),
+        )
+        if self.signs is Signs.KEEP:
+            plan.clear[SIGNS_AT_WORDS] += len(gap) - len(bare)
+            bare = gap
+        if bare:
+            plan.pieces.append(bare)
+
+    def _add(
+        self, plan: Plan, token: Token, text: str, offset: int,
+        entities: Sequence[tuple[int, int]],
+    ) -> bool:  # fmt: skip
+        """Plan one word; false if the text must be refused."""
+        start, end = token.start + offset, token.end + offset
+        if token.position == self.vocabulary.unknown:
+            if self.unknown is Unknown.FAIL:
+                return False
+            if self.unknown is Unknown.DROP:
+                return True
+            if self.unknown is Unknown.KEEP:
+                plan.leave(text[start:end], UNKNOWN_WORDS)
+                return True
+        elif self.keep_stopwords and self.vocabulary.words[token.position] in STOPWORDS:
+            plan.leave(text[start:end], STOP_WORDS)
+            return True
+        level = 0 if self.tiers is None else self.tiers.level(token.position, start, end, entities)
+        if self.law_of_length is None and self.laws[level] is None:
+            plan.leave(text[start:end], self.levels[level])
+            return True
+        plan.pieces.append(len(plan.drawn))
+        plan.drawn.append(token)
+        plan.levels.append(level)
+        return True
+
+    def _assembled(self, plan: Plan, before: Any, after: Any) -> ReleasedText:
+        written = self.vocabulary.written
+        released = after.tolist()
+        pieces: list[str | tuple[str, Case]] = [
+            piece if isinstance(piece, str) else (written[released[piece]], plan.drawn[piece].case)
+            for piece in plan.pieces
+        ]
+        other = before != after
+        drawn: tuple[int, ...] = (len(plan.drawn),)
+        changed: tuple[int, ...] = (int(other.sum()),)
+        if self.tiers is not None:
+            levels = np.array(plan.levels, dtype=np.intp)
+            drawn, changed = (
+                tuple(np.bincount(chosen, minlength=len(self.levels)).tolist())
+                for chosen in (levels, levels[other])
+            )
+        return ReleasedText(join(pieces), drawn, changed, plan.clear, self.spent(drawn))
+
+
+def protector(
+    vocabulary: Vocabulary,
+    *,
+    epsilon: float,
+    mechanism: Callable[..., Mechanism] | None = None,
+    unknown: Unknown = Unknown.PERTURB,
+    keep_stopwords: bool = False,
+    identifiers: bool = True,
+    cache: str | Path | None = None,
+) -> TextProtector:
+    """A protector that spends epsilon on each word, by TEM unless another mechanism is given.
+
+    >>> import voile
+    >>> from voile.text.vocabularies import vocabulary
+    >>> words = vocabulary(["good", "fine", "bad"], [[0.0], [0.1], [7.0]])
+    >>> blur = protector(words, epsilon=4.0)
+    >>> blur.release(["Good: mail me@example.org"], voile.seeded_rng(3))
+    ['Good: unk [EMAIL]']
+    """
+    from voile.mechanisms.word_truncated_exponential import word_truncated_exponential
+
+    law: Mechanism
+    if mechanism is None:
+        law = word_truncated_exponential(vocabulary.embedding, epsilon=epsilon, cache=cache)
+    else:
+        law = mechanism(vocabulary.embedding, epsilon=epsilon)
+    return TextProtector(
+        vocabulary,
+        (law,),
+        unknown=Unknown(unknown),
+        keep_stopwords=keep_stopwords,
+        identifiers=identifiers,
+    )
