@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from voile.audit.finding import Verdict
 from voile.core.guarantee import Guarantee
 from voile.errors import require, require_epsilon
 from voile.metrics import discrete, euclidean
@@ -42,10 +41,7 @@ class Explanation(Result):
         return Report(
             title=f"What ε = {self.epsilon:g} means",
             answer=first,
-            verdict=Verdict.OPEN,
-            because="This is what such a bound would allow; nothing was released or tested.",
             guarantee=tuple(rest),
-            not_protected=(),
             tables=(
                 Table(
                     f"{guess.capitalize()}, by how far apart the candidates are",

@@ -35,21 +35,13 @@ def ledger_choice(
     budget: float | None,
     key_file: str | None,
     over_budget: str,
-) -> LedgerChoice | None:
+) -> LedgerChoice:
     """What was chosen; the options go together."""
-    from voile.errors import InvalidInput
+    from typing import Any, cast
 
-    if ledger is None:
-        if person is not None or budget is not None:
-            raise InvalidInput(
-                "--person and --budget must go with --ledger; make one with `voile ledger init`"
-            )
-        return None
-    if person is None:
-        raise InvalidInput("--ledger must go with --person, the column that names the person")
     from voile.jobs.ledger_choice import LedgerChoice
 
-    return LedgerChoice(ledger, person, budget, key_file, over_budget)
+    return LedgerChoice(ledger, person, budget, cast(Any, over_budget), key_file)
 
 
 def show_charged(facts: dict[str, Any]) -> None:

@@ -4,36 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from voile.core.guarantee import Guarantee
 from voile.errors import InvalidInput
 from voile.files import no_such_column
 from voile.jobs import Charging, JobReport, WhenSpent
 from voile.ledger import Budget, Kind, read_key, shown
+from voile.options import Option, Options
 
 
 @dataclass(frozen=True)
-class LedgerChoice:
+class LedgerChoice(Options):
     """What a user says about a ledger: where, whose column, how much, and what then."""
 
-    where: str
-    person: str
-    budget: float | None = None
-    key_file: str | None = None
-    over_budget: str = "refuse"
+    ledger: Annotated[
+        str | None, Option("Charge persons in this file or postgresql:// URL.", "Budget")
+    ] = None
+    person: Annotated[
+        str | None,
+        Option("The column that says whose row it is, for --ledger.", "Budget", shown=True),
+    ] = None
+    budget: Annotated[
+        float | None, Option("What all releases about a person may spend; set once.", "Budget")
+    ] = None
+    over_budget: Annotated[
+        Literal["refuse", "mask", "drop"],
+        Option("A row beyond its budget: refuse, mask or drop.", "Budget"),
+    ] = "refuse"
+    ledger_key: Annotated[
+        str | None,
+        Option("The ledger's key file.", "Budget", environment="VOILE_LEDGER_KEY"),
+    ] = None
+
+    def agreed(self) -> bool:
+        """Whether a ledger is kept; its options go together."""
+        if self.ledger is None:
+            if self.person is not None or self.budget is not None:
+                raise InvalidInput(
+                    "--person and --budget must go with --ledger; make one with `voile ledger init`"
+                )
+            return False
+        if self.person is None:
+            raise InvalidInput("--ledger must go with --person, the column that names the person")
+        return True
+
+
+NO_LEDGER = LedgerChoice()
 
 
 def charging_for(
-    choice: LedgerChoice | None,
+    choice: LedgerChoice,
     guarantee: Guarantee,
     columns: Sequence[str],
     *,
     seed: int | None,
 ) -> Charging | None:
     """The charging of a job, once ledger, key, kind and budget agree; None without a ledger."""
-    if choice is None:
+    if not choice.agreed():
         return None
+    assert choice.ledger is not None  # as agreed
+    assert choice.person is not None
     if choice.over_budget not in tuple(WhenSpent):
         raise InvalidInput(f"--over-budget must be refuse, mask or drop, got {choice.over_budget}")
     if seed is not None:
@@ -44,7 +75,7 @@ def charging_for(
     if choice.person not in columns:
         raise no_such_column(choice.person, columns, what="--person")
     charging = Charging(
-        choice.where, read_key(choice.key_file), choice.person, WhenSpent(choice.over_budget)
+        choice.ledger, read_key(choice.ledger_key), choice.person, WhenSpent(choice.over_budget)
     )
     budget = None if choice.budget is None else Budget(choice.budget)
     charging.ledger.agree(Kind.of(guarantee), budget)

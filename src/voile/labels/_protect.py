@@ -28,7 +28,7 @@ from voile.jobs import (
     run_job,
 )
 from voile.jobs import OnError as RowPolicy
-from voile.jobs.ledger_choice import LedgerChoice, charging_for, ledger_facts
+from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for, ledger_facts
 from voile.jobs.workspace import Workspace, writing
 from voile.labels.choice import LabelChoice, chosen_recipe
 from voile.labels.draw import LabelTransform, kinds_of
@@ -87,7 +87,7 @@ def labels_protect(
     seed: int | None = None,
     engine: Engine | None = None,
     overwrite: bool = False,
-    ledger: LedgerChoice | None = None,
+    ledger: LedgerChoice = NO_LEDGER,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> ProtectedLabels:
     """Release each record of `data` once into `out`, by one of four mechanisms.
@@ -110,7 +110,7 @@ def labels_protect(
     source = open_source(data)
     require_label(source, label)
     named = () if pass_columns == "all" else tuple(pass_columns)
-    if ledger is not None and ledger.person not in (*drop, *named):
+    if ledger.ledger is not None and ledger.person and ledger.person not in (*drop, *named):
         drop = (*drop, ledger.person)
     made, drafted = chosen_recipe(
         choice, source, beside=beside, interrupted=interrupted, leave=(*drop, *named),

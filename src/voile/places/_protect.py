@@ -32,7 +32,7 @@ from voile.jobs import (
     open_source,
     run_job,
 )
-from voile.jobs.ledger_choice import LedgerChoice, charging_for, ledger_facts
+from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for, ledger_facts
 from voile.ledger import Bill
 from voile.places.columns import degrees_of, not_degrees, times_among
 from voile.places.designs import PlacesDesign, distance_words
@@ -170,7 +170,7 @@ def protect_places(
     pass_columns: Named = (),
     drop_columns: Sequence[str] = (),
     outside: Outside = Outside.FEW,
-    ledger: LedgerChoice | None = None,
+    ledger: LedgerChoice = NO_LEDGER,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Any]:
     """Release a file's places and write `<out>` and `<out>.guarantee.json`; return the latter.

@@ -123,7 +123,8 @@ def no_charts() -> tuple[Chart, ...]:
 class Report:
     """The answer in a sentence, a verdict, and what they rest on, in the order of a page.
 
-    `in_clear` says what stands in clear, before all else. `because` says what the verdict rests on;
+    `in_clear` says what stands in clear, before all else. `because` says what the verdict rests on; there
+    is no verdict where nothing was promised or tested;
     `guarantee` says in sentences what is promised or, under the heading `about`, what was tested;
     `cards` are the few figures that sum it up; `terms` are the words of `glossary` that the page
     explains. Charts are drawn by `draw`, when somebody asks for them. `for_owner` are tables for
@@ -133,10 +134,10 @@ class Report:
 
     title: str
     answer: str
-    verdict: Verdict
-    because: str
-    guarantee: tuple[str, ...]
-    not_protected: tuple[str, ...]
+    verdict: Verdict | None = None
+    because: str = ""
+    guarantee: tuple[str, ...] = ()
+    not_protected: tuple[str, ...] = ()
     provenance: Provenance = UNKNOWN
     tables: tuple[Table, ...] = ()
     draw: Callable[[], Sequence[Chart]] = no_charts
@@ -175,7 +176,7 @@ def combined(title: str, parts: Sequence[Report], *, answer: str, provenance: Pr
     Charts of equal names get their part's number in front, so that every picture has its file.
     """
     require(len(parts) > 0, "parts", "at least one report", "none")
-    worst = min((part.verdict for part in parts), key=_WORST_FIRST.index)
+    worst = worst_verdict([part.verdict for part in parts if part.verdict is not None])
     first = next(part for part in parts if part.verdict == worst)
     numbered = tuple(_numbered(part, number + 1) for number, part in enumerate(parts))
     return Report(

@@ -129,6 +129,8 @@ def _contents(report: Report) -> str:
 
 
 def _verdict(report: Report) -> str:
+    if report.verdict is None:
+        return ""
     return (
         f'<p class="verdict {report.verdict}"><strong>{SIGNS[report.verdict]}</strong> '
         f"{escape(report.because)}</p>\n"

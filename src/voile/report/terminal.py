@@ -27,7 +27,8 @@ def show(report: Report, console: Any) -> None:
     if report.stamp:
         line(report.stamp.upper() + ".", "bold red")
     line(report.answer, "bold" if console.is_terminal else "")
-    line(f"{SIGNS[report.verdict]} {report.because}", _COLOURS[report.verdict])
+    if report.verdict is not None:
+        line(f"{SIGNS[report.verdict]} {report.because}", _COLOURS[report.verdict])
     for text in report.guarantee:
         line(text)
     for text in report.notes:

@@ -31,7 +31,7 @@ from voile.jobs import (
     open_source,
     run_job,
 )
-from voile.jobs.ledger_choice import LedgerChoice, charging_for, ledger_facts
+from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for, ledger_facts
 from voile.ledger import Bill
 from voile.mechanisms._neighbour_table import Version, checked_versions, take_as_checked
 from voile.text import Vocabulary
@@ -119,7 +119,7 @@ def protect_file(
     on_error: OnError = OnError.FAIL,
     batch_rows: int = 2000,
     overwrite: bool = False,
-    ledger: LedgerChoice | None = None,
+    ledger: LedgerChoice = NO_LEDGER,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Any]:
     """Release a file's text column and write `<out>` and `<out>.guarantee.json`.

@@ -1,0 +1,71 @@
+"""Options that use cases share: who does the work, what happens to rows and columns."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from voile.errors import InvalidInput
+from voile.files.columns_in_clear import Named
+from voile.files.rows import OnError
+from voile.jobs.engines import Engine, engine_named
+from voile.options import Option, Options
+
+
+@dataclass(frozen=True)
+class Workers(Options):
+    """Who does the work: processes of this machine, or a Ray cluster."""
+
+    jobs: Annotated[int, Option("Processes; 0 takes all cores.", "Running")] = 1
+    engine: Annotated[
+        Literal["local", "ray"],
+        Option("local: processes here. ray: a Ray cluster.", "Running"),
+    ] = "local"
+    address: Annotated[
+        str | None,
+        Option("Of the Ray cluster: auto or HEAD:PORT; else one is started here.", "Running"),
+    ] = None
+
+    def chosen(self) -> Engine:
+        """The engine that these options name."""
+        return engine_named(
+            self.engine, jobs=self.jobs or os.cpu_count() or 1, address=self.address
+        )
+
+
+@dataclass(frozen=True)
+class Running(Workers):
+    """How a file is released: who draws, how bad rows are treated, what may be replaced."""
+
+    on_error: Annotated[
+        Literal["fail", "skip", "mask"], Option("A bad row: fail, skip or mask.", "Running")
+    ] = "fail"
+    batch_rows: Annotated[int, Option("Rows in a part.", "Running")] = 2000
+    overwrite: Annotated[bool, Option("Replace the output.", "Output")] = False
+
+    @property
+    def policy(self) -> OnError:
+        """What happens to a bad row."""
+        try:
+            return OnError(self.on_error)
+        except ValueError:
+            raise InvalidInput(
+                f"--on-error must be fail, skip or mask, got {self.on_error!r}"
+            ) from None
+
+
+@dataclass(frozen=True)
+class Columns(Options):
+    """What happens to the columns that no mechanism changes: each must be named."""
+
+    pass_: Annotated[
+        Literal["all"] | tuple[str, ...],
+        Option("Other columns to release IN CLEAR: a,b,c or all.", flag="--pass", shown=True),
+    ] = ()
+    drop: Annotated[tuple[str, ...], Option("Other columns to leave out: a,b,c.", shown=True)] = ()
+
+    @property
+    def passing(self) -> Named:
+        """The columns to pass, by name or all."""
+        return self.pass_
