@@ -65,10 +65,10 @@ class Case:
         return self.output or str(self.io / "out.csv")
 
     @property
-    def choice(self) -> LedgerChoice | None:
+    def choice(self) -> LedgerChoice:
         if self.where is None:
-            return None
-        return LedgerChoice(self.where, "user", None, str(self.io / "key"))
+            return LedgerChoice()
+        return LedgerChoice(self.where, "user", ledger_key=str(self.io / "key"))
 
     def begin(self) -> None:
         """The folder as it is before the job."""
