@@ -24,6 +24,7 @@ from voile.jobs.engines import Engine, Processes
 from voile.jobs.records import Releaser
 from voile.jobs.unchanged import check_piece, check_unchanged
 from voile.jobs.workspace import Note, Workspace, write_json, writing
+from voile.progress import tell
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,6 @@ def run_job(
     charging: Charging | None = None,
     seed: int | None = None,
     guarantee: Callable[[JobReport], Mapping[str, Any]] | None = None,
-    progress: Callable[[int], None] = lambda rows: None,
 ) -> JobReport:
     r"""Release every row of a source once and write the target when all are done.
 
@@ -73,8 +73,8 @@ def run_job(
     one step when all parts are there. `engine` says who makes the parts, `jobs` processes here
     unless given; `make_releaser` is called once in each process (it must be picklable for more
     than one). `added_columns` hold numbers and stand after the source's; `dropped_columns` can be
-    read by the releaser and are not written. `progress` gets the number of rows done since its
-    last call. With `charging` each part is charged to a ledger before it is
+    read by the releaser and are not written. How far it is, is told to `voile.progress`.
+    With `charging` each part is charged to a ledger before it is
     drawn; a job that fails for its input is refunded, since all of it is deleted unread. What
     `guarantee` says of the finished job is written to `<target>.guarantee.json` just before the
     target appears: no release stands without it. Memory: the pieces under way, whatever the file's
@@ -138,7 +138,9 @@ def run_job(
                             charging, dropped=frozenset(dropped_columns), seed=seed,
                         )  # fmt: skip
 
-                notes, existing = _draw(tasks, space, make_releaser, chosen, progress)
+                notes, existing = _draw(
+                    tasks, space, make_releaser, chosen, _Progress(source, size)
+                )
                 report = _report(out, notes, existing if resumed else 0, space.job)
                 _join(
                     space,
@@ -235,13 +237,13 @@ def _draw(
     space: Workspace,
     make_releaser: Callable[[], Releaser],
     engine: Engine,
-    progress: Callable[[int], None],
+    progress: _Progress,
 ) -> tuple[list[Note], int]:
     """Make the parts that are missing; the notes of all parts, and how many were there."""
     notes: dict[int, Note] = {part: space.read_note(part) for part in sorted(space.committed())}
     there = len(notes)
     for note in notes.values():
-        progress(_count(note))
+        progress.add(note)
     done = space.publishing.exists()
     while not done:  # a second time only for parts whose turn to be charged had not come
         done = True
@@ -250,7 +252,7 @@ def _draw(
                 done = False
             else:
                 notes[part] = made
-                progress(_count(made))
+                progress.add(made)
     return [notes[part] for part in sorted(notes)], there
 
 
@@ -265,8 +267,19 @@ def _missing(tasks: Iterator[PartTask], notes: Mapping[int, Note]) -> Iterator[P
             last = task.part
 
 
-def _count(note: Note) -> int:
-    return int(note["rows"] + note["skipped"] + note["masked"] + note.get("over_budget", 0))
+class _Progress:
+    """How far a job is, by rows and by how much of the file was read."""
+
+    def __init__(self, source: Source, size: int) -> None:
+        self.rows = self.read = 0
+        plain = source.format != "parquet" and not format_of(source.location.name)[1]
+        self.size = size if plain else None
+
+    def add(self, note: Note) -> None:
+        """One more part is there."""
+        self.rows += sum(note.get(key, 0) for key in ("rows", "skipped", "masked", "over_budget"))
+        self.read += int(note["read"].split()[0]) if self.size else 0
+        tell(f"releasing: {self.rows:,} rows", done=self.read or None, total=self.size)
 
 
 def _join(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -173,7 +173,6 @@ def protect_places(
     drop_columns: Sequence[str] = (),
     outside: Outside = Outside.FEW,
     ledger: LedgerChoice = NO_LEDGER,
-    progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Any]:
     """Release a file's places and write `<out>` and `<out>.guarantee.json`; return the latter.
 
@@ -254,7 +253,6 @@ def protect_places(
         charging=charging,
         seed=seed,
         guarantee=said,
-        progress=progress,
     )
     return dict(report.guarantee) | {
         "seconds": report.seconds,
