@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -45,6 +45,9 @@ class Named:
     given: Any = None
     own: bool = False
     """Whether it is a user's."""
+    metric: str = ""
+    basis: str = ""
+    """Of a mechanism that must be solved for or trained before it can say so itself."""
 
     def load(self) -> Any:
         """The thing itself; its module is imported now."""
@@ -120,10 +123,10 @@ class Family:
             f"{self.what} must be one of {', '.join(self._table)}{own}, got {given!r}{hint}"
         )
 
-    def find_all(self, given: Iterable[Any]) -> tuple[Named, ...]:
-        """What each of several means; no two may go by one name."""
-        given = (given,) if isinstance(given, str) else tuple(given)
-        found = tuple(self.find(one) for one in given)
+    def find_all(self, given: Any) -> tuple[Named, ...]:
+        """What each of several means, or of one; no two may go by one name."""
+        several = given if isinstance(given, list | tuple | Family) else (given,)
+        found = tuple(self.find(one) for one in several)
         names = [one.name for one in found]
         if not names or len(set(names)) < len(names):
             told = ", ".join(names) or "none"

@@ -6,18 +6,25 @@ from voile.names import Family, Named
 
 _HOME = "voile.optimise"
 
+
+def _named(name: str, home: str, basis: str, about: str = "", former: str = "") -> Named:
+    where = f"{_HOME}.{home}"
+    return Named(name, about, where, (former,) if former else (), metric="l_p", basis=basis)
+
+
 METHODS = Family(
     "method",
     (
-        Named("best", home=f"{_HOME}.best:best"),
-        Named("spline", home=f"{_HOME}.continuous:smooth_spline", former=("smooth-spline",)),
-        Named("bilinear", home=f"{_HOME}.continuous:bilinear_cone", former=("bilinear-cone",)),
-        Named("axis", home=f"{_HOME}.continuous:bilinear_axis", former=("bilinear-axis",)),
-        Named(
+        _named("best", "best:best", "as the better one"),
+        _named("spline", "continuous:smooth_spline", "certified", former="smooth-spline"),
+        _named("bilinear", "continuous:bilinear_cone", "certified", former="bilinear-cone"),
+        _named("axis", "continuous:bilinear_axis", "certified", former="bilinear-axis"),
+        _named(
             "laplace",
+            "laplace_remap:laplace_remap",
+            "proved",
             "Laplace noise in cells, each released as its middle.",
-            home=f"{_HOME}.laplace_remap:laplace_remap",
         ),
-        Named("laplace-remap", home=f"{_HOME}.laplace_remap:laplace_remap"),
+        _named("laplace-remap", "laplace_remap:laplace_remap", "proved"),
     ),
 )

@@ -17,32 +17,37 @@ OWN = (
     "object with release(texts, rng))"
 )
 
+
+def _named(name: str, about: str = "", *, home: str, former: tuple[str, ...] = ()) -> Named:
+    return Named(name, about, home, former, metric="discrete", basis="proved")
+
+
 REWRITERS = Family(
     "mechanisms",
     (
-        Named("adept", home="voile.rewriting.adept:adept"),
-        Named("dp-bart", home="voile.rewriting.dp_bart:dp_bart"),
-        Named(
+        _named("adept", home="voile.rewriting.adept:adept"),
+        _named("dp-bart", home="voile.rewriting.dp_bart:dp_bart"),
+        _named(
             "dp-bart-pr",
             "DP-BART with fewer dimensions, pruned on public texts.",
             home="voile.rewriting.dp_bart:dp_bart",
         ),
-        Named(
+        _named(
             "dp-bart-pr-plus",
             "Pruned DP-BART that has learned to read through its own noise.",
             home="voile.rewriting.dp_bart:dp_bart",
             former=("dp-bart-pr+",),
         ),
-        Named("dp-paraphrase", home="voile.rewriting.dp_paraphrase:dp_paraphrase"),
-        Named("dp-prompt", home="voile.rewriting.dp_prompt:dp_prompt"),
-        Named("dp-mlm", home="voile.rewriting.dp_mlm:dp_mlm"),
-        Named(
+        _named("dp-paraphrase", home="voile.rewriting.dp_paraphrase:dp_paraphrase"),
+        _named("dp-prompt", home="voile.rewriting.dp_prompt:dp_prompt"),
+        _named("dp-mlm", home="voile.rewriting.dp_mlm:dp_mlm"),
+        _named(
             "dp-mlm-plus",
-            "DP-MLM that may also add and leave out words.",
+            "DP-MLM that also leaves out and inserts words at random.",
             home="voile.rewriting.dp_mlm:dp_mlm",
             former=("dp-mlm+",),
         ),
-        Named("dp-st", home="voile.rewriting.dp_st:dp_st"),
+        _named("dp-st", home="voile.rewriting.dp_st:dp_st"),
     ),
     groups=("voile.rewriters",),
     open_to=OWN,

@@ -28,7 +28,6 @@ LAWS = Family(
         Named("vickrey", home=f"{_HOME}:vickrey"),
     ),
     groups=("voile.mechanisms",),
-    open_to="a function (space, *, epsilon) that gives a mechanism over words",
 )
 """What `text protect --mechanism` takes; an entry is a function (space, *, epsilon)."""
 
