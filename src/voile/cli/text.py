@@ -75,7 +75,8 @@ def protect(
     mechanism: Annotated[
         str,
         typer.Option(
-            help="tem, exponential, santext, santext+, custext, madlib, mahalanobis or vickrey."
+            help="tem, word-exponential, santext, santext-plus, custext, madlib, mahalanobis or "
+            "vickrey."
         ),
     ] = "tem",
     vocabulary: Annotated[
