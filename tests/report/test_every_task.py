@@ -100,16 +100,17 @@ def done(folder):
 
 
 def all_commands():
-    """The names of all commands with their parameters."""
+    """The names of all commands with their parameters, made from use cases or by hand."""
+    import click
     import typer.main
 
     def walk(command, words):
-        inner = getattr(command, "commands", None)
-        if inner is None:
+        if not hasattr(command, "list_commands"):
             yield " ".join(words), command
             return
-        for name, child in inner.items():
-            yield from walk(child, [*words, name])
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from walk(command.resolve_command(context, [name])[1], [*words, name])
 
     return dict(walk(typer.main.get_command(app), []))
 

@@ -98,6 +98,8 @@ def _typed(parameter: Parameter) -> tuple[Any, dict[str, Any]]:
         ), {}
     if kind in (int, float, bool, Path):
         return _or_none(kind, optional), {}
+    if get_origin(kind) is list:
+        return _or_none(kind, True), {}
     if _is_list(kind):
         return _or_none(str, True), {"metavar": "A,B,…"}
     return _or_none(str, optional), {}
@@ -128,7 +130,7 @@ def _read(case: UseCase, given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The options as the use case takes them; what was not given is left to its default."""
     for name, value in given.items():
         parameter = case.parameters[name]
-        if value is None or (not parameter.required and value == _spelled(parameter)):
+        if value in (None, []) or (not parameter.required and value == _spelled(parameter)):
             yield name, UNSET
         elif isinstance(value, Enum):
             yield name, value.value

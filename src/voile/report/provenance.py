@@ -84,6 +84,8 @@ def _parts(value: Any) -> Sequence[Any]:
 def _shown(parameter: Parameter, value: Any) -> str:
     from typing import Literal, get_origin
 
+    if parameter.option.secret:
+        return "…"
     if isinstance(value, bool | int | float):
         return f"{value:g}" if isinstance(value, float) else str(value)
     if isinstance(value, Path) or (parameter.option.reads or parameter.option.writes):
