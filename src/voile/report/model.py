@@ -109,6 +109,7 @@ class Provenance:
     when: str
     seconds: float
     digests: tuple[Digest, ...] = ()
+    mechanism: str = ""
 
 
 UNKNOWN = Provenance("", "", "", "", 0.0)
@@ -128,7 +129,8 @@ class Report:
     what is promised or, under the heading `about`, what was tested. `cards` are the few figures
     that sum it up; `terms` are the words of `glossary` that the page explains. Charts are drawn by
     `draw`, when somebody asks for them. `for_owner` are tables for the owner's own screen, which
-    no page shows. With `parts`, the report is of several tasks and each part is a section.
+    no page shows; `sample` are records before and after, which a page shows only because their
+    owner asked for it. With `parts`, the report is of several tasks and each part is a section.
     """
 
     title: str
@@ -147,6 +149,7 @@ class Report:
     in_clear: tuple[str, ...] = ()
     cards: tuple[tuple[str, str], ...] = ()
     for_owner: tuple[Table, ...] = ()
+    sample: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         require(bool(self.answer.strip()), "answer", "a sentence", "nothing")
@@ -188,6 +191,7 @@ def combined(title: str, parts: Sequence[Report], *, answer: str, provenance: Pr
         provenance=provenance,
         terms=tuple(dict.fromkeys(term for part in parts for term in part.terms)),
         parts=numbered,
+        in_clear=tuple(f"{part.title}: {line}" for part in parts for line in part.in_clear),
     )
 
 
