@@ -3,10 +3,11 @@ const links = [...document.querySelectorAll("nav a")];
 const places = links.map((link) => document.getElementById(link.hash.slice(1)));
 const nav = document.querySelector("nav");
 function follow() {
-  const line = innerHeight * 0.3;
+  const line = innerHeight * 0.2;
+  const begin = scrollY < 2;
   const end = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
   const read = places.findLastIndex((place) => place.getBoundingClientRect().top <= line);
-  const current = links[end && scrollY > 0 ? links.length - 1 : Math.max(0, read)];
+  const current = links[begin ? 0 : end ? links.length - 1 : Math.max(0, read)];
   for (const link of links) {
     if (link !== current) link.removeAttribute("aria-current");
   }
@@ -20,7 +21,8 @@ addEventListener("scroll", follow, { passive: true });
 addEventListener("resize", follow);
 follow();
 
-// A link opens what is folded. In a frame without an address of its own it also has to scroll.
+// A link opens what is folded. In a frame, which has no address of its own, it also scrolls the
+// frame, and not the notebook around it.
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.('a[href^="#"]');
   const place = link && document.getElementById(link.hash.slice(1));
@@ -29,7 +31,10 @@ document.addEventListener("click", (event) => {
   if (fold) fold.open = true;
   if (location.protocol === "about:") {
     event.preventDefault();
-    place.scrollIntoView();
+    const free = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
+    scrollTo(0, scrollY + place.getBoundingClientRect().top - free);
+    place.tabIndex = -1;
+    place.focus({ preventScroll: true });
   }
 });
 addEventListener("beforeprint", () => {

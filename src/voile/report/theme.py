@@ -20,7 +20,7 @@ LIGHT: Mapping[str, str] = {
     "grid": "#e3e7eb",
     "link": "#0b5c9e",
     "blue": "#0072b2",
-    "orange": "#c65400",
+    "orange": "#c35300",
     "green": "#00795a",
     "purple": "#a6428f",
     "ochre": "#8a6500",
