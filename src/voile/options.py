@@ -47,7 +47,8 @@ class Option:
 
     `flag` is its name on the command line where it cannot be Python's. `reads` says that it names
     a file and whose: a report hashes a private one under a key. `shown` lets a word stand in
-    reports; numbers, choices and the last part of a file's name always may.
+    reports; numbers, choices and the last part of a file's name always may. `secret` is for what
+    may hold a password or name a person: no report shows any of it, no recipe keeps it.
     """
 
     help: str
@@ -57,6 +58,7 @@ class Option:
     writes: bool = False
     shown: bool = False
     environment: str = ""
+    secret: bool = False
 
 
 class Options:

@@ -21,7 +21,7 @@ from voile.jobs import Batch, Charging, WhenSpent, open_source, run_job
 from voile.jobs import charging as charging_module
 from voile.jobs.engines import Engine
 from voile.jobs.ledger_choice import LedgerChoice
-from voile.ledger import Budget, Kind, Ledger, make_key, read_key, verify
+from voile.ledger import Budget, Kind, Ledger, check_ledger, make_key, read_key
 
 PERSONS = "ababca"
 PART = 2
@@ -183,7 +183,7 @@ class Case:
             return
         charging_module._opened.cache_clear()
         with Ledger(self.where, read_key(self.io / "key")) as ledger:
-            found = verify(ledger)
+            found = check_ledger(ledger)
             assert not found.problems, (where, found.problems)
             released = Counter(PERSONS[int(row["id"])] for row in rows)
             charged = {person: ledger.account(person)[3] for person in released}

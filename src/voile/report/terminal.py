@@ -6,8 +6,8 @@ import io
 from typing import Any
 
 from voile.audit.finding import Verdict
+from voile.report.blocks import SIGNS, shown
 from voile.report.model import Report, Table
-from voile.report.page import SIGNS, shown
 
 MOST_ROWS = 20
 """Rows of a table that a terminal shows; the page and JSON hold all."""
