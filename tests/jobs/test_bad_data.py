@@ -140,7 +140,7 @@ def test_a_column_of_any_type_passes_or_is_refused_before_anything_is_drawn(
         return
     run_job(open_source(path), out, lambda: same, identity={})
     if ending == "parquet":
-        assert pyarrow.parquet.read_table(out).equals(pyarrow.parquet.read_table(path))
+        assert pyarrow.parquet.read_labelled(out).equals(pyarrow.parquet.read_labelled(path))
     else:
         assert [row["text"] for _, row in open_source(out).rows()] == ["a", "b"]  # type: ignore[index]
 
@@ -160,7 +160,7 @@ def test_skipped_and_masked_rows_of_parquet_keep_the_others_as_they_are(tmp_path
     for policy, places in (("skip", [1, 3]), ("mask", [1, None, 3])):
         out = tmp_path / f"{policy}.parquet"
         run_job(open_source(path), out, lambda: picky, identity={}, on_error=OnError(policy))
-        found = pyarrow.parquet.read_table(out)
+        found = pyarrow.parquet.read_labelled(out)
         assert found["when"].cast(pyarrow.int64()).to_pylist() == places
         assert found.schema.field("when").type == pyarrow.timestamp("ns")
 
@@ -208,9 +208,9 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
 
 
 def _labels(path: Path) -> object:
-    from voile.labels import read_table
+    from voile.labels import read_labelled
 
-    return read_table(path, label="y")
+    return read_labelled(path, label="y")
 
 
 def _design(path: Path) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 
 from voile.core.guarantee import Guarantee
@@ -82,30 +82,61 @@ def charging_for(
     return replace(charging, seen=charging.ledger.head)
 
 
-def ledger_facts(charging: Charging | None, report: JobReport) -> dict[str, Any]:
-    """What a guarantee file says about the ledger, under one name; nothing without one."""
+@dataclass(frozen=True)
+class Charged:
+    """What a release charged to a ledger, as its guarantee file holds it."""
+
+    identity: str
+    job: str
+    person_column: str
+    counts: str
+    budget: float
+    budget_delta: float
+    over_budget: str
+    rows_over_budget: int
+    head: str
+    promise: str
+
+    def sentences(self) -> tuple[str, ...]:
+        """The same for a reader."""
+        done = {"mask": "masked", "drop": "left out"}.get(self.over_budget, "refused")
+        beyond = f"{self.rows_over_budget:,} rows were beyond their budget and are {done}."
+        entry = self.head.split(":")[0]
+        return (
+            self.promise,
+            *((beyond,) if self.rows_over_budget else ()),
+            f"Ledger at entry {entry}; its head is in the guarantee file.",
+        )
+
+
+def charged_by(charging: Charging | None, report: JobReport) -> Charged | None:
+    """What a finished job charged; None without a ledger."""
     if charging is None:
-        return {}
+        return None
     ledger = charging.ledger
     terms = ledger.terms()
     assert terms is not None  # agreed on before the job began
-    limit = terms.budget.epsilon_limit
-    return {
-        "ledger": {
-            "identity": ledger.identity,
-            "job": report.job,
-            "person_column": charging.person,
-            "counts": str(terms.kind),
-            "budget": terms.budget.epsilon,
-            "budget_delta": terms.budget.delta,
-            "over_budget": str(charging.when_spent),
-            "rows_over_budget": report.over_budget,
-            "head": str(ledger.head),
-            "promise": (
-                f"No person's releases in this ledger add up to more than {shown(limit)} "
-                f"({terms.kind})"
-                + (f", or by moments δ = {terms.budget.delta:g}" if terms.budget.delta else "")
-                + "; what stands in clear is not counted."
-            ),
-        }
-    }
+    budget = terms.budget
+    moments = f", or by moments δ = {budget.delta:g}" if budget.delta else ""
+    return Charged(
+        identity=ledger.identity,
+        job=report.job,
+        person_column=charging.person,
+        counts=str(terms.kind),
+        budget=budget.epsilon,
+        budget_delta=budget.delta,
+        over_budget=str(charging.when_spent),
+        rows_over_budget=report.over_budget,
+        head=str(ledger.head),
+        promise=(
+            f"No person's releases in this ledger add up to more than "
+            f"{shown(budget.epsilon_limit)} ({terms.kind}){moments}; what stands in clear is not "
+            "counted."
+        ),
+    )
+
+
+def ledger_facts(charging: Charging | None, report: JobReport) -> dict[str, Any]:
+    """What a guarantee file says about the ledger, under one name; nothing without one."""
+    found = charged_by(charging, report)
+    return {} if found is None else {"ledger": asdict(found)}

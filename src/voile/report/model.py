@@ -147,6 +147,8 @@ class Report:
     in_clear: tuple[str, ...] = ()
     cards: tuple[tuple[str, str], ...] = ()
     for_owner: tuple[Table, ...] = ()
+    at_risk: tuple[str, ...] = ()
+    """What a reader might take for protected and is not: said before all else, in red."""
 
     def __post_init__(self) -> None:
         require(bool(self.answer.strip()), "answer", "a sentence", "nothing")

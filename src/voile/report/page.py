@@ -99,7 +99,10 @@ def _head(report: Report, scripts: Sequence[str]) -> str:
 
 def _body(report: Report) -> Iterator[str]:
     yield '<a class="skip" href="#answer">Skip to the answer</a>\n<main>\n'
-    yield f'<h1>{escape(report.title)}</h1>\n<p class="answer" id="answer">'
+    yield f"<h1>{escape(report.title)}</h1>\n"
+    for text in (*report.at_risk, *report.in_clear):
+        yield f'<p class="answer">{escape(text)}</p>\n'
+    yield '<p class="answer" id="answer">'
     yield f"{escape(report.answer)}</p>\n{_verdict(report)}{_stamp(report)}"
     yield _contents(report)
     yield from _sections(report, level=2, prefix="")
