@@ -18,7 +18,7 @@ from voile.cli.app import app
 from voile.errors import CannotWrite, InvalidInput
 from voile.labels._compare import crossings
 from voile.labels.compared import Crossing, TradePoint
-from voile.labels.draw import LabelTransform
+from voile.labels.draw import LabelReleaser
 
 run = CliRunner()
 
@@ -81,7 +81,7 @@ def test_an_interrupted_job_keeps_its_recipe_and_its_draws(
     if overwrite:
         labels.protect(patients, out=out, **asked)
     before = out.read_bytes() if overwrite else None
-    real, calls = LabelTransform.__call__, []
+    real, calls = LabelReleaser.plan, []
 
     def failing(self, batch):
         calls.append(batch.part)
@@ -89,17 +89,17 @@ def test_an_interrupted_job_keeps_its_recipe_and_its_draws(
             raise KeyboardInterrupt
         return real(self, batch)
 
-    monkeypatch.setattr(LabelTransform, "__call__", failing)
+    monkeypatch.setattr(LabelReleaser, "plan", failing)
     with pytest.raises(KeyboardInterrupt):
         labels.protect(patients, out=out, **asked, overwrite=overwrite)
     assert (out.read_bytes() if out.exists() else None) == before
     recipe = (tmp_path / "out.csv.recipe.json").read_text()
     part = next(tmp_path.glob("*.voile-job/*/part-00000000.[!j]*")).read_bytes()
-    monkeypatch.setattr(LabelTransform, "__call__", real)
+    monkeypatch.setattr(LabelReleaser, "plan", real)
     with pytest.raises(CannotWrite, match="differs in cells"):
         labels.protect(patients, out=out, **asked, cells=4, overwrite=overwrite)
     done = labels.protect(patients, out=out, **asked, overwrite=overwrite)
-    assert done.resumed == 1
+    assert done.resumed_parts == 1
     assert (tmp_path / "out.csv.recipe.json").read_text() == recipe
     assert out.read_bytes().split(b"\n", 1)[1].startswith(part)
 
@@ -135,8 +135,9 @@ def test_seeds_repeat_and_are_stamped(patients, recipe, tmp_path):
     for name in ("a.csv", "b.csv"):
         result = run.invoke(
             app,
-            ["labels", "protect", str(patients), "--label", "state", "--epsilon", "1", "--mechanism", "cf",
-             "--out", str(tmp_path / name), "--seed", "3", "--recipe", str(recipe)],
+            ["labels", "protect", str(patients), "--label", "state", "--epsilon", "1",
+             "--mechanism", "cf", "--out", str(tmp_path / name), "--seed", "3",
+             "--recipe", str(recipe)],
         )  # fmt: skip
         assert result.exit_code == 0, result.output
         assert "SEEDED: NOT FOR RELEASE" in result.output
@@ -155,8 +156,8 @@ def test_protect_speaks_of_its_bounds(patients, recipe, tmp_path):
     assert found["mechanism"] == "label DP-CF"
     assert found["epsilon"]["conditional"] <= 2.0
     assert found["epsilon"]["label"] <= 1.0
-    assert found["stamp"] == ""
-    assert found["basis"] == found["guarantee"]["basis"] == "statistical"
+    assert found["randomness"] == "secure"
+    assert found["guarantee"]["basis"] == "statistical"
     assert found["guarantee"]["confidence"] == 0.999
     assert not found["learned_from_private"]
 
@@ -165,7 +166,7 @@ def test_protect_speaks_of_its_bounds(patients, recipe, tmp_path):
     ("options", "message"),
     [
         (["--epsilon", "0"], "epsilon must be"),
-        (["--epsilon", "1", "--mechanism", "magic"], "Invalid value for '--mechanism'"),
+        (["--epsilon", "1", "--mechanism", "magic"], "mechanism must be one of"),
         (["--epsilon", "1", "--mechanism", "prior"], "must be given one"),
         (["--epsilon", "1", "--learn-from-private", "--label-share", "1"], "label_share must be"),
         (["--epsilon", "1", "--on-error", "ignore"], "Invalid value for '--on-error'"),

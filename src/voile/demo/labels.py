@@ -78,7 +78,7 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         plan,
         (
             f"{done.records} records released ({main.ground()}).",
-            *done.explanation.splitlines()[1:3],
+            *done.explanation[1:3],
         ),
         {
             "rows": done.records,

@@ -84,7 +84,7 @@ def charging_for(
 
 @dataclass(frozen=True)
 class Charged:
-    """What a release charged to a ledger, as its guarantee file holds it."""
+    """What a guarantee file says about the ledger that was charged."""
 
     identity: str
     job: str
@@ -98,45 +98,40 @@ class Charged:
     promise: str
 
     def sentences(self) -> tuple[str, ...]:
-        """The same for a reader."""
-        done = {"mask": "masked", "drop": "left out"}.get(self.over_budget, "refused")
-        beyond = f"{self.rows_over_budget:,} rows were beyond their budget and are {done}."
-        entry = self.head.split(":")[0]
-        return (
-            self.promise,
-            *((beyond,) if self.rows_over_budget else ()),
-            f"Ledger at entry {entry}; its head is in the guarantee file.",
-        )
+        """What the ledger did, after a release."""
+        lines = [self.promise]
+        if self.rows_over_budget:
+            done = {"mask": "masked", "drop": "left out"}[self.over_budget]
+            lines.append(f"{self.rows_over_budget:,} rows were beyond their budget and are {done}.")
+        number = self.head.split(":")[0]
+        return (*lines, f"Ledger at entry {number}; its head is in the guarantee file.")
 
 
-def charged_by(charging: Charging | None, report: JobReport) -> Charged | None:
-    """What a finished job charged; None without a ledger."""
+def charged(charging: Charging | None, report: JobReport) -> Charged | None:
+    """What was charged for a finished job; nothing without a ledger."""
     if charging is None:
         return None
     ledger = charging.ledger
     terms = ledger.terms()
     assert terms is not None  # agreed on before the job began
-    budget = terms.budget
-    moments = f", or by moments δ = {budget.delta:g}" if budget.delta else ""
+    limit = terms.budget.epsilon_limit
+    by_moments = f", or by moments δ = {terms.budget.delta:g}" if terms.budget.delta else ""
     return Charged(
         identity=ledger.identity,
         job=report.job,
         person_column=charging.person,
         counts=str(terms.kind),
-        budget=budget.epsilon,
-        budget_delta=budget.delta,
+        budget=terms.budget.epsilon,
+        budget_delta=terms.budget.delta,
         over_budget=str(charging.when_spent),
         rows_over_budget=report.over_budget,
         head=str(ledger.head),
-        promise=(
-            f"No person's releases in this ledger add up to more than "
-            f"{shown(budget.epsilon_limit)} ({terms.kind}){moments}; what stands in clear is not "
-            "counted."
-        ),
+        promise=f"No person's releases in this ledger add up to more than {shown(limit)} "
+        f"({terms.kind}){by_moments}; what stands in clear is not counted.",
     )
 
 
 def ledger_facts(charging: Charging | None, report: JobReport) -> dict[str, Any]:
     """What a guarantee file says about the ledger, under one name; nothing without one."""
-    found = charged_by(charging, report)
+    found = charged(charging, report)
     return {} if found is None else {"ledger": asdict(found)}

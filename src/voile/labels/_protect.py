@@ -6,21 +6,23 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
-from voile.core.guarantee import Guarantee
 from voile.core.randomness import secure_rng, seeded_rng
 from voile.errors import InvalidInput, VoileError
 from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
 from voile.files.locations import Location, location
 from voile.files.source import Source, open_source
-from voile.jobs import Charging, JobReport, check_output, run_job
-from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charged_by, charging_for
+from voile.jobs import JobReport
+from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for
+from voile.jobs.release import Columns as ColumnsReleased
+from voile.jobs.release import Rows, carry_out, output_for
 from voile.jobs.settings import Columns, Running
 from voile.jobs.workspace import Workspace
 from voile.labels._recipe import MadeRecipe, write_recipe
 from voile.labels.choice import LabelChoice, chosen_recipe
-from voile.labels.draw import LabelTransform, kinds_of
+from voile.labels.draw import LabelReleaser, kinds_of
 from voile.labels.protection import (
     Protection,
     cells_protection,
@@ -75,18 +77,17 @@ def protect(
     """
     choice.check(epsilon)
     source = open_source(data)
-    target = _target(source, out)
-    check_output(target, overwrite=running.overwrite)
+    target = _target(source, out, overwrite=running.overwrite)
     require_label(source, label)
-    beside = target.beside(target.name + ".recipe.json")
-    workspace = Workspace(target)
     columns = _with_person(columns, ledger_choice)
+    job = None if target is None else Workspace(target).folder
+    beside = None if target is None else target.beside(target.name + ".recipe.json")
     made, drafted = chosen_recipe(
         choice,
         source,
         label=label,
         beside=beside,
-        interrupted=workspace.folder.inside("manifest.json").exists(),
+        interrupted=job is not None and job.inside("manifest.json").exists(),
         leave=(*columns.drop, *_named(columns)),
         on_error=running.policy,
         rng=secure_rng() if seed is None else seeded_rng(seed),
@@ -97,96 +98,71 @@ def protect(
     protection = law.protection()
     clear = _columns(source, made, protection, columns)
     charging = charging_for(ledger_choice, protection.adding_up(), source.columns, seed=seed)
-    if drafted:
+    if drafted and beside is not None:
         write_recipe(made, beside, like=source)
-    job = _Job(
-        recipe=made,
-        where=_where(choice.recipe, beside),
-        protection=protection.beside([clear.shown[name] for name in clear.passed]),
-        clear=clear,
-        seeded=seed is not None,
-        charging=charging,
-    )
-    masking = running.on_error == "mask"
+    stated = protection.beside([clear.shown[name] for name in clear.passed])
+    where = _where(choice.recipe, beside)
     try:
-        report = run_job(
+        release = carry_out(
             source,
-            target,
-            partial(_transform, law, made, clear, kinds_of(source, made), masking, seed),
+            partial(_releaser, law, clear, kinds_of(source, made), running.on_error == "mask"),
+            out=None if target is None else str(target),
+            describe=lambda report: _described(report, stated, made, clear, where, seed),
             identity=_identity(label, law, choice, clear, seed),
-            dropped_columns=clear.dropped,
-            engine=running.chosen(),
-            batch_rows=running.batch_rows,
-            on_error=running.policy,
-            overwrite=running.overwrite,
+            clear=clear,
+            running=running,
             charging=charging,
-            guarantee=lambda report: job.released(report).to_dict(),
+            seed=seed,
         )
     except VoileError:
-        if choice.recipe is None and not workspace.folder.exists():
+        if choice.recipe is None and beside is not None and not (job and job.exists()):
             beside.remove()  # nothing of a job that was refused may stay
         raise
-    return job.released(report)
+    assert isinstance(release, ProtectedLabels)  # as described
+    return release
 
 
-@dataclass(frozen=True, eq=False)
-class _Job:
-    """What is known of a release before it is drawn."""
-
-    recipe: Recipe
-    where: str | None
-    protection: Protection
-    clear: ColumnsInClear
-    seeded: bool
-    charging: Charging | None
-
-    def released(self, report: JobReport) -> ProtectedLabels:
-        """The release, once it is drawn."""
-        main, bounds = self.protection.strongest(), self.protection
-        facts = self.clear.facts()
-        return ProtectedLabels(
-            guarantee=main,
-            output=report.output,
-            recipe=self.where,
-            learned_from_private=self.recipe.learned,
-            records=report.rows,
-            skipped=report.skipped,
-            masked=report.masked,
-            mechanism=bounds.name,
-            epsilon=LabelBounds(
-                _epsilon(bounds.label), _epsilon(bounds.conditional), _epsilon(bounds.local)
-            ),
-            basis=main.basis,
-            explanation=main.explain(candidates=len(self.recipe.classes)),
-            not_covered=(*main.outside, *_unread(report)),
-            kept_cells=bounds.kept,
-            shape=self._shape(),
-            passed_in_clear=tuple(facts["passed_in_clear"]),
-            passed_all=self.clear.passed_all,
-            dropped=tuple(facts["dropped"]),
-            looks_like_identifiers=facts["looks_like_identifiers"],
-            stamp="seeded: not for release" if self.seeded else "",
-            ledger=charged_by(self.charging, report),
-            protection=bounds,
-            resumed=report.resumed,
-        )
-
-    def _shape(self) -> Shape | None:
-        """How many rows of typical records differ in what is drawn and not dropped, and where."""
-        cells, columns = self.recipe.cells, self.recipe.columns
-        if cells is None or not self.protection.typical:
-            return None
-        kept = [j for j, column in enumerate(columns) if column.name not in self.clear.dropped]
-        different = cells.different(kept)
-        return Shape(
-            different_rows=different * len(self.recipe.classes),
-            typical_records=different,
-            features_that_vary=tuple(columns[j].name for j in cells.telling() if j in kept),
-        )
+def _described(
+    report: JobReport,
+    protection: Protection,
+    recipe: Recipe,
+    clear: ColumnsInClear,
+    where: str | None,
+    seed: int | None,
+) -> ProtectedLabels:
+    """What was promised for the finished job."""
+    strongest = protection.strongest()
+    guarantee = replace(strongest, outside=(*strongest.outside, *_unread(report)))
+    return ProtectedLabels(
+        domain="labels",
+        mechanism=protection.name,
+        guarantee=guarantee,
+        columns=ColumnsReleased.of(clear),
+        rows=Rows.of(report),
+        seed=seed,
+        explanation=tuple(guarantee.explain(candidates=len(recipe.classes)).splitlines()),
+        recipe=where,
+        learned_from_private=recipe.learned,
+        epsilon=LabelBounds.of(protection),
+        kept_cells=protection.kept,
+        shape=_shape(recipe, clear) if protection.typical else None,
+        protection=protection,
+        by=recipe,
+    )
 
 
-def _epsilon(bound: Guarantee | None) -> float | None:
-    return None if bound is None else bound.epsilon
+def _shape(recipe: Recipe, clear: ColumnsInClear) -> Shape | None:
+    """How many rows of typical records differ in what is drawn and not dropped, and where."""
+    cells, columns = recipe.cells, recipe.columns
+    if cells is None:
+        return None
+    kept = [j for j, column in enumerate(columns) if column.name not in clear.dropped]
+    different = cells.different(kept)
+    return Shape(
+        different_rows=different * len(recipe.classes),
+        typical_records=different,
+        features_that_vary=tuple(columns[j].name for j in cells.telling() if j in kept),
+    )
 
 
 def _unread(report: JobReport) -> tuple[str, ...]:
@@ -218,16 +194,11 @@ class Law:
         return builders[self.mechanism]()
 
 
-def _transform(
-    law: Law,
-    recipe: Recipe,
-    clear: ColumnsInClear,
-    kinds: dict[str, type],
-    masking: bool,
-    seed: int | None,
-) -> LabelTransform:
-    """A transform for one process, with its own protection and its own generator."""
-    return LabelTransform(law.protection(), recipe, clear, kinds, masking, seed)
+def _releaser(
+    law: Law, clear: ColumnsInClear, kinds: dict[str, type], masking: bool
+) -> LabelReleaser:
+    """A releaser for one process, with its own protection."""
+    return LabelReleaser(law.protection(), recipe_from(law.recipe), clear, kinds, masking)
 
 
 def _identity(
@@ -251,19 +222,18 @@ def _identity(
     }
 
 
-def _target(source: Source, out: str | None) -> Location:
+def _target(source: Source, out: str | Path | None, *, overwrite: bool) -> Location | None:
     """The output: as asked, or beside the file with its own endings."""
-    if out is not None:
-        return location(out)
-    stem, dot, endings = source.location.name.partition(".")
-    return source.location.beside(f"{stem}.protected{dot}{endings}")
+    data = str(source.location)
+    return location(output_for(data, None if out is None else str(out), overwrite=overwrite))
 
 
-def _where(recipe: Data, beside: Location) -> str | None:
+def _where(recipe: Data, beside: Location | None) -> str | None:
     """Where the recipe stands: beside the output unless one is given, which may be in memory."""
     if isinstance(recipe, MadeRecipe):
         return recipe.recipe
-    return None if isinstance(recipe, Recipe) else str(beside if recipe is None else recipe)
+    found = beside if recipe is None else recipe
+    return None if found is None or isinstance(found, Recipe) else str(found)
 
 
 def _named(columns: Columns) -> tuple[str, ...]:

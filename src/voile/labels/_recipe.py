@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from voile.core.randomness import Generator, seeded_rng
 from voile.errors import CannotWrite, require
@@ -14,6 +14,7 @@ from voile.files.source import Source, open_source
 from voile.jobs.workspace import writing
 from voile.labels.cells import learn_cells
 from voile.labels.columns import LEVELS, Column, NumberColumn
+from voile.labels.mechanisms import MECHANISMS
 from voile.labels.reading import Label, Reading, source_digest, table_from
 from voile.labels.recipe_file import recipe_text
 from voile.labels.recipes import Recipe, draft_recipe, label_recipe
@@ -72,7 +73,7 @@ def recipe(
         Path | None, Option("Where to write it; else beside the file.", "Output", writes=True)
     ] = None,
     mechanism: Annotated[
-        Literal["cf", "ldp"], Option("What it is for: cf (with cells) or ldp.", "How strong")
+        str, Option("What it is for: cf (with cells) or ldp.", "How strong", shown=True)
     ] = "cf",
     classes: Annotated[
         tuple[str, ...], Option("All classes there may be, a,b,c; else those in the file.")
@@ -94,7 +95,7 @@ def recipe(
     same file, settings and seed give the same recipe.
     """
     require(
-        mechanism in FEATURES_TOO,
+        MECHANISMS.find(mechanism).name in FEATURES_TOO,
         "mechanism",
         "cf or ldp",
         repr(mechanism),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from voile.core.randomness import Generator
 from voile.errors import BadFile, InvalidInput, require_epsilon
@@ -13,12 +13,11 @@ from voile.files.rows import OnError
 from voile.files.source import Source
 from voile.labels._recipe import FEATURES_TOO, MadeRecipe, drafted_recipe
 from voile.labels.columns import LEVELS
+from voile.labels.mechanisms import MECHANISMS
 from voile.labels.reading import source_digest, table_from
 from voile.labels.recipe_file import load_recipe, recipe_from
 from voile.labels.recipes import Recipe, label_recipe
 from voile.options import Data, Option, Options
-
-MECHANISMS = ("rr", "prior", "cf", "ldp")
 
 
 @dataclass(frozen=True)
@@ -31,11 +30,12 @@ class LabelChoice(Options):
     """
 
     mechanism: Annotated[
-        Literal["rr", "prior", "cf", "ldp"],
+        str,
         Option(
             "rr: noise on the label, features clear. prior: the same among likely labels. "
             "cf: label and what features say of it. ldp: the whole record.",
             "How strong",
+            shown=True,
         ),
     ] = "cf"
     recipe: Annotated[
@@ -76,10 +76,7 @@ class LabelChoice(Options):
     def check(self, epsilon: float) -> None:
         """Refuse what does not go together: nothing that was said is ignored."""
         require_epsilon(epsilon)
-        if self.mechanism not in MECHANISMS:
-            raise InvalidInput(
-                f"mechanism must be one of {', '.join(MECHANISMS)}, got {self.mechanism!r}"
-            )
+        MECHANISMS.find(self.mechanism)
         for broken, option, must in self._rules():
             if broken:
                 raise InvalidInput(f"{option} {must}")
