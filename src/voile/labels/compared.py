@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import Any
 
 from voile.audit.finding import Verdict
@@ -57,8 +57,8 @@ class ComparedLabels(Result):
 
     def to_frame(self) -> Any:
         """A pandas frame with a row for each point."""
-        table = self._table()
-        return frame_of(table.columns, list(table.rows))
+        columns = tuple(field.name for field in fields(TradePoint))
+        return frame_of(columns, [astuple(point) for point in self.points])
 
     def _best(self) -> Crossing | None:
         return max(self.crossings, key=lambda pair: pair.gain, default=None)
