@@ -80,6 +80,11 @@ class Parameter:
         """Whether there is no default."""
         return self.default is inspect.Parameter.empty
 
+    def parts(self, value: Any) -> list[Any]:
+        """Values that were given together, one by one; data in memory is one, whatever it holds."""
+        in_memory = self.type is Data and not isinstance(value, str | Path)
+        return list(value) if isinstance(value, list | tuple) and not in_memory else [value]
+
     @property
     def flag(self) -> str:
         """Its name on the command line."""
@@ -177,7 +182,7 @@ class Call:
             value
             for name, parameter in self.case.parameters.items()
             if parameter.option.reads == reads
-            for value in _listed(self.given.get(name))
+            for value in parameter.parts(self.given.get(name))
             if isinstance(value, str | Path)
         ]
 
@@ -243,10 +248,6 @@ def _read(hint: Any, name: str) -> tuple[Any, Option]:
         if option is not None:
             return kind, option
     raise TypeError(f"the option {name!r} must be annotated with its Option")
-
-
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def one_of(value: str, allowed: tuple[str, ...], name: str) -> str:

@@ -14,10 +14,11 @@ from typing import Any
 from voile.errors import CannotWrite, InvalidInput, VoileError, require
 from voile.files.disk import LocalFile
 from voile.files.fitting import check_fits
+from voile.files.formats import format_of
 from voile.files.locations import Location, location
 from voile.files.parts import join_parts
 from voile.files.rows import OnError
-from voile.files.source import Source, format_of
+from voile.files.source import Source
 from voile.jobs.charging import Charging
 from voile.jobs.draw import PartTask, draw_part
 from voile.jobs.engines import Engine, Processes
@@ -134,14 +135,14 @@ def run_job(
                 def tasks() -> Iterator[PartTask]:
                     for piece in source.pieces(size=batch_rows):
                         yield PartTask(
-                            space.job, piece, source, out, columns, schema, on_error, _key(),
+                            space.job, piece, source, out, columns, schema, on_error, part_key(),
                             charging, dropped=frozenset(dropped_columns), seed=seed,
                         )  # fmt: skip
 
                 notes, existing = _draw(
                     tasks, space, make_releaser, chosen, _Progress(source, size)
                 )
-                report = _report(out, notes, existing if resumed else 0, space.job)
+                report = report_of(str(out), notes, existing if resumed else 0, space.job)
                 _join(
                     space,
                     notes,
@@ -186,12 +187,13 @@ def check_output(target: str | os.PathLike[str] | Location, *, overwrite: bool) 
         raise CannotWrite(f"{str(out)!r} exists already; choose another name or --overwrite")
 
 
-def _report(out: Location, notes: Sequence[Note], resumed: int, job: str) -> JobReport:
+def report_of(output: str, notes: Sequence[Note], resumed: int, job: str) -> JobReport:
+    """The counts and totals of all parts together."""
     totals: Counter[str] = Counter()
     for note in notes:
         totals.update(note["totals"])
     return JobReport(
-        output=str(out),
+        output=output,
         rows=sum(note["rows"] for note in notes),
         skipped=sum(note["skipped"] for note in notes),
         masked=sum(note["masked"] for note in notes),
@@ -204,7 +206,7 @@ def _report(out: Location, notes: Sequence[Note], resumed: int, job: str) -> Job
     )
 
 
-def _key() -> int:
+def part_key() -> int:
     """A key for one part's draws, from the operating system; kept in memory only."""
     return secrets.randbits(128)
 
@@ -282,14 +284,19 @@ class _Progress:
         tell(f"releasing: {self.rows:,} rows", done=self.read or None, total=self.size)
 
 
-def _join(
-    space: Workspace, notes: Sequence[Note], columns: Sequence[str], check: Callable[[], None]
-) -> None:
-    """Join the parts under a name of their own, if the input is still what was read."""
+def check_rows_left(notes: Sequence[Note]) -> None:
+    """Refuse a release that holds nothing."""
     if not any(note["rows"] + note["masked"] for note in notes):
         spent = sum(note.get("over_budget", 0) for note in notes)
         reason = "every row was skipped" if not spent else f"{spent} are beyond their budget"
         raise InvalidInput(f"no row is left to write: {reason}")
+
+
+def _join(
+    space: Workspace, notes: Sequence[Note], columns: Sequence[str], check: Callable[[], None]
+) -> None:
+    """Join the parts under a name of their own, if the input is still what was read."""
+    check_rows_left(notes)
     if not space.publishing.exists():
         parts = [space.rows_of(note) for note in notes]
         join_parts(parts, space.joined, columns=columns, target=space.target.name)

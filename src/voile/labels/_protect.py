@@ -103,7 +103,7 @@ def protect(
     stated = protection.beside([clear.shown[name] for name in clear.passed])
     where = _where(choice.recipe, beside)
     try:
-        release = carry_out(
+        return carry_out(
             source,
             partial(_releaser, law, clear, kinds_of(source, made), running.on_error == "mask"),
             out=None if target is None else str(target),
@@ -118,8 +118,6 @@ def protect(
         if choice.recipe is None and beside is not None and not (job and job.exists()):
             beside.remove()  # nothing of a job that was refused may stay
         raise
-    assert isinstance(release, ProtectedLabels)  # as described
-    return release
 
 
 def _described(
@@ -223,7 +221,11 @@ def _identity(
 
 
 def _target(source: Source, out: str | Path | None, *, overwrite: bool) -> Location | None:
-    """The output: as asked, or beside the file with its own endings."""
+    """The output: as asked, or beside the file with its own endings; none for data in memory."""
+    if source.in_memory:
+        if out is not None:
+            raise InvalidInput("--out must go with a file; data in memory is given back: .data")
+        return None
     data = str(source.location)
     return location(output_for(data, None if out is None else str(out), overwrite=overwrite))
 

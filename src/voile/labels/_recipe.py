@@ -130,9 +130,11 @@ def recipe(
 
 
 def _target(source: Source, out: Path | None, *, overwrite: bool) -> Location | None:
-    """Where the recipe goes: as asked, or beside the file it is made from."""
-    place = source.location
-    target = place.beside(place.name + ".recipe.json") if out is None else location(out)
+    """Where the recipe goes: as asked, or beside the file it is made from, if it is one."""
+    if out is None and source.in_memory:
+        return None
+    named = f"{source.name}.recipe.json"
+    target = source.location.beside(named) if out is None else location(out)
     if target.exists() and not overwrite:
         raise CannotWrite(f"{str(target)!r} exists already; choose another name or --overwrite")
     return target
@@ -142,7 +144,8 @@ def write_recipe(made: Recipe, target: Location, *, like: Source) -> None:
     """Write a recipe, readable by those who may read the source."""
     with writing(target):
         target.write(recipe_text(made).encode("utf-8"))
-        target.readable_like(like.location)
+        if not like.in_memory:
+            target.readable_like(like.location)
 
 
 def _missing(column: Column) -> bool:

@@ -57,8 +57,17 @@ def table_from(
         elif on_error is OnError.SKIP:
             broken += 1
         else:
-            raise InvalidInput(f"line {line}: {row.reason}; mend it or use --on-error skip")
-    return table_of(source.columns, rows, label=label, on_error=on_error, drop=drop, broken=broken)
+            where = source.where(line)
+            raise InvalidInput(f"{where}: {row.reason}; mend it or use --on-error skip")
+    return table_of(
+        source.columns,
+        rows,
+        label=label,
+        on_error=on_error,
+        drop=drop,
+        broken=broken,
+        where=source.where,
+    )
 
 
 def require_label(source: Source, label: str) -> None:
@@ -68,7 +77,9 @@ def require_label(source: Source, label: str) -> None:
 
 
 def source_digest(source: Source) -> str:
-    """The SHA-256 of a file's bytes."""
+    """The SHA-256 of a file's bytes; of data in memory, what tells it from other data."""
+    if source.in_memory:
+        return source.fingerprint()
     digest = hashlib.sha256()
     with source.location.open() as file:
         while block := file.read(2**20):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,6 +62,7 @@ def table_of(
     on_error: OnError = OnError.FAIL,
     drop: tuple[str, ...] = (),
     broken: int = 0,
+    where: Callable[[int], str] = "line {}".format,
 ) -> Table:
     """A table of records (line, values in the order of `names`).
 
@@ -85,9 +86,9 @@ def table_of(
         absent = [i for i in chosen if is_absent(row[i])]
         no_label = not written(row[position])
         if on_error is OnError.FAIL and (absent or no_label):
-            where = label if no_label else names[absent[0]]
+            name = label if no_label else names[absent[0]]
             raise InvalidInput(
-                f"line {line}: the value of {where!r} is missing; mend it, or use --on-error skip "
+                f"{where(line)}: the value of {name!r} is missing; mend it, or use --on-error skip "
                 "(leave such records out) or mask (a value of its own)"
             )
         if no_label or (absent and on_error is OnError.SKIP):

@@ -9,6 +9,7 @@ import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from voile.files.locations import location
@@ -66,20 +67,24 @@ def spelled(call: Call) -> str:
     """
     words = ["voile", *call.case.name.split()]
     for name, parameter in call.case.parameters.items():
-        if name not in call.given or call.given[name] == parameter.default:
+        if name not in call.given or _is_default(parameter, call.given[name]):
             continue
         value = call.given[name]
         if parameter.positional:
-            words += [_shown(parameter, part) for part in _parts(value)]
+            words += [_shown(parameter, part) for part in parameter.parts(value)]
         elif isinstance(value, bool):
             words.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
         else:
-            words += [parameter.flag, ",".join(_shown(parameter, part) for part in _parts(value))]
+            shown = ",".join(_shown(parameter, part) for part in parameter.parts(value))
+            words += [parameter.flag, shown]
     return " ".join(words)
 
 
-def _parts(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else (value,)
+def _is_default(parameter: Parameter, value: Any) -> bool:
+    """Whether it need not be said; frames are not to be compared."""
+    if isinstance(value, str | Path | bool | int | float | tuple | NoneType):
+        return bool(value == parameter.default)
+    return value is parameter.default
 
 
 def _shown(parameter: Parameter, value: Any) -> str:
