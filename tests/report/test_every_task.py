@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import wraps
 from typing import get_type_hints
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -48,8 +49,8 @@ CHARTS = {
 
 NAMES = list(CHARTS)
 SLOW = {
-    "voile.labels._audit.labels_audit",
-    "voile.labels._compare.labels_compare",
+    "voile.labels._audit.audit",
+    "voile.labels._compare.compare",
     "voile.text._audit.audit_text",
     "voile.text._tune.tune_text",
     "voile.places._design.design_places",
@@ -62,6 +63,7 @@ def remembered(function):
     """The first answer again and again."""
     kept = []
 
+    @wraps(function)
     def again(*arguments, **options):
         if not kept:
             kept.append(function(*arguments, **options))
@@ -100,16 +102,17 @@ def done(folder):
 
 
 def all_commands():
-    """The names of all commands with their parameters."""
+    """The names of all commands with their parameters, made from use cases or by hand."""
+    import click
     import typer.main
 
     def walk(command, words):
-        inner = getattr(command, "commands", None)
-        if inner is None:
+        if not hasattr(command, "list_commands"):
             yield " ".join(words), command
             return
-        for name, child in inner.items():
-            yield from walk(child, [*words, name])
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from walk(command.resolve_command(context, [name])[1], [*words, name])
 
     return dict(walk(typer.main.get_command(app), []))
 
@@ -270,7 +273,10 @@ def _fake_posterior(worst, runs=(("lstm", 0),)):
 
 
 def test_every_option_is_shown_or_hidden_on_purpose():
-    """A word option is listed as harmless, or hidden; a new one is hidden until it is listed."""
+    """A word option is listed as harmless, or hidden; a new one is hidden until it is listed.
+
+    A use case says so at the option itself.
+    """
     from voile.cli.reporting import SHOWN, _shown
 
     hidden = {
@@ -291,7 +297,7 @@ def test_every_option_is_shown_or_hidden_on_purpose():
         name
         for command in all_commands().values()
         for name, kind in get_type_hints(command.callback).items()
-        if "str" in str(kind) and "report" in get_type_hints(command.callback)
+        if "str" in str(kind) and {"report", "context"} <= set(get_type_hints(command.callback))
     }
     assert {"column", "command", "epsilon"} <= words
     assert words - SHOWN - hidden == set()

@@ -75,7 +75,7 @@ def protect(
     and stops the job otherwise. With a ledger, a record charges its person the bound that adds up,
     and the person's column is dropped unless it is passed by name.
     """
-    choice.check(epsilon)
+    choice = choice.checked(epsilon)
     source = open_source(data)
     target = _target(source, out, overwrite=running.overwrite)
     require_label(source, label)

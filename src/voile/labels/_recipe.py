@@ -94,8 +94,9 @@ def recipe(
     All of it is shown by every release that uses the recipe, extremes and rare names included. The
     same file, settings and seed give the same recipe.
     """
+    mechanism = MECHANISMS.find(mechanism).name
     require(
-        MECHANISMS.find(mechanism).name in FEATURES_TOO,
+        mechanism in FEATURES_TOO,
         "mechanism",
         "cf or ldp",
         repr(mechanism),

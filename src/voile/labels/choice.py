@@ -73,10 +73,12 @@ class LabelChoice(Options):
         """Whether features are drawn as well."""
         return self.mechanism in FEATURES_TOO
 
-    def check(self, epsilon: float) -> None:
-        """Refuse what does not go together: nothing that was said is ignored."""
+    def checked(self, epsilon: float) -> LabelChoice:
+        """The same, if it goes together: nothing that was said is ignored."""
         require_epsilon(epsilon)
-        MECHANISMS.find(self.mechanism)
+        return replace(self, mechanism=MECHANISMS.find(self.mechanism).name)._held_to_rules()
+
+    def _held_to_rules(self) -> LabelChoice:
         for broken, option, must in self._rules():
             if broken:
                 raise InvalidInput(f"{option} {must}")
@@ -85,6 +87,7 @@ class LabelChoice(Options):
                 "randomised response with a prior must be given one: the public probabilities of "
                 "the classes in the recipe's order; use --prior"
             )
+        return self
 
     def _rules(self) -> tuple[tuple[bool, str, str], ...]:
         """Whether each rule is broken, by which option, and what must hold."""
