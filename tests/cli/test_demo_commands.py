@@ -4,6 +4,7 @@ import inspect
 import re
 import shlex
 from dataclasses import fields, is_dataclass
+from functools import wraps
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -29,10 +30,10 @@ TASKS = {
         "places_audit": ["audit_design", "audit_files"],
     },
     "labels": {
-        "labels_audit": ["labels_audit"],
-        "labels_recipe": ["labels_recipe"],
-        "labels_protect": ["labels_protect"],
-        "labels_compare": ["labels_compare"],
+        "labels_audit": ["audit"],
+        "labels_recipe": ["recipe"],
+        "labels_protect": ["protect"],
+        "labels_compare": ["compare"],
     },
 }
 """The use cases that the steps of each room call, by module."""
@@ -98,6 +99,7 @@ class Recorder:
         original = getattr(import_module(f"voile.{module.replace('_', '._', 1)}"), name)
         signature = inspect.signature(original)
 
+        @wraps(original)
         def called(*arguments, **named):
             bound = signature.bind(*arguments, **named)
             bound.apply_defaults()
@@ -128,11 +130,8 @@ GUESSED = SimpleNamespace(attack="overlap", estimate=SimpleNamespace(
     successes=1, trials=2, lower=0.0, middle=0.0, upper=1.0, ceiling=1.0))  # fmt: skip
 RESULTS = {
     "calibrate_pairs": SimpleNamespace(attributed=[GUESSED]),
-    "labels_audit": SimpleNamespace(
-        audit=SimpleNamespace(at=[POINT]), features=[STUB], as_dict=lambda worst: {}
-    ),
-    "labels_recipe": SimpleNamespace(as_dict=lambda: {"records": 1, "features": [], "cells": 1}),
-    "labels_compare": SimpleNamespace(points=[POINT], clean_auc=0.5, features_alone=0.5, guess=0.5),
+    "audit": SimpleNamespace(epsilons=[POINT], features=[STUB]),
+    "compare": SimpleNamespace(points=[POINT], clean_auc=0.5, features_alone=0.5, guess=0.5),
     "protect_places": {"rows": 1, "passed_in_clear": []},
     "audit_design": {"findings": [STUB, STUB], "attack": STUB},
 }
@@ -195,13 +194,13 @@ def test_a_printed_command_does_what_its_step_did(room, seed, tmp_path, monkeypa
 def _belongs(task, command):
     """Whether a use case is that of the command; a step may measure its result besides."""
     names = {
-        "protect": {"protect_file", "protect_places", "labels_protect"},
+        "protect": {"protect_file", "protect_places", "protect"},
         "utility": {"text_utility"},
         "calibrate": {"calibrate_pairs"},
         "design": {"public_map", "design_places"},
-        "audit": {"audit_design", "audit_files", "labels_audit"},
-        "recipe": {"labels_recipe"},
-        "compare": {"labels_compare"},
+        "audit": {"audit_design", "audit_files", "audit"},
+        "recipe": {"recipe"},
+        "compare": {"compare"},
     }
     return task in names[command]
 

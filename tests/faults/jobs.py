@@ -229,10 +229,10 @@ def release_places(case: Case) -> None:
 
 
 def release_labels(case: Case) -> None:
-    from voile.labels._protect import labels_protect
+    from voile import labels
 
-    labels_protect(case.io / "in.csv", out=case.out, label="state", epsilon=1.0, mechanism="rr",
-                   classes=("ill", "well"), pass_columns="all", ledger=case.choice)  # fmt: skip
+    labels.protect(case.io / "in.csv", out=case.out, label="state", epsilon=1.0, mechanism="rr",
+                   classes=("ill", "well"), pass_="all", ledger_choice=case.choice)  # fmt: skip
 
 
 def write_inputs(folder: Path, domain: str) -> None:

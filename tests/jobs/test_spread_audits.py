@@ -26,16 +26,15 @@ def people(tmp_path: Path) -> Path:
 
 def test_a_comparison_of_labels_is_the_same_in_two_processes(people: Path) -> None:
     pytest.importorskip("sklearn")
-    from voile.core.randomness import seeded_rng
-    from voile.labels._compare import labels_compare
+    from voile.labels import compare
 
-    def compared(engine: Processes | None) -> dict[str, object]:
-        return labels_compare(
-            people, label="state", rng=seeded_rng(1), label_epsilons=[1.0, 3.0], record_epsilons=[],
-            repeats=2, engine=engine,
-        ).as_dict()  # fmt: skip
+    def compared(jobs: int) -> dict[str, object]:
+        return compare(
+            people, label="state", seed=1, label_epsilon=(1.0, 3.0), record_epsilon=(), repeats=2,
+            jobs=jobs,
+        ).to_dict()  # fmt: skip
 
-    assert compared(Processes(2)) == compared(None)
+    assert compared(2) == compared(1)
 
 
 def test_repeats_of_a_comparison_are_splits_of_their_own(
@@ -68,17 +67,14 @@ def test_repeats_of_a_comparison_are_splits_of_their_own(
 
 def test_an_audit_of_labels_is_the_same_in_two_processes(people: Path) -> None:
     pytest.importorskip("sklearn")
-    from voile.core.randomness import seeded_rng
-    from voile.labels._audit import labels_audit
+    from voile.labels import audit
 
-    def audited(engine: Processes | None) -> dict[str, object]:
-        found = labels_audit(
-            people, label="state", epsilons=[0.5, 2.0], rng=seeded_rng(1), engine=engine
-        )
-        return found.as_dict()
+    def audited(jobs: int) -> dict[str, object]:
+        found = audit(people, label="state", epsilon=(0.5, 2.0), seed=1, jobs=jobs)
+        return found.to_dict()
 
-    alone = audited(None)
-    assert audited(Processes(2)) == alone
+    alone = audited(1)
+    assert audited(2) == alone
     assert len({share["left_out"] for share in alone["features"]}) > 1  # type: ignore[attr-defined]
 
 

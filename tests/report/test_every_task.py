@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import wraps
 from typing import get_type_hints
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -48,8 +49,8 @@ CHARTS = {
 
 NAMES = list(CHARTS)
 SLOW = {
-    "voile.labels._audit.labels_audit",
-    "voile.labels._compare.labels_compare",
+    "voile.labels._audit.audit",
+    "voile.labels._compare.compare",
     "voile.text._audit.audit_text",
     "voile.text._tune.tune_text",
     "voile.places._design.design_places",
@@ -62,6 +63,7 @@ def remembered(function):
     """The first answer again and again."""
     kept = []
 
+    @wraps(function)
     def again(*arguments, **options):
         if not kept:
             kept.append(function(*arguments, **options))

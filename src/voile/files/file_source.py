@@ -37,6 +37,8 @@ class FileSource(Source):
     format: str
     columns: tuple[str, ...]
     types: Any = None
+    header: bool = True
+    """Whether a CSV file begins with its columns' names; else they are c1, c2, …"""
 
     @property
     def location(self) -> Location:
@@ -68,7 +70,7 @@ class FileSource(Source):
             if self.format == "parquet":
                 yield from cut_parquet(_batches(file, name), size=size, name=name)
             elif self.format == "csv":
-                yield from cut_csv(Lines(file, name), size=size, name=name)
+                yield from cut_csv(Lines(file, name), size=size, name=name, header=self.header)
             else:
                 yield from cut_lines(Lines(file, name), size=size, name=name)
 
@@ -91,10 +93,12 @@ class FileSource(Source):
         return digest.hexdigest()[:32]
 
 
-def open_file(path: str | os.PathLike[str] | Location) -> Source:
+def open_file(path: str | os.PathLike[str] | Location, *, header: bool = True) -> Source:
     """A source from a file's name or URL; its columns are read at once, its rows later."""
     place = location(path)
     kind, _ = format_of(place.name)
+    if not header and kind != "csv":
+        raise InvalidInput(f"--no-header must go with a CSV file, got {place.name}")
     try:
         with opened(place) as file:
             if kind == "parquet":
@@ -105,7 +109,8 @@ def open_file(path: str | os.PathLike[str] | Location) -> Source:
                     raise InvalidInput(f"{place.name} must hold at least one row, it holds none")
                 return FileSource(place, kind, columns, schema)
             if kind == "csv":
-                return _not_empty(FileSource(place, kind, _csv_columns(file, place.name)))
+                columns = _csv_columns(file, place.name, header)
+                return _not_empty(FileSource(place, kind, columns, header=header))
         if kind == "txt":
             return _not_empty(FileSource(place, kind, (TEXT_COLUMN,)))
         return _not_empty(_jsonl_source(place))
@@ -144,11 +149,13 @@ def _not_empty(source: Source) -> Source:
     return source
 
 
-def _csv_columns(file: IO[bytes], name: str) -> tuple[str, ...]:
-    header = csv_header(Lines(file, name), name)
-    if not header:
+def _csv_columns(file: IO[bytes], name: str, header: bool) -> tuple[str, ...]:
+    first = csv_header(Lines(file, name), name)
+    if not first:
         raise InvalidInput(f"{name} must begin with a line of column names, it is empty")
-    return _distinct(tuple(header), name)
+    if not header:
+        return tuple(f"c{place}" for place in range(1, len(first) + 1))
+    return _distinct(tuple(first), name)
 
 
 def _distinct(columns: tuple[str, ...], name: str) -> tuple[str, ...]:
