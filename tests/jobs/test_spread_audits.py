@@ -239,8 +239,9 @@ def test_blocks_of_random_places_hold_all_pairs(design, monkeypatch: pytest.Monk
 
 def test_a_law_with_one_bad_neighbourhood_is_caught_by_close_pairs(design) -> None:  # type: ignore[no-untyped-def]
     """A fault in a fiftieth of the map, whichever block comes upon it."""
-    from voile.places.designs import PlacesDesign
     from voile.places.ratios import close_blocks
+
+    from voile.places.designs import PlacesDesign
 
     low, high = design.box
     corner = low + (high - low) / 7

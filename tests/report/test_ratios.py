@@ -5,9 +5,10 @@ import pytest
 
 pytest.importorskip("numba", reason="the places extra is not installed")
 
+from voile.places.ratios import local_ratios
+
 from voile.places._design import design_places, public_map
 from voile.places.price import priced_places
-from voile.places.ratios import local_ratios
 
 
 @pytest.fixture(scope="module")

@@ -98,6 +98,9 @@ def _typed(parameter: Parameter) -> tuple[Any, dict[str, Any]]:
         ), {}
     if kind in (int, float, bool, Path):
         return _or_none(kind, optional), {}
+    if parameter.words > 1:
+        side_by_side: Any = tuple.__class_getitem__((str,) * parameter.words)
+        return _or_none(side_by_side, optional), {}
     if _is_list(kind):
         return _or_none(str, True), {"metavar": "A,B,…"}
     return _or_none(str, optional), {}
@@ -108,9 +111,9 @@ def _or_none(kind: Any, optional: bool) -> Any:
 
 
 def _is_list(kind: Any) -> bool:
-    """Several values, written with commas between them."""
+    """Several values, written with commas between them, unless they have a spelling as text."""
     parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    return any(get_origin(part) is tuple for part in parts)
+    return str not in parts and any(get_origin(part) is tuple for part in parts)
 
 
 def _spelled(parameter: Parameter) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from voile.cli import _ledger
-from voile.cli._places import Latitude, Longitude, row_count, show_audit, show_released
+from voile.cli._places import Latitude, Longitude, row_count, show_released
 from voile.cli.columns import Drop, Pass, dropped_columns
 from voile.cli.engine import (
     Address,
@@ -19,8 +19,8 @@ from voile.cli.engine import (
     chosen_engine,
     default_output,
 )
-from voile.cli.reporting import ChartFolder, ReportFile, drawn, repeatable, wanted
-from voile.cli.show import AsJson, plain, print_json
+from voile.cli.reporting import ChartFolder, ReportFile, drawn, wanted
+from voile.cli.show import AsJson, print_json
 
 
 def protect(
@@ -65,7 +65,8 @@ def protect(
     """
     from voile.errors import InvalidInput
     from voile.jobs import OnError, named_columns
-    from voile.places._protect import load_design, protect_places
+    from voile.places._protect import protect_places
+    from voile.places.loading import load_design
     from voile.places.outside import Outside
 
     pages = wanted(context, report, charts)
@@ -107,63 +108,3 @@ def protect(
             randomness=drawn(seed),
             quiet=as_json,
         )
-
-
-def audit(
-    context: typer.Context,
-    mechanism: Annotated[Path, typer.Argument(help="What `voile places design` saved.")],
-    against: Annotated[
-        tuple[Path, Path] | None, typer.Option(help="ORIGINAL.csv RELEASED.csv, row by row.")
-    ] = None,
-    lat: Latitude = "lat",
-    lon: Longitude = "lon",
-    trace: Annotated[
-        str | None, typer.Option(help="Column that names a trace: attack it as a Markov chain.")
-    ] = None,
-    places: Annotated[int, typer.Option(help="Random places of the ratio test.")] = 1000,
-    seed: Annotated[int, typer.Option(help="For the random places.")] = 0,
-    jobs: Jobs = 1,
-    engine: EngineName = "local",
-    address: Address = None,
-    report: ReportFile = None,
-    charts: ChartFolder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Recompute the certificate, test ratios, and attack the release.
-
-    Exit code 1 if a claim is violated. Example: `voile places audit city.voile --jobs 0`
-    """
-    from dataclasses import asdict
-
-    from voile.places._audit import audit_design, audit_files
-    from voile.places._protect import load_design
-
-    pages = wanted(context, report, charts)
-    loaded = load_design(mechanism)
-    where = chosen_engine(engine, jobs, address)
-    found = audit_design(loaded, places=places, seed=seed, engine=where)
-    files = None
-    if against is not None:
-        files = audit_files(
-            loaded, against[0], against[1], lat=lat, lon=lon, trace=trace, engine=where
-        )
-    violated = any(str(f.verdict) == "violated" for f in found["findings"])
-    listed = [asdict(f) | {"verdict": str(f.verdict)} for f in found["findings"]]
-    facts = plain({"findings": listed, "attack": found["attack"], "files": files})
-    if as_json:
-        print_json(facts)
-    else:
-        show_audit(found, files)
-    if pages:
-        from voile.places.ratios import local_ratios
-        from voile.places.release_reports import audit_report
-
-        pages.write(
-            lambda how: audit_report(facts, loaded, ratios=local_ratios(loaded), provenance=how),
-            private=against or (),
-            public=[mechanism],
-            randomness=repeatable(seed),
-            quiet=as_json,
-        )
-    if violated:
-        raise typer.Exit(1)

@@ -36,21 +36,10 @@ from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for, ledg
 from voile.ledger import Bill
 from voile.places.columns import degrees_of, not_degrees, times_among
 from voile.places.designs import PlacesDesign, distance_words
+from voile.places.loading import load_design
 from voile.places.outside import FEW, Outside, many_off, refused
-from voile.storage import load
 
 SEEDED = "seeded: not for release"
-
-
-def load_design(path: str | Path, *, content: bytes | None = None) -> PlacesDesign:
-    """The design in a file, or in a file's bytes, certified anew."""
-    found = load(path, content=content)
-    if not isinstance(found, PlacesDesign):
-        raise BadFile(
-            f"{path} must hold a design for places, it holds another kind; "
-            "make one with `voile places design`"
-        )
-    return found
 
 
 @lru_cache(maxsize=1)
@@ -210,7 +199,7 @@ def protect_places(
         return {
             "voile": __version__,
             "guarantee": guarantee.to_dict(),
-            "method": design.facts.get("method"),
+            "method": design.solved.method,
             "epsilon": guarantee.epsilon,
             "unit": guarantee.metric.unit,
             "metric": guarantee.metric.name,

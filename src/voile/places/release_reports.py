@@ -6,17 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from voile.audit.finding import Verdict
-from voile.core.arrays import Floats
 from voile.core.guarantee import Basis
 from voile.core.rounding import odds_at_most
-from voile.places.design_report import REPEATED, TERMS, certificate_chart, likely_place
+from voile.places.design_report import REPEATED, likely_place
 from voile.places.designs import PlacesDesign
-from voile.report.charts_common import bar_chart, guarantee_chart, interval_chart
-from voile.report.model import Provenance, Report, Table, or_infinity, promised, worst_verdict
+from voile.report.charts_common import guarantee_chart
+from voile.report.model import Provenance, Report, Table, promised
 from voile.report.words import (
     COUNTS,
-    ONE_ATTACKER,
-    OWN_FIGURES,
     columns_in_clear,
     counted,
     ground,
@@ -90,109 +87,4 @@ def protect_report(
             "secure",
             "seeded",
         ),
-    )
-
-
-def audit_report(
-    facts: Mapping[str, Any], design: PlacesDesign, *, ratios: Floats, provenance: Provenance
-) -> Report:
-    """The certificate, the ratios and the attacks on a design (`voile places audit`).
-
-    `facts` are what `--json` prints, with nothing for an infinity.
-    """
-    findings, attack, files = list(facts["findings"]), facts["attack"], facts["files"]
-    guarantee = design.guarantee
-    claim, unit = guarantee.epsilon, guarantee.metric.unit
-    verdict = worst_verdict([f["verdict"] for f in findings if f["samples"] == 0])
-    broken = [f for f in findings if f["verdict"] == "violated"]
-    verdict = Verdict.VIOLATED if broken else verdict
-    after, before = attack["with_prior"], attack["blind"]
-    first = broken[0] if broken else findings[0]
-    because = (
-        f"{first['question']}: at least {first['lower']:.6g} per {unit}, above the claim of "
-        f"{claim:g}."
-        if broken
-        else f"{ground(guarantee.basis)} Ratios over random and close pairs found nothing against "
-        "it."
-    )
-    guesses = [
-        ("before any release", before),
-        ("after one release", after),
-        ("… not knowing the prior", attack["without_prior"]),
-    ]
-    rows: list[tuple[str, float | int]] = [("mean displacement (km)", attack["displacement"])]
-    if files is not None:
-        guesses.append(("rows given, one release", files["bayes_error"]))
-        if "markov_error" in files:
-            guesses.append(("rows given, whole traces", files["markov_error"]))
-        rows += [
-            ("rows compared", int(files["rows"])),
-            ("mean displacement of the rows given (km)", files["mean_displacement"]),
-            ("released rows that are no output of this mechanism", int(files["not_an_output"])),
-        ]
-    tested = Table(
-        "What was tested",
-        ("question", "at least", "at most", "claim", "samples", "verdict"),
-        tuple(
-            (f["question"], f["lower"], f["upper"], f["claim"], f["samples"], f["verdict"])
-            for f in findings
-        ),
-    )
-    return Report(
-        title="Audit of a mechanism for places",
-        answer=(
-            f"ε = {claim:g} per {unit} {_SAYS[verdict]}; after one report, the best guess of a "
-            f"person's place is {after:.2f} km off on average, instead of {before:.2f} km before."
-        ),
-        verdict=verdict,
-        because=because,
-        guarantee=promised(guarantee),
-        not_protected=(
-            *(sentence(item) for item in guarantee.outside),
-            REPEATED,
-            ONE_ATTACKER,
-            *((OWN_FIGURES,) if files is not None else ()),
-        ),
-        provenance=provenance,
-        tables=(
-            tested,
-            Table("How far releases lie from the truth", ("what", "value"), tuple(rows)),
-        ),
-        draw=lambda: (
-            bar_chart(
-                guesses,
-                name="guesses",
-                title="How far off the best guess is",
-                alt=(
-                    f"Expected distance between a person's place and the best guess of it: "
-                    f"{before:.3g} km before any release, {after:.3g} km after one. The attacker "
-                    "knows where people tend to be (the prior), unless it is said otherwise."
-                ),
-                axis="km off, on average",
-                columns=("attacker", "km off"),
-            ),
-            interval_chart(
-                [
-                    (
-                        _SHORT.get(f["question"], f["question"]),
-                        f["lower"],
-                        f["lower"],
-                        or_infinity(f["upper"]),
-                    )
-                    for f in findings
-                ],
-                name="findings",
-                title="What was found, against the claim",
-                alt=(
-                    f"Each row starts at the largest loss that was found and ends at the most that "
-                    f"it can be; the dashed line is the claim, {claim:g}."
-                ),
-                axis=f"privacy loss per {unit}",
-                marks={"claim": claim},
-                columns=("question", "found", "at least", "at most"),
-            ),
-            certificate_chart(design, ratios),
-            likely_place(design),
-        ),
-        terms=(*TERMS, "attacker", "interval"),
     )

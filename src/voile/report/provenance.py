@@ -73,7 +73,8 @@ def spelled(call: Call) -> str:
         elif isinstance(value, bool):
             words.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
         else:
-            words += [parameter.flag, ",".join(_shown(parameter, part) for part in _parts(value))]
+            between = "," if parameter.words == 1 else " "
+            words += [parameter.flag, between.join(_shown(parameter, p) for p in _parts(value))]
     return " ".join(words)
 
 
