@@ -33,7 +33,7 @@ from places_protect import write_trips
 from ray.cluster_utils import Cluster
 
 from voile.jobs import Batch, ColumnsInClear, Engine, Processes, Ray, Replaced, open_source, run_job
-from voile.places._protect import MakePlacesTransform
+from voile.places._protect import MakePlacesReleaser
 from voile.places.outside import Outside
 
 PART = 20_000
@@ -198,7 +198,7 @@ def main() -> None:
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         known = ColumnsInClear(shown={name: name for name in ("id", "time", "lat", "lon", "note")})
-        make = MakePlacesTransform(
+        make = MakePlacesReleaser(
             str(city), city.read_bytes(), "lat", "lon", None, Outside.FEW, known
         )
         if given.rows:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from voile.core.randomness import Generator, keyed_rng
 from voile.errors import InvalidInput, require
 from voile.files.arrow_columns import ArrowColumn
 from voile.files.cutting import Piece
@@ -17,7 +20,7 @@ from voile.files.pieces import Block
 from voile.files.rows import ColumnRows, OnError, Row, RowProblem
 from voile.files.source import Source
 from voile.jobs.charging import Charging, NotYet, PartCharge, WhenSpent
-from voile.jobs.records import Batch, BeyondBudget, Released, Replaced, Telling, Transform
+from voile.jobs.records import Batch, BeyondBudget, Planned, Releaser, Replaced, Telling
 from voile.jobs.workspace import Note, Workspace, writing
 from voile.ledger import Bill
 
@@ -42,14 +45,27 @@ class PartTask:
     after: int | None = None
     dropped: frozenset[str] = frozenset()
     """Columns that are read and not written."""
+    seed: int | None = None
 
     @property
     def part(self) -> int:
         """The part's number."""
         return self.piece.part
 
+    def rng(self) -> Generator:
+        """The part's generator, the same for every attempt at it: keyed, or of the seed.
 
-def draw_part(transform: Transform, task: PartTask) -> tuple[int, Note | None]:
+        If a part is tried twice at once (a node was thought dead and is not), the attempt that
+        commits first is kept. Had the two drawn differently, how long a draw took would choose
+        between them, and the released law would no longer be the certified one. With one key there
+        is nothing to choose from. A seeded one does not depend on how many processes work.
+        """
+        if self.seed is None:
+            return keyed_rng(self.key)
+        return np.random.default_rng([self.seed, self.part])
+
+
+def draw_part(releaser: Releaser, task: PartTask) -> tuple[int, Note | None]:
     """Make one part and commit it; its number and its note, whoever committed it first.
 
     A task may come twice (its node died after the commit and before the answer): then nothing is
@@ -60,7 +76,7 @@ def draw_part(transform: Transform, task: PartTask) -> tuple[int, Note | None]:
     if space.note(task.part).exists():
         return task.part, space.read_note(task.part)
     try:
-        return task.part, _made(transform, task, space)
+        return task.part, _made(releaser, task, space)
     except NotYet:
         return task.part, None
     except BaseException:
@@ -70,57 +86,65 @@ def draw_part(transform: Transform, task: PartTask) -> tuple[int, Note | None]:
         raise
 
 
-def _made(transform: Transform, task: PartTask, space: Workspace) -> Note:
-    """Read, charge, draw, write, commit."""
+def _made(releaser: Releaser, task: PartTask, space: Workspace) -> Note:
+    """Read, plan, charge, draw, write, commit."""
     block = fitting(task.source.read(task.piece), task.source.columns, task.target.name)
-    batch = Batch(task.part, block.rows, task.key)
-    paid: PartCharge | None = None
-    if task.charging is not None:
-        paid = PartCharge(
-            task.charging,
-            batch.column(task.charging.person),
-            job=task.job,
-            part=task.part,
-            after=task.after,
-            stopped=space.stopped.exists,
-        )
-        batch = replace(batch, charge=paid)
-        if not len(batch):
-            paid(Bill.listed([]))  # the next part waits for this one's charge
-    released = _drawn(transform, batch)
-    rows, counts = _kept(block, released, task, paid)
+    batch = Batch(task.part, block.rows)
+    planned = _plan(releaser, batch)
+    charge = None if task.charging is None else _charged(task, batch, planned, space)
+    problems = dict(planned.problems) if charge is None else charge.problems(planned.problems)
+    replaced = _drawn(releaser, planned, problems, len(batch), task.rng())
+    rows, counts = _kept(block, replaced, problems, task)
     content = part_bytes(rows, columns=task.columns, target=task.target.name, schema=task.schema)
-    if paid is not None:
-        paid.settle()
+    if charge is not None:
+        charge.settle()
     with writing(task.target):
-        facts = {**counts, "totals": dict(released.totals), "read": task.piece.mark}
+        facts = {**counts, "totals": dict(replaced.totals), "read": task.piece.mark}
         return space.commit(task.part, content, facts)
 
 
-def _drawn(transform: Transform, batch: Batch) -> Released | Replaced:
-    if not len(batch):
-        return Released([])
-    released = transform(batch)
-    if isinstance(released, Released):
-        lengths = [len(released.rows)]
-    else:
-        lengths = [len(values) for values in released.columns.values()]
-    wrong = [length for length in lengths if length != len(batch)]
-    require(not wrong, "a transform's answer", f"{len(batch)} rows", wrong)
-    return released
+def _plan(releaser: Releaser, batch: Batch) -> Planned:
+    """What is to be drawn; an empty batch costs nothing, and the next part waits for its charge."""
+    return releaser.plan(batch) if len(batch) else Planned(None, lambda: Bill.listed([]))
+
+
+def _charged(task: PartTask, batch: Batch, planned: Planned, space: Workspace) -> PartCharge:
+    """Charge the part before anything is drawn for it."""
+    assert task.charging is not None
+    charge = PartCharge(
+        task.charging,
+        batch.column(task.charging.person),
+        job=task.job,
+        part=task.part,
+        after=task.after,
+        stopped=space.stopped.exists,
+    )
+    charge.pay(planned.bill())
+    return charge
+
+
+def _drawn(
+    releaser: Releaser,
+    planned: Planned,
+    problems: Mapping[int, RowProblem],
+    count: int,
+    rng: Generator,
+) -> Replaced:
+    """Draw for the rows that are paid for and have no problem."""
+    if not count:
+        return Replaced({})
+    paid = np.ones(count, dtype=np.bool_)
+    paid[list(problems)] = False
+    replaced = releaser.draw(planned, paid, rng)
+    wrong = [len(values) for values in replaced.columns.values() if len(values) != count]
+    require(not wrong, "a releaser's answer", f"{count} rows", wrong)
+    return replaced
 
 
 def _kept(
-    block: Block, released: Released | Replaced, task: PartTask, paid: PartCharge | None
+    block: Block, replaced: Replaced, problems: Mapping[int, RowProblem], task: PartTask
 ) -> tuple[Sequence[Row], dict[str, int]]:
     """The rows to write, in the file's order, and how many were kept, left out and masked."""
-    problems: Mapping[int, RowProblem]
-    if isinstance(released, Replaced):
-        problems = dict(released.problems)
-    else:
-        problems = {i: r for i, r in enumerate(released.rows) if isinstance(r, RowProblem)}
-    if paid is not None:
-        problems = paid.problems(problems)
     order = _order(block, problems, task)
     masked = sum(place is None for place in order) if not isinstance(order, range) else 0
     counts = {
@@ -133,26 +157,19 @@ def _kept(
         # Counted apart from bad rows, whether they were masked or left out.
         counts["masked" if task.charging.when_spent is WhenSpent.MASK else "skipped"] -= over
         counts["over_budget"] = over
-    if isinstance(released, Replaced):
-        if isinstance(block.rows, ColumnRows):
-            return _by_column({**block.rows.columns, **released.columns}, order, task), counts
-        changed: Sequence[Any] = [
-            {**row, **dict(zip(released.columns, values, strict=True))}
-            for row, values in zip(
-                block.rows, zip(*released.columns.values(), strict=True), strict=True
-            )
-        ]
-    else:
-        changed = released.rows
+    if isinstance(block.rows, ColumnRows):
+        return _by_column({**block.rows.columns, **replaced.columns}, order, task), counts
+    changed: Sequence[Row] = [
+        {**row, **{name: values[place] for name, values in replaced.columns.items()}}
+        for place, row in enumerate(block.rows)
+    ]
     if task.dropped:
         changed = [_without(row, task.dropped) for row in changed]
     empty = dict.fromkeys(task.columns)
     return [empty if place is None else changed[place] for place in order], counts
 
 
-def _without(row: Row | RowProblem, dropped: frozenset[str]) -> Row | RowProblem:
-    if isinstance(row, RowProblem):
-        return row
+def _without(row: Row, dropped: frozenset[str]) -> Row:
     return {name: value for name, value in row.items() if name not in dropped}
 
 

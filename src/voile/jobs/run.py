@@ -21,14 +21,14 @@ from voile.files.source import Source, format_of
 from voile.jobs.charging import Charging
 from voile.jobs.draw import PartTask, draw_part
 from voile.jobs.engines import Engine, Processes
-from voile.jobs.records import Transform
+from voile.jobs.records import Releaser
 from voile.jobs.unchanged import check_piece, check_unchanged
 from voile.jobs.workspace import Note, Workspace, write_json, writing
 
 
 @dataclass(frozen=True)
 class JobReport:
-    """What a job did: counts, and the sums of what its transform counted."""
+    """What a job did: counts, and the sums of what its releaser counted."""
 
     output: str
     rows: int
@@ -49,7 +49,7 @@ class JobReport:
 def run_job(
     source: Source,
     target: str | os.PathLike[str] | Location,
-    make_transform: Callable[[], Transform],
+    make_releaser: Callable[[], Releaser],
     *,
     identity: Mapping[str, Any],
     added_columns: Sequence[str] = (),
@@ -60,19 +60,20 @@ def run_job(
     on_error: OnError = OnError.FAIL,
     overwrite: bool = False,
     charging: Charging | None = None,
+    seed: int | None = None,
     guarantee: Callable[[JobReport], Mapping[str, Any]] | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> JobReport:
     r"""Release every row of a source once and write the target when all are done.
 
     The source is cut into pieces of `batch_rows` records; each becomes one part, drawn by a
-    transform, written, and committed by a name that can be created once. A restart with the same
+    releaser, written, and committed by a name that can be created once. A restart with the same
     source, `identity` (the settings, as JSON would hold them) and batch size finds the parts that
     exist and *never draws for their rows again*, whichever engine made them. The target appears in
     one step when all parts are there. `engine` says who makes the parts, `jobs` processes here
-    unless given; `make_transform` is called once in each process (it must be picklable for more
+    unless given; `make_releaser` is called once in each process (it must be picklable for more
     than one). `added_columns` hold numbers and stand after the source's; `dropped_columns` can be
-    read by the transform and are not written. `progress` gets the number of rows done since its
+    read by the releaser and are not written. `progress` gets the number of rows done since its
     last call. With `charging` each part is charged to a ledger before it is
     drawn; a job that fails for its input is refunded, since all of it is deleted unread. What
     `guarantee` says of the finished job is written to `<target>.guarantee.json` just before the
@@ -80,14 +81,18 @@ def run_job(
     size.
 
     >>> import tempfile, pathlib
-    >>> from voile.jobs import Released, open_source
+    >>> from voile.jobs import Planned, Replaced, open_source
+    >>> from voile.ledger import Bill
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "in.csv").write_text("n\n1\n2\n")
-    >>> def shout(batch):
-    ...     rows = [{"n": row["n"] + "!"} for row in batch.rows]
-    ...     return Released(rows, {"seen": len(rows)})
+    >>> class Shout:
+    ...     def plan(self, batch):
+    ...         numbers = batch.column("n")
+    ...         return Planned(numbers, lambda: Bill.listed([((1.0, 0.0, 1),)] * len(numbers)))
+    ...     def draw(self, planned, paid, rng):
+    ...         return Replaced({"n": [n + "!" for n in planned.secrets]}, {"seen": len(paid)})
     >>> report = run_job(
-    ...     open_source(folder / "in.csv"), folder / "out.csv", lambda: shout, identity={}
+    ...     open_source(folder / "in.csv"), folder / "out.csv", Shout, identity={}
     ... )
     >>> (folder / "out.csv").read_text(), report.totals
     ('n\n1!\n2!\n', {'seen': 2})
@@ -130,10 +135,10 @@ def run_job(
                     for piece in source.pieces(size=batch_rows):
                         yield PartTask(
                             space.job, piece, source, out, columns, schema, on_error, _key(),
-                            charging, dropped=frozenset(dropped_columns),
+                            charging, dropped=frozenset(dropped_columns), seed=seed,
                         )  # fmt: skip
 
-                notes, existing = _draw(tasks, space, make_transform, chosen, progress)
+                notes, existing = _draw(tasks, space, make_releaser, chosen, progress)
                 report = _report(out, notes, existing if resumed else 0, space.job)
                 _join(
                     space,
@@ -228,7 +233,7 @@ def _schema(source: Source, target: Location, columns: Sequence[str]) -> Any:
 def _draw(
     tasks: Callable[[], Iterator[PartTask]],
     space: Workspace,
-    make_transform: Callable[[], Transform],
+    make_releaser: Callable[[], Releaser],
     engine: Engine,
     progress: Callable[[int], None],
 ) -> tuple[list[Note], int]:
@@ -240,7 +245,7 @@ def _draw(
     done = space.publishing.exists()
     while not done:  # a second time only for parts whose turn to be charged had not come
         done = True
-        for part, made in engine.run(make_transform, draw_part, _missing(tasks(), notes)):
+        for part, made in engine.run(make_releaser, draw_part, _missing(tasks(), notes)):
             if made is None:
                 done = False
             else:
