@@ -8,11 +8,10 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+import voile
 from voile.cli.places import app
 from voile.errors import InvalidInput
-from voile.places._design import design_places, public_map
 from voile.places._protect import protect_places
-from voile.storage import save
 
 pytest.importorskip("pyproj")
 runner = CliRunner()
@@ -23,9 +22,10 @@ MAIL = "ada@example.org"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("columns")
-    public = public_map(box=(45.0, 5.0, 45.05, 5.05), rows=2, columns=3)
-    design = design_places(public, epsilon=1.0, method="laplace", bound=False, against_aipo=False)
-    save(design, made / "town.voile")
+    voile.places.design(
+        box=(45.0, 5.0, 45.05, 5.05), cells="2x3", epsilon=1.0, method="laplace", bound=False,
+        against_aipo=False, out=made / "town.voile",
+    )  # fmt: skip
     with (made / "trips.csv").open("w", newline="") as file:
         csv.writer(file).writerow(HEAD)
         csv.writer(file).writerows(

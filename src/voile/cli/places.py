@@ -14,3 +14,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 app.command()(places_release.protect)
+
+
+@app.callback()
+def places() -> None:
+    """The frame of the room's commands."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from voile.core.rounding import exp_upwards, odds_at_most
 from voile.demo.steps import Event, Found, Plan, seeded
@@ -12,6 +12,7 @@ from voile.places._audit import audit
 from voile.places._design import design
 from voile.places._protect import protect_places
 from voile.places.audited import Audited
+from voile.places.designs import PlacesDesign
 from voile.places.sample_trips import write_city, write_crowd, write_trips
 from voile.places.solved import DesignFacts
 
@@ -35,7 +36,8 @@ def places_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     made = design(
         roads=roads, prior=crowd, epsilon=EPSILON, cells=CELLS, out=mechanism, overwrite=True
     )
-    yield Found(plan, _design_lines(made.facts), _design_facts(made.facts))
+    facts = cast(PlacesDesign, made).facts  # one epsilon: one design
+    yield Found(plan, _design_lines(facts), _design_facts(facts))
     plan = Plan(
         "places",
         f"Release {VEHICLES * STOPS} pick-ups of a fleet, each place a draw",
@@ -43,7 +45,7 @@ def places_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         f"{seeded(seed)} --overwrite",
     )
     yield plan
-    facts = protect_places(
+    released_facts = protect_places(
         trips,
         mechanism=mechanism,
         out=released,
@@ -54,11 +56,11 @@ def places_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     yield Found(
         plan,
         (
-            f"{facts['rows']:,} places released; two places 1 km apart: odds change by at most "
+            f"{released_facts['rows']:,} places released; two places 1 km apart: odds change by at most "
             f"e^{EPSILON:g} = {odds_at_most(exp_upwards(EPSILON))}. In clear: "
-            f"{', '.join(facts['passed_in_clear'])}.",
+            f"{', '.join(released_facts['passed_in_clear'])}.",
         ),
-        {"rows": facts["rows"], "passed_in_clear": facts["passed_in_clear"]},
+        {"rows": released_facts["rows"], "passed_in_clear": released_facts["passed_in_clear"]},
     )
     plan = Plan(
         "places",

@@ -51,7 +51,7 @@ def design_report(design: PlacesDesign) -> Report:
             REPEATED,
             "Anything else that is handed on beside the place: times, names, other columns.",
         ),
-        notes=tuple(_notes(facts)),
+        notes=tuple(design_notes(facts)),
         tables=tuple(_tables(facts)),
         draw=partial(_charts, design),
         terms=TERMS,
@@ -72,7 +72,7 @@ def _answer(facts: DesignFacts) -> str:
     )
 
 
-def _notes(facts: DesignFacts) -> list[str]:
+def design_notes(facts: DesignFacts) -> list[str]:
     """What a design's figures do not say by themselves."""
     said = []
     if facts.stopped:
