@@ -4,6 +4,7 @@ import inspect
 import re
 import shlex
 from dataclasses import fields, is_dataclass
+from functools import wraps
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -24,9 +25,9 @@ TASKS = {
         "text_calibrate": ["calibrate_pairs"],
     },
     "places": {
-        "places_design": ["public_map", "design_places"],
+        "places_design": ["design"],
         "places_protect": ["protect_places"],
-        "places_audit": ["audit_design", "audit_files"],
+        "places_audit": ["audit"],
     },
     "labels": {
         "labels_audit": ["labels_audit"],
@@ -98,6 +99,7 @@ class Recorder:
         original = getattr(import_module(f"voile.{module.replace('_', '._', 1)}"), name)
         signature = inspect.signature(original)
 
+        @wraps(original)
         def called(*arguments, **named):
             bound = signature.bind(*arguments, **named)
             bound.apply_defaults()
@@ -134,7 +136,6 @@ RESULTS = {
     "labels_recipe": SimpleNamespace(as_dict=lambda: {"records": 1, "features": [], "cells": 1}),
     "labels_compare": SimpleNamespace(points=[POINT], clean_auc=0.5, features_alone=0.5, guess=0.5),
     "protect_places": {"rows": 1, "passed_in_clear": []},
-    "audit_design": {"findings": [STUB, STUB], "attack": STUB},
 }
 
 
@@ -155,8 +156,9 @@ def quick(monkeypatch, room):
         monkeypatch.setattr(module, "_tuned_lines", lambda *given: ())
         monkeypatch.setattr(module, "read_texts", lambda *given: (["a b"], None))
     elif room == "places":
-        monkeypatch.setattr(module, "save", lambda design, path: path.touch())
-        monkeypatch.setattr(module, "_finding", lambda finding: {})
+        monkeypatch.setattr(module, "_design_lines", lambda facts: ())
+        monkeypatch.setattr(module, "_design_facts", lambda facts: {})
+        monkeypatch.setattr(module, "_audit_lines", lambda found: ())
     if hasattr(module, "asdict"):
         monkeypatch.setattr(module, "asdict", lambda value: {})
     return getattr(module, f"{room}_steps")
@@ -187,7 +189,6 @@ def test_a_printed_command_does_what_its_step_did(room, seed, tmp_path, monkeypa
         assert done, plan.command
         with monkeypatch.context() as patch:
             asked.patch(patch, room, None)
-            patch.setattr("voile.places._protect.load_design", lambda path: STUB)
             result = CliRunner().invoke(app, words[1:])
         assert isinstance(result.exception, Stop), (plan.command, result.output, result.exception)
         assert asked.calls == done, plan.command
@@ -199,8 +200,8 @@ def _belongs(task, command):
         "protect": {"protect_file", "protect_places", "labels_protect"},
         "utility": {"text_utility"},
         "calibrate": {"calibrate_pairs"},
-        "design": {"public_map", "design_places"},
-        "audit": {"audit_design", "audit_files", "labels_audit"},
+        "design": {"design"},
+        "audit": {"audit", "labels_audit"},
         "recipe": {"labels_recipe"},
         "compare": {"labels_compare"},
     }

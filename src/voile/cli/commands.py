@@ -142,10 +142,12 @@ def _read(case: UseCase, given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def listed(text: str, kind: Any, flag: str) -> Any:
-    """Values between commas, quoted where they hold one; a word that the type allows by itself.
+    """Values between commas, quoted where they hold one; a single one where the type allows that.
 
     >>> listed("0.5,1", tuple[float, ...], "--epsilon")
     (0.5, 1.0)
+    >>> listed("0.5", float | tuple[float, ...], "--epsilon")
+    0.5
     >>> listed('stars,"city, country"', tuple[str, ...], "--pass")
     ('stars', 'city, country')
     """
@@ -162,6 +164,8 @@ def listed(text: str, kind: Any, flag: str) -> Any:
         values = tuple(_one(word, inner) for word in found)
     except (csv.Error, ValueError):
         raise InvalidInput(f"{flag} must be {_NAMES[inner]} between commas") from None
+    if len(values) == 1 and inner in parts:
+        return values[0]
     fixed = rest and rest != [Ellipsis]
     if fixed and len(values) != len(rest) + 1:
         raise InvalidInput(f"{flag} must be {len(rest) + 1} {_NAMES[inner]} between commas")
