@@ -101,7 +101,7 @@ def places_case(
 ) -> Callable[[bool], object]:
     from voile.jobs.ledger_choice import LedgerChoice
     from voile.places._design import design
-    from voile.places._protect import protect_places
+    from voile.places._protect import protect
 
     made = design(
         cells="8x10", epsilon=0.8, bound=False, against_aipo=False, out=folder / "city.voile"
@@ -114,10 +114,10 @@ def places_case(
         writer = csv.writer(file)
         writer.writerow(["id", "user", "lat", "lon"])
         writer.writerows(zip(range(rows), users, lat.round(6), lon.round(6), strict=True))
-    return lambda ledger: protect_places(
-        folder / "trips.csv", mechanism=folder / "city.voile", out=folder / "out.csv",
-        batch_rows=part, overwrite=True, pass_columns="all",
-        ledger=_choice(LedgerChoice, folder) if ledger else LedgerChoice(),
+    return lambda ledger: protect(
+        folder / "trips.csv", mechanism=folder / "city.voile", out=str(folder / "out.csv"),
+        batch_rows=part, overwrite=True, pass_="all",
+        charge=_choice(LedgerChoice, folder) if ledger else LedgerChoice(),
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ TASKS = {
     },
     "places": {
         "places_design": ["design"],
-        "places_protect": ["protect_places"],
+        "places_protect": ["protect"],
         "places_audit": ["audit"],
     },
     "labels": {
@@ -135,7 +135,9 @@ RESULTS = {
     ),
     "labels_recipe": SimpleNamespace(as_dict=lambda: {"records": 1, "features": [], "cells": 1}),
     "labels_compare": SimpleNamespace(points=[POINT], clean_auc=0.5, features_alone=0.5, guess=0.5),
-    "protect_places": {"rows": 1, "passed_in_clear": []},
+    "protect": SimpleNamespace(
+        rows=SimpleNamespace(released=1), columns=SimpleNamespace(passed_in_clear=())
+    ),
 }
 
 
@@ -197,7 +199,7 @@ def test_a_printed_command_does_what_its_step_did(room, seed, tmp_path, monkeypa
 def _belongs(task, command):
     """Whether a use case is that of the command; a step may measure its result besides."""
     names = {
-        "protect": {"protect_file", "protect_places", "labels_protect"},
+        "protect": {"protect_file", "protect", "labels_protect"},
         "utility": {"text_utility"},
         "calibrate": {"calibrate_pairs"},
         "design": {"design"},

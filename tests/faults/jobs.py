@@ -222,11 +222,11 @@ def release_text(case: Case) -> None:
 
 
 def release_places(case: Case) -> None:
-    from voile.places._protect import protect_places
+    from voile.places._protect import protect
 
-    protect_places(case.io / "in.csv", mechanism=case.folder / "city.voile", out=case.out,
-                   batch_rows=PART, pass_columns="all", ledger=case.choice,
-                   engine=case.engine)  # fmt: skip
+    protect(case.io / "in.csv", mechanism=case.folder / "city.voile", out=case.out,
+            batch_rows=PART, pass_="all", charge=case.choice,
+            engine="local" if case.engine is None else "ray")  # fmt: skip
 
 
 def release_labels(case: Case) -> None:

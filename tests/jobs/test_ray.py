@@ -21,6 +21,7 @@ from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import Batch, OnError, Planned, Ray, Replaced, open_source, run_job, spread
 from voile.labels._protect import labels_protect
 from voile.ledger import Bill
+from voile.progress import Step, heard_by
 
 ray = pytest.importorskip("ray")
 
@@ -166,24 +167,24 @@ def test_a_node_dies_and_every_row_is_released_once(cluster, tmp_path: Path, pur
     source, out, log = write_rows(tmp_path), tmp_path / "out.csv", tmp_path / "log"
     watcher = Watcher(out)
     watcher.start()
-    done = [0]
+    told = []
 
-    def kill(rows: int) -> None:
-        done[0] += rows
-        if done[0] == 6 * ROWS:
+    def kill(step: Step) -> None:
+        told.append(step.what)
+        if step.what == f"releasing: {6 * ROWS} rows":
             cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
             cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
 
-    report = run_job(
-        open_source(source),
-        out,
-        MakeNoisy(log, pure=pure, slow=0.05),
-        identity={},
-        batch_rows=ROWS,
-        engine=Ray(),
-        progress=kill,
-    )
-    assert done[0] == PARTS * ROWS
+    with heard_by(kill):
+        report = run_job(
+            open_source(source),
+            out,
+            MakeNoisy(log, pure=pure, slow=0.05),
+            identity={},
+            batch_rows=ROWS,
+            engine=Ray(),
+        )
+    assert told[-1] == f"releasing: {PARTS * ROWS} rows"
     watcher.over.set()
     watcher.join()
     assert (report.rows, report.parts, report.totals) == (200, PARTS, {"seen": 200})
@@ -333,7 +334,6 @@ def test_an_audit_of_places_finds_the_same_on_a_cluster(cluster, tmp_path: Path)
     pytest.importorskip("numba")
     pytest.importorskip("pyproj")
     import voile
-    from voile.places._protect import protect_places
 
     voile.places.design(
         box=(45.0, 5.0, 45.05, 5.05), cells="3x3", epsilon=1.0, method="laplace-remap",
@@ -343,8 +343,8 @@ def test_an_audit_of_places_finds_the_same_on_a_cluster(cluster, tmp_path: Path)
     rows = "".join(f"{i // 6},{a:.6f},5.02\n" for i, a in enumerate(lat))
     (tmp_path / "trips.csv").write_text("trip,lat,lon\n" + rows)
     files = (tmp_path / "trips.csv", tmp_path / "out.csv")
-    protect_places(
-        files[0], mechanism=tmp_path / "town.voile", out=files[1], pass_columns="all", seed=1
+    voile.places.protect(
+        files[0], mechanism=tmp_path / "town.voile", out=str(files[1]), pass_="all", seed=1
     )
     here, there = (
         voile.places.audit(

@@ -146,7 +146,7 @@ def design():  # type: ignore[no-untyped-def]
 @pytest.fixture(scope="module")
 def trips(design, tmp_path_factory):  # type: ignore[no-untyped-def]
     """Sixty traces of ten steps, and a release of them."""
-    from voile.places._protect import protect_places
+    from voile.places._protect import protect
     from voile.storage import save
 
     folder = tmp_path_factory.mktemp("trips")
@@ -160,7 +160,7 @@ def trips(design, tmp_path_factory):  # type: ignore[no-untyped-def]
     before = write_rows(folder / "trips.csv", ["trip", "lat", "lon"], rows)
     save(design, folder / "city.voile")
     after = folder / "released.csv"
-    protect_places(before, mechanism=folder / "city.voile", out=after, pass_columns="all", seed=1)
+    protect(before, mechanism=folder / "city.voile", out=str(after), pass_="all", seed=1)
     return before, after
 
 

@@ -14,12 +14,13 @@ from voile.cli.places import app
 from voile.core.randomness import keyed_rng
 from voile.errors import BadFile, GuaranteeBroken, InvalidInput
 from voile.jobs import Batch, ColumnsInClear, open_source
-from voile.places._protect import MakePlacesReleaser, protect_places
+from voile.places._protect import protect
 from voile.places.city import synthetic_city
 from voile.places.designs import PlacesDesign
 from voile.places.loading import load_design
 from voile.places.outside import Outside
 from voile.places.projection import Projection
+from voile.places.releaser import MakePlacesReleaser
 from voile.progress import Step, heard_by
 from voile.storage import load, save
 
@@ -123,11 +124,12 @@ def test_design_of_a_box_with_public_points_in_l1(folder):
 
 
 def test_protect_writes_only_outputs_and_says_what_is_in_clear(designed, trips, folder):
-    facts = protect_places(trips, mechanism=designed, out=folder / "out.csv", pass_columns=["trip"])
-    assert facts["rows"] == 600
-    assert facts["passed_in_clear"] == ["trip"]
-    assert facts["randomness"] == "secure"
-    assert "ε = 0.5 per km" in facts["headline"]
+    found = protect(trips, mechanism=designed, out=folder / "out.csv", pass_=["trip"])
+    assert found.rows.released == 600
+    assert found.columns.passed_in_clear == ("trip",)
+    assert found.randomness == "secure"
+    assert "ε = 0.5 per km" in found.explanation[0]
+    assert found.data == str(folder / "out.csv")
     made = load_design(designed)
     lat, lon = made.projection.to_degrees(np.asarray(made.mechanism.outputs))
     allowed = {(f"{a:.6f}", f"{b:.6f}") for a, b in zip(lat, lon, strict=True)}
@@ -135,7 +137,7 @@ def test_protect_writes_only_outputs_and_says_what_is_in_clear(designed, trips, 
         rows = list(csv.DictReader(file))
     assert {(row["lat"], row["lon"]) for row in rows} <= allowed
     assert [row["trip"] for row in rows] == [str(i // 10) for i in range(600)]
-    assert json.loads((folder / "out.csv.guarantee.json").read_text())["rows"] == 600
+    assert json.loads((folder / "out.csv.guarantee.json").read_text())["rows"]["released"] == 600
 
 
 def test_seeded_release_repeats_and_is_stamped(designed, trips, folder):
@@ -155,47 +157,36 @@ def test_seeded_release_repeats_and_is_stamped(designed, trips, folder):
         ],
     )
     assert one.exit_code == 0
-    assert "seeded: not for release" in one.stdout
-    protect_places(trips, mechanism=designed, out=folder / "b.csv", seed=3, pass_columns="all")
+    assert "SEEDED: NOT FOR RELEASE." in one.stdout
+    protect(trips, mechanism=designed, out=folder / "b.csv", seed=3, pass_="all")
     assert (folder / "a.csv").read_text() == (folder / "b.csv").read_text()
 
 
 def test_bad_rows_follow_the_policy(designed, folder):
-    from voile.jobs import OnError
-
     path = folder / "bad.csv"
     path.write_text("lat,lon\n45.0,5.0\nnowhere,5.0\n45.01,500\n")
     with pytest.raises(InvalidInput, match="line 3") as caught:
-        protect_places(path, mechanism=designed, out=folder / "bad-out.csv")
+        protect(path, mechanism=designed, out=folder / "bad-out.csv")
     assert "nowhere" not in str(caught.value)
     assert not (folder / "bad-out.csv").exists()
-    facts = protect_places(
-        path, mechanism=designed, out=folder / "bad-out.csv", on_error=OnError.SKIP
-    )
-    assert (facts["rows"], facts["skipped"]) == (1, 2)
+    found = protect(path, mechanism=designed, out=folder / "bad-out.csv", on_error="skip")
+    assert (found.rows.released, found.rows.skipped) == (1, 2)
 
 
 def test_swapped_columns_and_another_city_are_refused(designed, trips, folder):
     with pytest.raises(InvalidInput, match="swapped"):
-        protect_places(
-            trips,
-            mechanism=designed,
-            out=folder / "s.csv",
-            lat="lon",
-            lon="lat",
-            pass_columns="all",
-        )
+        protect(trips, mechanism=designed, out=folder / "s.csv", lat="lon", lon="lat", pass_="all")
     with pytest.raises(InvalidInput, match="got 'latitude'"):
-        protect_places(trips, mechanism=designed, out=folder / "s.csv", lat="latitude")
+        protect(trips, mechanism=designed, out=folder / "s.csv", lat="latitude")
     with pytest.raises(BadFile):
-        protect_places(trips, mechanism=trips, out=folder / "s.csv")
+        protect(trips, mechanism=trips, out=folder / "s.csv")
 
 
 def test_places_outside_are_counted(designed, folder):
     path = folder / "edge.csv"
     path.write_text("lat,lon\n" + "45.0,5.0\n" * 30 + "45.2,5.0\n")
-    facts = protect_places(path, mechanism=designed, out=folder / "edge-out.csv")
-    assert facts["places_outside_the_map"] == 1
+    found = protect(path, mechanism=designed, out=folder / "edge-out.csv")
+    assert found.places_outside_the_map == 1
 
 
 def test_each_part_has_a_secure_key_of_its_own(designed):
@@ -226,7 +217,7 @@ def test_numbers_stay_numbers(designed, tmp_path, ending):
     else:
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = tmp_path / f"out.{ending}"
-    protect_places(path, mechanism=designed, out=out, batch_rows=15, pass_columns=("id",))
+    protect(path, mechanism=designed, out=out, batch_rows=15, pass_=("id",))
     released = [row for _, row in open_source(out).rows()]
     assert [row["id"] for row in released] == list(range(40))
     assert all(isinstance(row["lat"], float) and isinstance(row["lon"], float) for row in released)
@@ -244,7 +235,7 @@ def test_audit_of_a_design(designed):
 
 
 def test_audit_against_files_and_traces(designed, trips, folder):
-    protect_places(trips, mechanism=designed, out=folder / "rel.csv", seed=1, pass_columns="all")
+    protect(trips, mechanism=designed, out=folder / "rel.csv", seed=1, pass_="all")
     done = runner.invoke(
         app,
         [

@@ -13,9 +13,7 @@ import voile
 from voile.cli.places import app
 from voile.core.randomness import seeded_rng
 from voile.errors import BadFile, InvalidInput
-from voile.jobs import OnError
 from voile.places import size as places_size
-from voile.places._protect import protect_places
 from voile.places.outside import Outside
 from voile.storage import load, save
 
@@ -144,14 +142,16 @@ def test_a_file_follows_the_same_rules(file, folder):
     source = written(folder / "some-far.csv", lat, lon)
     out = folder / "out.csv"
     with pytest.raises(InvalidInput, match=r"line 2: .*km of the map's centre"):
-        protect_places(source, mechanism=file, out=out, overwrite=True)
-    facts = protect_places(source, mechanism=file, out=out, on_error=OnError.SKIP, overwrite=True)
-    assert (facts["rows"], facts["skipped"], facts["places_outside_the_map"]) == (195, 5, 3)
-    facts = protect_places(
-        source, mechanism=file, out=out, on_error=OnError.SKIP, outside=Outside.REFUSE,
-        overwrite=True,
-    )  # fmt: skip
-    assert (facts["rows"], facts["skipped"], facts["places_outside_the_map"]) == (192, 8, 0)
+        voile.places.protect(source, mechanism=file, out=out, overwrite=True)
+
+    def counts(**how):
+        found = voile.places.protect(
+            source, mechanism=file, out=out, on_error="skip", overwrite=True, **how
+        )
+        return found.rows.released, found.rows.skipped, found.places_outside_the_map
+
+    assert counts() == (195, 5, 3)
+    assert counts(outside="refuse") == (192, 8, 0)
     saved = json.loads((folder / "out.csv.guarantee.json").read_text())
     assert saved["distance"].startswith("geodesic km on the WGS 84 ellipsoid")
 
@@ -169,7 +169,10 @@ def test_a_file_of_which_much_lies_off_the_map_is_refused_unless_it_is_meant(fil
     assert done.exit_code == 0, done.output
     assert "30 places lay outside the map" in done.stdout
     done = runner.invoke(app, [*command, "--outside", "perhaps"])
-    assert "few, move or refuse" in str(done.exception)
+    assert done.exit_code == 2
+    assert all(word in done.stderr for word in ("few", "move", "refuse"))
+    with pytest.raises(InvalidInput, match="few or move or refuse"):
+        voile.places.protect(source, mechanism=file, out=str(out), outside="perhaps")
 
 
 def test_show_refuses_a_place_on_another_continent(file, folder):

@@ -102,7 +102,7 @@ def _typed(parameter: Parameter) -> tuple[Any, dict[str, Any]]:
         side_by_side: Any = tuple.__class_getitem__((str,) * parameter.words)
         return _or_none(side_by_side, optional), {}
     if _is_list(kind):
-        return _or_none(str, True), {"metavar": "A,B,…"}
+        return list[str] | None, {"metavar": "A,B,…"}
     return _or_none(str, optional), {}
 
 
@@ -119,24 +119,22 @@ def _is_list(kind: Any) -> bool:
 def _spelled(parameter: Parameter) -> Any:
     """The default as the help shows it."""
     value = parameter.default
-    if isinstance(value, tuple):
-        return (
-            ",".join(f"{part:g}" if isinstance(part, float) else str(part) for part in value)
-            or None
-        )
-    return value
+    if not isinstance(value, tuple):
+        return [value] if _is_list(_bare(parameter.type)) and value is not None else value
+    words = [f"{part:g}" if isinstance(part, float) else str(part) for part in value]
+    return [",".join(words)] if words else None
 
 
 def _read(case: UseCase, given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The options as the use case takes them; what was not given is left to its default."""
     for name, value in given.items():
         parameter = case.parameters[name]
-        if value is None or (not parameter.required and value == _spelled(parameter)):
+        if value in (None, []) or (not parameter.required and value == _spelled(parameter)):
             yield name, UNSET
         elif isinstance(value, Enum):
             yield name, value.value
-        elif isinstance(value, str) and _is_list(_bare(parameter.type)):
-            yield name, listed(value, _bare(parameter.type), parameter.flag)
+        elif isinstance(value, list):
+            yield name, listed(",".join(value), _bare(parameter.type), parameter.flag)
         else:
             yield name, value
 
@@ -163,7 +161,7 @@ def listed(text: str, kind: Any, flag: str) -> Any:
         found = [word.strip() for word in next(csv.reader([text], skipinitialspace=True), [])]
         values = tuple(_one(word, inner) for word in found)
     except (csv.Error, ValueError):
-        raise InvalidInput(f"{flag} must be {_NAMES[inner]} between commas") from None
+        raise InvalidInput(f"{flag} must be {_NAMES.get(inner, 'names')} between commas") from None
     if len(values) == 1 and inner in parts:
         return values[0]
     fixed = rest and rest != [Ellipsis]

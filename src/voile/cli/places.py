@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from voile.cli import places_release
 from voile.cli.rooms import group
 
 app = typer.Typer(
@@ -13,7 +12,6 @@ app = typer.Typer(
     help="Blur places with mechanisms solved for a map, certified on all of it.",
     rich_markup_mode="markdown",
 )
-app.command()(places_release.protect)
 
 
 @app.callback()

@@ -8,9 +8,10 @@ from typing import Any, cast
 
 from voile.core.rounding import exp_upwards, odds_at_most
 from voile.demo.steps import Event, Found, Plan, seeded
+from voile.jobs.release import Rows
 from voile.places._audit import audit
 from voile.places._design import design
-from voile.places._protect import protect_places
+from voile.places._protect import protect
 from voile.places.audited import Audited
 from voile.places.designs import PlacesDesign
 from voile.places.sample_trips import write_city, write_crowd, write_trips
@@ -45,22 +46,18 @@ def places_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         f"{seeded(seed)} --overwrite",
     )
     yield plan
-    released_facts = protect_places(
-        trips,
-        mechanism=mechanism,
-        out=released,
-        seed=seed,
-        pass_columns=("vehicle", "stop"),
-        overwrite=True,
+    done = protect(
+        trips, mechanism=mechanism, pass_=("vehicle", "stop"), seed=seed, overwrite=True
     )
+    rows, clear = (done.rows or Rows()).released, done.columns.passed_in_clear
     yield Found(
         plan,
         (
-            f"{released_facts['rows']:,} places released; two places 1 km apart: odds change by at most "
+            f"{rows:,} places released; two places 1 km apart: odds change by at most "
             f"e^{EPSILON:g} = {odds_at_most(exp_upwards(EPSILON))}. In clear: "
-            f"{', '.join(released_facts['passed_in_clear'])}.",
+            f"{', '.join(clear)}.",
         ),
-        {"rows": released_facts["rows"], "passed_in_clear": released_facts["passed_in_clear"]},
+        {"rows": rows, "passed_in_clear": list(clear)},
     )
     plan = Plan(
         "places",

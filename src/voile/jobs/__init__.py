@@ -15,6 +15,7 @@ from voile.files.rows import ColumnRows, OnError, RowProblem
 from voile.files.source import Source, open_source
 from voile.jobs.charging import Charging, WhenSpent
 from voile.jobs.engines import Engine, Processes, Ray, engine_named, spread
+from voile.jobs.in_memory import release_in_memory
 from voile.jobs.records import Batch, BeyondBudget, Planned, Releaser, Replaced, Telling
 from voile.jobs.run import JobReport, check_output, run_job
 
@@ -44,6 +45,7 @@ __all__ = [
     "location",
     "named_columns",
     "open_source",
+    "release_in_memory",
     "run_job",
     "spread",
 ]

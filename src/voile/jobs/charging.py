@@ -69,11 +69,11 @@ class Charging:
             "over_budget": str(self.when_spent),
         }
 
-    def keeps(self, line: int) -> bool:
+    def keeps(self, where: str) -> bool:
         """Whether a row beyond its budget stays as an empty one; an error if the job must stop."""
         if self.when_spent is WhenSpent.REFUSE:
             raise OverBudget(
-                f"line {line}: the budget of its person does not cover this row; nothing is "
+                f"{where}: the budget of its person does not cover this row; nothing is "
                 "released and nobody charged; choose --over-budget mask or drop to go on"
             )
         return self.when_spent is WhenSpent.MASK

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +11,12 @@ import numpy as np
 
 from voile.core.randomness import Generator, keyed_rng
 from voile.errors import InvalidInput, require
-from voile.files.arrow_columns import ArrowColumn
 from voile.files.cutting import Piece
 from voile.files.fitting import fitting
 from voile.files.locations import Location
 from voile.files.parts import part_bytes
 from voile.files.pieces import Block
-from voile.files.rows import ColumnRows, OnError, Row, RowProblem
+from voile.files.rows import ColumnRows, OnError, Row, RowProblem, UntouchedColumn
 from voile.files.source import Source
 from voile.jobs.charging import Charging, NotYet, PartCharge, WhenSpent
 from voile.jobs.records import Batch, BeyondBudget, Planned, Releaser, Replaced, Telling
@@ -36,7 +35,8 @@ class PartTask:
     job: str
     piece: Piece
     source: Source
-    target: Location
+    target: Location | None
+    """The output; none for what stays in memory."""
     columns: tuple[str, ...]
     schema: Any
     on_error: OnError
@@ -71,6 +71,7 @@ def draw_part(releaser: Releaser, task: PartTask) -> tuple[int, Note | None]:
     A task may come twice (its node died after the commit and before the answer): then nothing is
     drawn again. No note if it is not this part's turn to be charged: it must be made again later.
     """
+    assert task.target is not None  # what has none is drawn by `draw_rows` alone
     space = Workspace(task.target, task.job)
     space.check()
     if space.note(task.part).exists():
@@ -87,20 +88,52 @@ def draw_part(releaser: Releaser, task: PartTask) -> tuple[int, Note | None]:
 
 
 def _made(releaser: Releaser, task: PartTask, space: Workspace) -> Note:
-    """Read, plan, charge, draw, write, commit."""
-    block = fitting(task.source.read(task.piece), task.source.columns, task.target.name)
+    """Draw, write, commit."""
+    target = space.target
+    drawn = draw_rows(releaser, task, stopped=space.stopped.exists)
+    content = part_bytes(drawn.rows, columns=task.columns, target=target.name, schema=task.schema)
+    drawn.settle()
+    with writing(target):
+        facts = {**drawn.counts, "totals": dict(drawn.totals), "read": task.piece.mark}
+        return space.commit(task.part, content, facts)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A part's rows as they are to be written; nobody has seen them yet."""
+
+    rows: Sequence[Row]
+    lines: Sequence[int]
+    """Where each row stands in the source."""
+    masked: frozenset[int]
+    """The places among the rows that were emptied."""
+    counts: Mapping[str, int]
+    totals: Mapping[str, float]
+    charge: PartCharge | None
+
+    def settle(self) -> None:
+        """Return once the charge is on disk: until then the rows must not leave the memory."""
+        if self.charge is not None:
+            self.charge.settle()
+
+
+def draw_rows(
+    releaser: Releaser, task: PartTask, *, stopped: Callable[[], bool] = lambda: False
+) -> Drawn:
+    """Read, plan, charge, draw, and keep what may be written; nothing is written here."""
+    block = task.source.read(task.piece)
+    if task.target is not None:
+        block = fitting(block, task.source.columns, task.target.name)
     batch = Batch(task.part, block.rows)
     planned = _plan(releaser, batch)
-    charge = None if task.charging is None else _charged(task, batch, planned, space)
+    charge = None if task.charging is None else _charged(task, batch, planned, stopped)
     problems = dict(planned.problems) if charge is None else charge.problems(planned.problems)
     replaced = _drawn(releaser, planned, problems, len(batch), task.rng())
-    rows, counts = _kept(block, replaced, problems, task)
-    content = part_bytes(rows, columns=task.columns, target=task.target.name, schema=task.schema)
-    if charge is not None:
-        charge.settle()
-    with writing(task.target):
-        facts = {**counts, "totals": dict(replaced.totals), "read": task.piece.mark}
-        return space.commit(task.part, content, facts)
+    order, lines = _order(block, problems, task)
+    masked = frozenset(place for place, row in enumerate(order) if row is None)
+    counts = _counts(block, problems, order, len(masked), task)
+    rows = _kept(block, replaced, order, task)
+    return Drawn(rows, lines, masked, counts, replaced.totals, charge)
 
 
 def _plan(releaser: Releaser, batch: Batch) -> Planned:
@@ -108,7 +141,9 @@ def _plan(releaser: Releaser, batch: Batch) -> Planned:
     return releaser.plan(batch) if len(batch) else Planned(None, lambda: Bill.listed([]))
 
 
-def _charged(task: PartTask, batch: Batch, planned: Planned, space: Workspace) -> PartCharge:
+def _charged(
+    task: PartTask, batch: Batch, planned: Planned, stopped: Callable[[], bool]
+) -> PartCharge:
     """Charge the part before anything is drawn for it."""
     assert task.charging is not None
     charge = PartCharge(
@@ -117,7 +152,7 @@ def _charged(task: PartTask, batch: Batch, planned: Planned, space: Workspace) -
         job=task.job,
         part=task.part,
         after=task.after,
-        stopped=space.stopped.exists,
+        stopped=stopped,
     )
     charge.pay(planned.bill())
     return charge
@@ -141,12 +176,14 @@ def _drawn(
     return replaced
 
 
-def _kept(
-    block: Block, replaced: Replaced, problems: Mapping[int, RowProblem], task: PartTask
-) -> tuple[Sequence[Row], dict[str, int]]:
-    """The rows to write, in the file's order, and how many were kept, left out and masked."""
-    order = _order(block, problems, task)
-    masked = sum(place is None for place in order) if not isinstance(order, range) else 0
+def _counts(
+    block: Block,
+    problems: Mapping[int, RowProblem],
+    order: Sequence[int | None],
+    masked: int,
+    task: PartTask,
+) -> dict[str, int]:
+    """How many rows were kept, left out and masked."""
     counts = {
         "rows": len(order) - masked,
         "skipped": len(block.lines) - len(order),
@@ -157,8 +194,15 @@ def _kept(
         # Counted apart from bad rows, whether they were masked or left out.
         counts["masked" if task.charging.when_spent is WhenSpent.MASK else "skipped"] -= over
         counts["over_budget"] = over
+    return counts
+
+
+def _kept(
+    block: Block, replaced: Replaced, order: Sequence[int | None], task: PartTask
+) -> Sequence[Row]:
+    """The rows to write, in the source's order."""
     if isinstance(block.rows, ColumnRows):
-        return _by_column({**block.rows.columns, **replaced.columns}, order, task), counts
+        return _by_column({**block.rows.columns, **replaced.columns}, order, task)
     changed: Sequence[Row] = [
         {**row, **{name: values[place] for name, values in replaced.columns.items()}}
         for place, row in enumerate(block.rows)
@@ -166,7 +210,7 @@ def _kept(
     if task.dropped:
         changed = [_without(row, task.dropped) for row in changed]
     empty = dict.fromkeys(task.columns)
-    return [empty if place is None else changed[place] for place in order], counts
+    return [empty if place is None else changed[place] for place in order]
 
 
 def _without(row: Row, dropped: frozenset[str]) -> Row:
@@ -182,7 +226,7 @@ def _by_column(
     return ColumnRows(
         {
             name: values.chosen(order)
-            if isinstance(values, ArrowColumn)
+            if isinstance(values, UntouchedColumn)
             else [None if place is None else values[place] for place in order]
             for name, values in chosen.items()
         }
@@ -191,30 +235,35 @@ def _by_column(
 
 def _order(
     block: Block, problems: Mapping[int, RowProblem], task: PartTask
-) -> Sequence[int | None]:
-    """For each row to write its place among the readable rows, None for a masked one."""
+) -> tuple[Sequence[int | None], Sequence[int]]:
+    """For each row to write its place among the readable rows, None if masked, and its line."""
     if not block.problems and not problems:
-        return range(len(block.lines))
+        return range(len(block.lines)), block.lines
     order: list[int | None] = []
+    lines: list[int] = []
     place = 0
     for position, line in enumerate(block.lines):
         problem = block.problems.get(position)
+        own = place if problem is None else None
         if problem is None:
             problem = problems.get(place)
-            if problem is None:
-                order.append(place)
             place += 1
-        if problem is None:
-            continue
-        if isinstance(problem, BeyondBudget) and task.charging is not None:
-            if task.charging.keeps(line):
-                order.append(None)
-        elif isinstance(problem, Telling):
-            raise InvalidInput(f"line {line}: {problem.reason}")
-        elif task.on_error is OnError.FAIL:
-            raise InvalidInput(
-                f"line {line}: {problem.reason}; mend the file, or choose --on-error skip or mask"
-            )
-        elif task.on_error is OnError.MASK:
-            order.append(None)
-    return order
+        if problem is None or _masks(problem, line, task):
+            order.append(own if problem is None else None)
+            lines.append(line)
+    return order, lines
+
+
+def _masks(problem: RowProblem, line: int, task: PartTask) -> bool:
+    """Whether a row stays, emptied, or is left out; an error if the job must stop."""
+    where = task.source.where(line)
+    if isinstance(problem, BeyondBudget) and task.charging is not None:
+        return task.charging.keeps(where)
+    if isinstance(problem, Telling):
+        raise InvalidInput(f"{where}: {problem.reason}")
+    if task.on_error is OnError.FAIL:
+        what = "the data" if task.source.in_memory else "the file"
+        raise InvalidInput(
+            f"{where}: {problem.reason}; mend {what}, or choose --on-error skip or mask"
+        )
+    return task.on_error is OnError.MASK

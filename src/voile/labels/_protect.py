@@ -88,7 +88,6 @@ def labels_protect(
     engine: Engine | None = None,
     overwrite: bool = False,
     ledger: LedgerChoice = NO_LEDGER,
-    progress: Callable[[int], None] = lambda rows: None,
 ) -> ProtectedLabels:
     """Release each record of `data` once into `out`, by one of four mechanisms.
 
@@ -143,7 +142,7 @@ def labels_protect(
             partial(_releaser, build, made, clear, kinds, on_error == "mask"),
             identity=_identity(choice, text, clear, seed), dropped_columns=clear.dropped,
             engine=engine, on_error=RowPolicy(on_error), overwrite=overwrite, charging=charging,
-            seed=seed, guarantee=lambda report: facts_of(done(report)), progress=progress,
+            seed=seed, guarantee=lambda report: facts_of(done(report)),
         )  # fmt: skip
     except VoileError:
         if recipe is None and not workspace.folder.exists():

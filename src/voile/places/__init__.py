@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from voile.places._audit import audit
     from voile.places._design import design
-    from voile.places._protect import protect_places as protect
+    from voile.places._protect import protect
     from voile.places._show import show
     from voile.places.designs import PlacesDesign
     from voile.places.outside import Outside

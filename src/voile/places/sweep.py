@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import Engine, spread
 from voile.places.designs import PlacesDesign
-from voile.places.loading import load_design
+from voile.places.loading import design_bytes, load_design
 from voile.places.methods import Compared, compared
 from voile.places.public_map import PublicMap
 from voile.places.settings import Solving
@@ -18,7 +17,6 @@ from voile.places.solve import solve
 from voile.progress import tell
 from voile.report.model import Report, Table, worst_verdict
 from voile.report.result import Result
-from voile.storage import save
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -119,8 +117,7 @@ def _told(epsilons: Sequence[float]) -> Iterator[float]:
 
 def _designed(wanted: _Wanted, epsilon: float) -> bytes:
     made = solve(wanted.public, epsilon=epsilon, solving=wanted.solving)
-    with tempfile.TemporaryDirectory() as folder:
-        return save(made, Path(folder) / "design.voile").read_bytes()
+    return design_bytes(made)[1]
 
 
 def _compared(wanted: _Wanted, epsilon: float) -> tuple[Compared, ...]:

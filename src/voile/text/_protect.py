@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -130,7 +130,6 @@ def protect_file(
     batch_rows: int = 2000,
     overwrite: bool = False,
     ledger: LedgerChoice = NO_LEDGER,
-    progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Any]:
     """Release a file's text column and write `<out>` and `<out>.guarantee.json`.
 
@@ -168,7 +167,6 @@ def protect_file(
         charging=charging,
         seed=recipe.seed,
         guarantee=said,
-        progress=progress,
     )
     return dict(report.guarantee) | {
         "seconds": report.seconds,
