@@ -85,6 +85,11 @@ class Parameter:
         """Its name on the command line."""
         return self.option.flag or "--" + self.name.removesuffix("_").replace("_", "-")
 
+    def parts(self, value: Any) -> tuple[Any, ...]:
+        """What was given, one by one; a list of records is data in memory, and one thing."""
+        several = isinstance(value, list | tuple) and (self.type is not Data or self.words > 1)
+        return tuple(value) if several else (value,)
+
     @property
     def words(self) -> int:
         """How many words it takes on the command line: several files stand side by side."""
@@ -185,7 +190,7 @@ class Call:
             value
             for name, parameter in self.case.parameters.items()
             if parameter.option.reads == reads
-            for value in _listed(self.given.get(name))
+            for value in parameter.parts(self.given.get(name))
             if isinstance(value, str | Path)
         ]
 
@@ -251,10 +256,6 @@ def _read(hint: Any, name: str) -> tuple[Any, Option]:
         if option is not None:
             return kind, option
     raise TypeError(f"the option {name!r} must be annotated with its Option")
-
-
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def one_of(value: str, allowed: tuple[str, ...], name: str) -> str:

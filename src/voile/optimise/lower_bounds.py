@@ -92,7 +92,8 @@ def partition_bound(
         if asked_to_stop():
             break
         tell(f"lower bound: {total:.4f} so far", done=part, total=parts)
-        total += _part_bound(problem, order[part::parts], epsilon, p, neighbours, tolerance)
+        some = _part_bound(problem, order[part::parts], epsilon, p, neighbours, tolerance)
+        total += max(0.0, some)  # no loss is negative, whatever the solver found
     value = max(0.0, total - abs(total) * 2.0**-40)
     return LowerBound(value, parts, time.monotonic() - begun, whole=not asked_to_stop())
 

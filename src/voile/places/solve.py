@@ -83,7 +83,8 @@ def _bounded(public: PublicMap, epsilon: float, solving: Solving, solved: Solved
     """The lower bound, at the full ε: what keeps it per geodesic km does so per km of the plane."""
     tell("lower bound: no private mechanism goes below it")
     found = partition_bound(public.problem, epsilon=epsilon, p=solving.p, size=solving.bound_size)
-    return replace(solved, lower_bound=found.value, bound_seconds=found.seconds)
+    value = found.value if found.whole or found.value > 0 else None
+    return replace(solved, lower_bound=value, bound_seconds=found.seconds)
 
 
 def _best(public: PublicMap, plane: float, solving: Solving) -> Found:

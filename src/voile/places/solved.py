@@ -39,9 +39,9 @@ def gap_of(loss: float | None, bound: float | None) -> float | None:
     >>> gap_of(1.2, 1.0), gap_of(1.2, None)
     (0.19999999999999996, None)
     """
-    if loss is None or bound is None:
+    if loss is None or bound is None or bound <= 0:
         return None
-    return loss / bound - 1 if bound > 0 else float("inf")
+    return loss / bound - 1
 
 
 @dataclass(frozen=True)

@@ -66,21 +66,26 @@ def spelled(call: Call) -> str:
     """
     words = ["voile", *call.case.name.split()]
     for name, parameter in call.case.parameters.items():
-        if name not in call.given or call.given[name] == parameter.default:
+        value = call.given.get(name, parameter.default)
+        if value is parameter.default or _same(value, parameter.default):
             continue
-        value = call.given[name]
         if parameter.positional:
-            words += [_shown(parameter, part) for part in _parts(value)]
+            words += [_shown(parameter, part) for part in parameter.parts(value)]
         elif isinstance(value, bool):
             words.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
         else:
             between = "," if parameter.words == 1 else " "
-            words += [parameter.flag, between.join(_shown(parameter, p) for p in _parts(value))]
+            words += [
+                parameter.flag,
+                between.join(_shown(parameter, p) for p in parameter.parts(value)),
+            ]
     return " ".join(words)
 
 
-def _parts(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else (value,)
+def _same(value: Any, default: Any) -> bool:
+    """Whether an option has its default; what is in memory never has, and is not looked at."""
+    plain = isinstance(value, bool | int | float | str | Path | tuple | list)
+    return plain and bool(value == default)
 
 
 def _shown(parameter: Parameter, value: Any) -> str:
