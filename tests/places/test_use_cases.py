@@ -197,7 +197,7 @@ def test_pandas_frames_keep_their_index_and_types(design):
     assert released.columns.passed_in_clear == ("who",)
     assert str(released).startswith("IN CLEAR: the column who")
     assert are_outputs(design, released.data[["lat", "lon"]].to_numpy(dtype=float))
-    with pytest.raises(InvalidInput, match="got neither for who"):
+    with pytest.raises(InvalidInput, match="got neither for"):
         voile.places.protect(frame, mechanism=design)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import wraps
 from typing import get_type_hints
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -62,6 +63,7 @@ def remembered(function):
     """The first answer again and again."""
     kept = []
 
+    @wraps(function)
     def again(*arguments, **options):
         if not kept:
             kept.append(function(*arguments, **options))
