@@ -80,15 +80,15 @@ class Parameter:
         """Whether there is no default."""
         return self.default is inspect.Parameter.empty
 
+    def parts(self, value: Any) -> list[Any]:
+        """Values that were given together, one by one; data in memory is one, whatever it holds."""
+        in_memory = self.type is Data and not isinstance(value, str | Path)
+        return list(value) if isinstance(value, list | tuple) and not in_memory else [value]
+
     @property
     def flag(self) -> str:
         """Its name on the command line."""
         return self.option.flag or "--" + self.name.removesuffix("_").replace("_", "-")
-
-    def parts(self, value: Any) -> tuple[Any, ...]:
-        """What was given, one by one; a list of records is data in memory, and one thing."""
-        several = isinstance(value, list | tuple) and (self.type is not Data or self.words > 1)
-        return tuple(value) if several else (value,)
 
     @property
     def words(self) -> int:

@@ -213,12 +213,11 @@ def release_stub(case: Case) -> None:
 
 
 def release_text(case: Case) -> None:
-    from voile.text._protect import protect_file
-    from voile.text.settings import TextRecipe
+    from voile.text._protect import protect
 
-    recipe = TextRecipe(source=str(case.io / "in.csv"), column="text", epsilon=1.0,
-                        vocabulary=str(case.folder / "words.txt"))  # fmt: skip
-    protect_file(recipe, out=case.out, batch_rows=PART, pass_columns="all", ledger=case.choice)
+    words = str(case.folder / "words.txt")
+    protect(str(case.io / "in.csv"), column="text", epsilon=1.0, out=case.out, batch_rows=PART,
+            vocabulary=words, pass_="all", charge=case.choice)  # fmt: skip
 
 
 def release_places(case: Case) -> None:

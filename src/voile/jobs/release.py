@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from voile import __version__
 from voile.core.guarantee import Guarantee
@@ -123,25 +123,28 @@ class Release(Result):
         return () if self.output is None else (self.output,)
 
 
+Made = TypeVar("Made", bound=Release)
+
+
 def carry_out(
     source: Source,
     make_releaser: Callable[[], Releaser],
     *,
     out: str | None,
-    describe: Callable[[JobReport], Release],
+    describe: Callable[[JobReport], Made],
     identity: Mapping[str, Any],
     clear: ColumnsInClear,
     running: Running,
     charging: Charging | None = None,
     seed: int | None = None,
     added_columns: tuple[str, ...] = (),
-) -> Release:
+) -> Made:
     """Release every row of a source once; `describe` says of the finished job what was promised.
 
     A file becomes a file, with its guarantee file beside it; data in memory becomes data of the
     same kind, and nothing is written.
     """
-    found: list[Release] = []
+    found: list[Made] = []
 
     def said(report: JobReport) -> Mapping[str, Any]:
         found.append(replace(describe(report), ledger=charged(charging, report)))
@@ -160,7 +163,7 @@ def carry_out(
             guarantee=said,
         )
         return replace(found[-1], data=data, seconds=report.seconds)
-    assert out is not None
+    assert out is not None  # `output_for` named it
     target = location(out)
     report = run_job(
         source,

@@ -97,7 +97,7 @@ def protect(
     def describe(report: JobReport) -> PlacesRelease:
         return _described(design, digest, clear, times, report, seed)
 
-    released = carry_out(
+    return carry_out(
         source,
         MakePlacesReleaser(name, content, lat, lon, rule, clear),
         out=target,
@@ -115,8 +115,6 @@ def protect(
         charging=charging_for(charge, design.guarantee, source.columns, seed=seed),
         seed=seed,
     )
-    assert isinstance(released, PlacesRelease)  # as described
-    return released
 
 
 def _compile(design: PlacesDesign) -> None:

@@ -24,13 +24,15 @@ _WORST_FIRST = (Verdict.VIOLATED, Verdict.OPEN, Verdict.HOLDS)
 class Table:
     """Named columns and their rows; numbers stay numbers, so that the CSV holds all digits.
 
-    `bars` names a column of shares that a terminal also draws as bars.
+    `bars` names a column of shares that a terminal also draws as bars. A `detail` is for the page:
+    on a terminal the sentences say enough.
     """
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
     bars: str = ""
+    detail: bool = False
 
     def __post_init__(self) -> None:
         wrong = sum(len(row) != len(self.columns) for row in self.rows)
@@ -147,6 +149,7 @@ class Report:
     in_clear: tuple[str, ...] = ()
     cards: tuple[tuple[str, str], ...] = ()
     for_owner: tuple[Table, ...] = ()
+    sample: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         require(bool(self.answer.strip()), "answer", "a sentence", "nothing")

@@ -9,6 +9,7 @@ import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from voile.files.locations import location
@@ -66,26 +67,25 @@ def spelled(call: Call) -> str:
     """
     words = ["voile", *call.case.name.split()]
     for name, parameter in call.case.parameters.items():
-        value = call.given.get(name, parameter.default)
-        if value is parameter.default or _same(value, parameter.default):
+        if name not in call.given or _is_default(parameter, call.given[name]):
             continue
+        value = call.given[name]
         if parameter.positional:
             words += [_shown(parameter, part) for part in parameter.parts(value)]
         elif isinstance(value, bool):
             words.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
         else:
             between = "," if parameter.words == 1 else " "
-            words += [
-                parameter.flag,
-                between.join(_shown(parameter, p) for p in parameter.parts(value)),
-            ]
+            shown = between.join(_shown(parameter, part) for part in parameter.parts(value))
+            words += [parameter.flag, shown]
     return " ".join(words)
 
 
-def _same(value: Any, default: Any) -> bool:
-    """Whether an option has its default; what is in memory never has, and is not looked at."""
-    plain = isinstance(value, bool | int | float | str | Path | tuple | list)
-    return plain and bool(value == default)
+def _is_default(parameter: Parameter, value: Any) -> bool:
+    """Whether it need not be said; frames are not to be compared."""
+    if isinstance(value, str | Path | bool | int | float | tuple | NoneType):
+        return bool(value == parameter.default)
+    return value is parameter.default
 
 
 def _shown(parameter: Parameter, value: Any) -> str:
