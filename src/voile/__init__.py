@@ -67,9 +67,11 @@ __all__ = [
     "load",
     "mechanisms",
     "metrics",
+    "places",
     "save",
     "secure_rng",
     "seeded_rng",
+    "text",
 ]
 
 

@@ -92,6 +92,14 @@ class Parameter:
         """Its name on the command line."""
         return self.option.flag or "--" + self.name.removesuffix("_").replace("_", "-")
 
+    @property
+    def words(self) -> int:
+        """How many words it takes on the command line: several files stand side by side."""
+        for part in get_args(self.type) if get_origin(self.type) is not tuple else (self.type,):
+            if get_origin(part) is tuple and set(get_args(part)) == {Data}:
+                return len(get_args(part))
+        return 1
+
 
 class UseCase:
     """A function read as a use case: its name in words, and its options one by one."""

@@ -25,9 +25,9 @@ TASKS = {
         "text_calibrate": ["calibrate_pairs"],
     },
     "places": {
-        "places_design": ["public_map", "design_places"],
-        "places_protect": ["protect_places"],
-        "places_audit": ["audit_design", "audit_files"],
+        "places_design": ["design"],
+        "places_protect": ["protect"],
+        "places_audit": ["audit"],
     },
     "labels": {
         "labels_audit": ["audit"],
@@ -153,8 +153,9 @@ def quick(monkeypatch, room):
         monkeypatch.setattr(module, "_tuned_lines", lambda *given: ())
         monkeypatch.setattr(module, "read_texts", lambda *given: (["a b"], None))
     elif room == "places":
-        monkeypatch.setattr(module, "save", lambda design, path: path.touch())
-        monkeypatch.setattr(module, "_finding", lambda finding: {})
+        monkeypatch.setattr(module, "_design_lines", lambda facts: ())
+        monkeypatch.setattr(module, "_design_facts", lambda facts: {})
+        monkeypatch.setattr(module, "_audit_lines", lambda found: ())
     if hasattr(module, "asdict"):
         monkeypatch.setattr(module, "asdict", lambda value: {})
     return getattr(module, f"{room}_steps")
@@ -185,7 +186,6 @@ def test_a_printed_command_does_what_its_step_did(room, seed, tmp_path, monkeypa
         assert done, plan.command
         with monkeypatch.context() as patch:
             asked.patch(patch, room, None)
-            patch.setattr("voile.places._protect.load_design", lambda path: STUB)
             result = CliRunner().invoke(app, words[1:])
         assert isinstance(result.exception, Stop), (plan.command, result.output, result.exception)
         assert asked.calls == done, plan.command

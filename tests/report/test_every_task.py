@@ -53,8 +53,8 @@ SLOW = {
     "voile.labels._compare.compare",
     "voile.text._audit.audit_text",
     "voile.text._tune.tune_text",
-    "voile.places._design.design_places",
-    "voile.places.price.priced_places",
+    "voile.places._design.solve",
+    "voile.places._design.priced",
     "voile.text._compare.compare",
 }
 
