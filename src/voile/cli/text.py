@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from voile.cli import text_measure
 from voile.cli._ledger import (
     BudgetOption,
     LedgerKey,
@@ -266,7 +265,3 @@ def _alphas(tiers: str | None, alpha: str) -> tuple[float | None, ...]:
         values.insert(1, values[-1])
     require(len(values) == 3, "--alpha", "one number for each tier and the rest", alpha)
     return tuple(values)
-
-
-app.command()(text_measure.utility)
-app.command()(text_measure.membership)
