@@ -20,9 +20,9 @@ from voile.demo.steps import NEEDS, Plan, missing
 SEED = 7
 TASKS = {
     "text": {
-        "text_protect": ["protect_file"],
-        "text_utility": ["text_utility"],
-        "text_calibrate": ["calibrate_pairs"],
+        "text_protect": ["protect"],
+        "text_utility": ["utility"],
+        "text_calibrate": ["calibrate"],
     },
     "places": {
         "places_design": ["design"],
@@ -126,8 +126,9 @@ POINT = SimpleNamespace(
     epsilon=0.5, expected=0.5, total=SimpleNamespace(value=0.5), mechanism="x", auc=0.5,
     leakage=0.5, cap=None, auc_error=0.5,
 )  # fmt: skip
-GUESSED = SimpleNamespace(attack="overlap", estimate=SimpleNamespace(
-    successes=1, trials=2, lower=0.0, middle=0.0, upper=1.0, ceiling=1.0))  # fmt: skip
+GUESSED = SimpleNamespace(
+    attack="overlap", successes=1, trials=2, lower=0.0, middle=0.0, upper=1.0, ceiling=1.0
+)
 RESULTS = {
     "calibrate_pairs": SimpleNamespace(attributed=[GUESSED]),
     "audit": SimpleNamespace(epsilons=[POINT], features=[STUB]),
@@ -151,7 +152,7 @@ def quick(monkeypatch, room):
         monkeypatch.setattr(module, "meets", lambda *given, **named: None)
         monkeypatch.setattr(module, "frontier", lambda rounds: ())
         monkeypatch.setattr(module, "_tuned_lines", lambda *given: ())
-        monkeypatch.setattr(module, "read_texts", lambda *given: (["a b"], None))
+        monkeypatch.setattr(module, "texts_of", lambda *given: ["a b"])
     elif room == "places":
         monkeypatch.setattr(module, "_design_lines", lambda facts: ())
         monkeypatch.setattr(module, "_design_facts", lambda facts: {})
@@ -193,16 +194,7 @@ def test_a_printed_command_does_what_its_step_did(room, seed, tmp_path, monkeypa
 
 def _belongs(task, command):
     """Whether a use case is that of the command; a step may measure its result besides."""
-    names = {
-        "protect": {"protect_file", "protect_places", "protect"},
-        "utility": {"text_utility"},
-        "calibrate": {"calibrate_pairs"},
-        "design": {"public_map", "design_places"},
-        "audit": {"audit_design", "audit_files", "audit"},
-        "recipe": {"recipe"},
-        "compare": {"compare"},
-    }
-    return task in names[command]
+    return task == command
 
 
 def test_no_printed_command_needs_an_extra_that_the_demo_does_not_install():
