@@ -96,7 +96,7 @@ def _parts(
         drawn.settle()
         parts.append(drawn)
         done += len(piece.content)
-        tell("rows", done=done, total=len(source.table))
+        tell(f"releasing: {done:,} rows", done=done, total=len(source.table))
     return parts
 
 

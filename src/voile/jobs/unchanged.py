@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from voile.errors import CannotWrite, InvalidInput
 from voile.files.cutting import Piece, cut_header, mark_of
-from voile.files.file_source import opened
+from voile.files.file_source import FileSource, opened
 from voile.files.lines import Lines
 from voile.files.source import Source, open_source
 from voile.jobs.workspace import Note
@@ -67,9 +67,10 @@ def _marks_now(source: Source, notes: Sequence[Note], batch_rows: int) -> Iterat
         yield from (piece.mark for piece in source.pieces(size=batch_rows))
         return
     head = 0
-    if source.format == "csv":
+    if isinstance(source, FileSource) and source.format == "csv":
         with opened(source.location) as file:
-            head = len(cut_header(Lines(file, source.location.name), source.location.name))
+            lines = Lines(file, source.location.name)
+            head = len(cut_header(lines, source.location.name, source.delimiter))
     with opened(source.location) as file:
         file.read(head)
         for note in notes:
