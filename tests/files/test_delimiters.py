@@ -157,3 +157,21 @@ def test_a_first_record_in_place_of_names_is_not_shown(tmp_path: Path) -> None:
         read_degrees(tmp_path / "in.csv", lat="lat", lon="lon")
     assert "Wilhelmina" not in str(refused.value)
     assert "one of the file's 3" in str(refused.value).replace("the column of in.csv must be ", "")
+
+
+def test_a_file_without_a_line_of_names(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(b'\xef\xbb\xbf17;"a\nb"\n\n18;c\n')
+    source = open_source(tmp_path / "in.csv", header=False)
+    assert source.columns == ("c1", "c2")
+    assert list(source.rows()) == [(1, {"c1": "17", "c2": "a\nb"}), (4, {"c1": "18", "c2": "c"})]
+    run_job(
+        source,
+        tmp_path / "out.csv",
+        Simple(lambda batch: {"c2": ["x"] * len(batch)}),
+        identity={},
+        batch_rows=1,
+    )
+    assert (tmp_path / "out.csv").read_text() == "c1;c2\n17;x\n18;x\n"
+    (tmp_path / "in.jsonl").write_text("{}\n")
+    with pytest.raises(InvalidInput, match="only a CSV file can be without a line of names"):
+        open_source(tmp_path / "in.jsonl", header=False)

@@ -428,3 +428,59 @@ def test_nothing_lands_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         watching = False
     assert opened == []
     assert list(tmp_path.iterdir()) == []
+
+
+# ── GeoDataFrames ──────────────────────────────────────────────────────────────────────────────
+
+
+def moved(batch):
+    return {
+        name: [None if v is None else v + 1 for v in batch.column(name)] for name in ("lat", "lon")
+    }
+
+
+@pytest.mark.parametrize("crs", [None, 4326, 3857])
+def test_points_are_degrees_and_points_again(crs) -> None:
+    geopandas = pytest.importorskip("geopandas")
+    from shapely.geometry import Point
+
+    points = geopandas.GeoSeries([Point(13, 52), Point(2, 48), None], crs=crs and 4326)
+    frame = geopandas.GeoDataFrame({"n": [1, 2, 3]}, geometry=points).rename_geometry("where")
+    frame["m"] = 1.5
+    frame = frame.set_index(pandas.Index([7, 8, 9]))
+    frame = frame if crs is None else frame.to_crs(crs)
+    source = open_source(frame)
+    assert source.columns == ("n", "m", "lat", "lon")
+    released, _ = release_in_memory(source, Simple(moved))
+    assert type(released) is type(frame)
+    assert list(released.columns) == ["n", "where", "m"]
+    assert released.crs == frame.crs
+    assert list(released.index) == [7, 8, 9]
+    back = released.geometry if crs is None else released.geometry.to_crs(4326)
+    assert back.x.round(6).tolist()[:2] == [14, 3]
+    assert back.y.round(6).tolist()[:2] == [53, 49]
+    assert released.geometry.iloc[2] is None
+    series, _ = release_in_memory(open_source(frame.geometry), Simple(moved))
+    assert series.geom_equals_exact(released.geometry, 1e-6).iloc[:2].all()
+    assert (series.name, series.crs) == ("where", frame.crs)
+
+
+def test_heights_lines_and_missing_geometries() -> None:
+    geopandas = pytest.importorskip("geopandas")
+    from shapely.geometry import LineString, Point
+
+    high = geopandas.GeoDataFrame(geometry=[Point(13, 52, 300)], crs=4326)
+    assert open_source(high).columns == ("lat", "lon", "altitude")
+    back = same_kind(open_source(high), Changes([0], {"lat": [1.0]}))
+    assert back.geometry.iloc[0].equals(Point(13, 1, 300))
+    flat = same_kind(open_source(high), Changes([0], {}, frozenset(["altitude"])))
+    assert not flat.geometry.has_z.any()
+    gone = same_kind(open_source(high.assign(n=1)), Changes([0], {}, frozenset(["lat", "lon"])))
+    assert "geometry" not in gone.columns
+    for wrong in (
+        geopandas.GeoDataFrame(geometry=[LineString([(0, 0), (1, 1)])]),
+        geopandas.GeoDataFrame({"a": [1]}),
+        geopandas.GeoDataFrame({"lat": [1]}, geometry=[Point(1, 2)]),
+    ):
+        with pytest.raises(InvalidInput):
+            open_source(wrong)

@@ -51,14 +51,16 @@ def cut_lines(lines: Lines, *, size: int, name: str) -> Iterator[Piece]:
         first += _count(content)
 
 
-def cut_csv(lines: Lines, *, size: int, name: str, delimiter: str = ",") -> Iterator[Piece]:
-    """Pieces of `size` CSV records after the header; a blank line counts as one.
+def cut_csv(
+    lines: Lines, *, size: int, name: str, delimiter: str = ",", header: bool = True
+) -> Iterator[Piece]:
+    """Pieces of `size` CSV records after the header, if there is one; a blank line counts as one.
 
     A line without a quotation mark is a record. Where there is one, the csv module says where
     records end: bytes stand for characters there, since in UTF-8 no part of a character looks like
     a quotation mark, a delimiter or a line end.
     """
-    first = 1 + _count(cut_header(lines, name, delimiter))
+    first = 1 + (_count(cut_header(lines, name, delimiter)) if header else 0)
     for part, taken in enumerate(iter(lambda: lines.take(size), b"")):
         content = taken
         if b'"' in content:

@@ -44,6 +44,8 @@ class FileSource(Source):
     types: Any = None
     delimiter: str = COMMA
     """Between the values of a CSV file."""
+    header: bool = True
+    """Whether a CSV file begins with a line of names."""
 
     @property
     def location(self) -> Location:
@@ -76,7 +78,9 @@ class FileSource(Source):
                 yield from cut_parquet(parquet_batches(file, name), size=size, name=name)
             elif self.format == "csv":
                 lines = Lines(file, name)
-                yield from cut_csv(lines, size=size, name=name, delimiter=self.delimiter)
+                yield from cut_csv(
+                    lines, size=size, name=name, delimiter=self.delimiter, header=self.header
+                )
             else:
                 yield from cut_lines(Lines(file, name), size=size, name=name)
 
@@ -104,25 +108,24 @@ class FileSource(Source):
         return digest.hexdigest()[:32]
 
 
-def open_file(path: str | os.PathLike[str] | Location) -> Source:
+def open_file(path: str | os.PathLike[str] | Location, *, header: bool = True) -> Source:
     """A source from a file's name or URL; its columns are read at once, its rows later."""
     place = location(path)
     try:
-        return _not_empty(_opened_source(place))
+        return _not_empty(_opened_source(place, header))
     except (FileNotFoundError, IsADirectoryError):
         raise InvalidInput(f"the input must be an existing file, got {str(place)!r}") from None
     except OSError as problem:
         raise BadFile(f"{place.name} cannot be read: {problem.strerror or problem}") from problem
 
 
-def _opened_source(place: Location) -> FileSource:
+def _opened_source(place: Location, header: bool) -> FileSource:
     name = place.name
     kind = format_of(name).kind
     if kind == "csv":
-        with opened(place) as file:
-            delimiter = delimiter_of(file, name)
-        with opened(place) as file:
-            return FileSource(place, kind, _csv_columns(file, name, delimiter), None, delimiter)
+        return _csv_source(place, header)
+    if not header:
+        raise InvalidInput(f"only a CSV file can be without a line of names, got {name!r}")
     if kind == "parquet":
         with opened(place) as file:
             schema = parquet_file(file, name).schema_arrow
@@ -132,6 +135,14 @@ def _opened_source(place: Location) -> FileSource:
     rows = (row for _, row in FileSource(place, kind, ()).rows() if not isinstance(row, RowProblem))
     first = rows if kind == "geojson" else islice(rows, 1)  # of what is read whole, all names
     return FileSource(place, kind, tuple(dict.fromkeys(name for row in first for name in row)))
+
+
+def _csv_source(place: Location, header: bool) -> FileSource:
+    with opened(place) as file:
+        delimiter = delimiter_of(file, place.name)
+    with opened(place) as file:
+        names = _csv_columns(file, place.name, delimiter, header)
+    return FileSource(place, "csv", names, None, delimiter, header)
 
 
 @contextmanager
@@ -164,11 +175,14 @@ def _not_empty(source: FileSource) -> FileSource:
     return source
 
 
-def _csv_columns(file: IO[bytes], name: str, delimiter: str) -> tuple[str, ...]:
-    header = csv_header(Lines(file, name), name, delimiter)
+def _csv_columns(file: IO[bytes], name: str, delimiter: str, header: bool) -> tuple[str, ...]:
+    first = csv_header(Lines(file, name), name, delimiter)
+    if not first:
+        wanted = "column names" if header else "values"
+        raise InvalidInput(f"{name} must begin with a line of {wanted}, it is empty")
     if not header:
-        raise InvalidInput(f"{name} must begin with a line of column names, it is empty")
-    return _distinct(tuple(header), name)
+        return tuple(f"c{number}" for number in range(1, len(first) + 1))
+    return _distinct(tuple(first), name)
 
 
 def _distinct(columns: tuple[str, ...], name: str) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ def check_unchanged(source: Source, notes: Sequence[Note], *, size: int, batch_r
     try:
         same = (
             source.location.facts()[0] == size
-            and open_source(source.location).columns == source.columns
+            and _columns_now(source) == source.columns
             and all(
                 now == note
                 for now, note in zip_longest(
@@ -62,12 +62,17 @@ def check_unchanged(source: Source, notes: Sequence[Note], *, size: int, batch_r
         )
 
 
+def _columns_now(source: Source) -> tuple[str, ...]:
+    header = not isinstance(source, FileSource) or source.header
+    return open_source(source.location, header=header).columns
+
+
 def _marks_now(source: Source, notes: Sequence[Note], batch_rows: int) -> Iterator[str]:
     if source.format == "parquet":
         yield from (piece.mark for piece in source.pieces(size=batch_rows))
         return
     head = 0
-    if isinstance(source, FileSource) and source.format == "csv":
+    if isinstance(source, FileSource) and source.format == "csv" and source.header:
         with opened(source.location) as file:
             lines = Lines(file, source.location.name)
             head = len(cut_header(lines, source.location.name, source.delimiter))
