@@ -484,3 +484,44 @@ def test_heights_lines_and_missing_geometries() -> None:
     ):
         with pytest.raises(InvalidInput):
             open_source(wrong)
+
+
+# ── polars and Arrow ───────────────────────────────────────────────────────────────────────────
+
+DAY = datetime.date(2024, 5, 6)
+POLARS_COLUMNS: dict[str, Any] = {
+    "decimal": polars.Series(["1.5", None, "2"]).cast(polars.Decimal(10, 2)),
+    "date": polars.Series([DAY, None, DAY]),
+    "time": polars.Series([datetime.time(1, 2), None, datetime.time(3)]),
+    "datetime": polars.Series([datetime.datetime(2024, 5, 6), None, None]),
+    "duration": polars.Series([datetime.timedelta(1), None, None]),
+    "binary": polars.Series([b"\xff", None, b"a"]),
+    "list": polars.Series([[1], None, []]),
+    "array": polars.Series([[1, 2], None, [3, 4]], dtype=polars.Array(polars.Int64, 2)),
+    "struct": polars.Series([{"a": 1}, None, {"a": 2}]),
+    "categorical": polars.Series(["a", None, "b"], dtype=polars.Categorical),
+    "enum": polars.Series(["a", None, "b"], dtype=polars.Enum(["a", "b", "c"])),
+    "null": polars.Series([None, None, None]),
+    "object": polars.Series([object(), None, {1}], dtype=polars.Object),
+    "nan": polars.Series([float("nan"), None, 1.0]),
+    "uint8": polars.Series([255, None, 1], dtype=polars.UInt8),
+}
+
+
+@pytest.mark.parametrize("name", POLARS_COLUMNS)
+@pytest.mark.parametrize("policy", ["fail", "skip", "mask"])
+def test_every_type_of_polars_passes_and_comes_back(name, policy) -> None:
+    frame = polars.DataFrame({"text": ["a", "b", "c"], "other": POLARS_COLUMNS[name]})
+
+    def problems(batch):
+        return {} if policy == "fail" else {1: RowProblem("bad")}
+
+    source = open_source(frame)
+    columns_in_clear(source, changed=["text"], passing="all")
+    released, _ = release_in_memory(source, Simple(upper, problems), on_error=OnError(policy))
+    assert released.schema == frame.schema
+    places = [0, 2] if policy == "skip" else [0, 1, 2]
+    assert str(released["other"].to_list()) == str(frame["other"][places].to_list())
+    assert released["text"].to_list()[-1] == "<c>"
+    if policy == "mask":
+        assert released.row(1) == (None, None)
