@@ -52,7 +52,7 @@ def fill_neighbours(
     """
     from voile.text.settings import PRIVATE_CORPUS, load_vocabulary
 
-    if recipe.cache == "none" or source.size() < LONG_SOURCE:
+    if recipe.cache == "none" or source.location.facts()[0] < LONG_SOURCE:
         return recipe
     filling = replace(recipe, cache="fill")
     if recipe.vocabulary != PRIVATE_CORPUS:
