@@ -4,6 +4,7 @@ import inspect
 import re
 import shlex
 from dataclasses import fields, is_dataclass
+from functools import wraps
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +22,7 @@ TASKS = {
     "text": {
         "text_protect": ["protect_file"],
         "text_utility": ["text_utility"],
-        "text_calibrate": ["calibrate_pairs"],
+        "text_calibrate": ["calibrate"],
     },
     "places": {
         "places_design": ["public_map", "design_places"],
@@ -98,6 +99,7 @@ class Recorder:
         original = getattr(import_module(f"voile.{module.replace('_', '._', 1)}"), name)
         signature = inspect.signature(original)
 
+        @wraps(original)
         def called(*arguments, **named):
             bound = signature.bind(*arguments, **named)
             bound.apply_defaults()
@@ -124,10 +126,11 @@ POINT = SimpleNamespace(
     epsilon=0.5, expected=0.5, total=SimpleNamespace(value=0.5), mechanism="x", auc=0.5,
     leakage=0.5, cap=None, auc_error=0.5,
 )  # fmt: skip
-GUESSED = SimpleNamespace(attack="overlap", estimate=SimpleNamespace(
-    successes=1, trials=2, lower=0.0, middle=0.0, upper=1.0, ceiling=1.0))  # fmt: skip
+GUESSED = SimpleNamespace(
+    attack="overlap", successes=1, trials=2, lower=0.0, middle=0.0, upper=1.0, ceiling=1.0
+)
 RESULTS = {
-    "calibrate_pairs": SimpleNamespace(attributed=[GUESSED]),
+    "calibrate": SimpleNamespace(strongest=GUESSED),
     "labels_audit": SimpleNamespace(
         audit=SimpleNamespace(at=[POINT]), features=[STUB], as_dict=lambda worst: {}
     ),
@@ -198,7 +201,7 @@ def _belongs(task, command):
     names = {
         "protect": {"protect_file", "protect_places", "labels_protect"},
         "utility": {"text_utility"},
-        "calibrate": {"calibrate_pairs"},
+        "calibrate": {"calibrate"},
         "design": {"public_map", "design_places"},
         "audit": {"audit_design", "audit_files", "labels_audit"},
         "recipe": {"labels_recipe"},
