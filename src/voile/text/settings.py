@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from voile.core.mechanism import Mechanism
-from voile.core.randomness import Generator, secure_rng, seeded_rng
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.jobs import RowProblem, open_source
 from voile.mechanisms._neighbours import cache_folder
@@ -73,13 +71,6 @@ class TextRecipe:
         facts = asdict(self)
         del facts["source"], facts["watch"], facts["cache"]
         return facts
-
-    def rng(self, part: int) -> Generator:
-        """A fresh secure generator, or the part's own repeatable one."""
-        if self.seed is None:
-            return secure_rng()
-        mixed = hashlib.sha256(f"{self.seed} {part}".encode()).digest()
-        return seeded_rng(int.from_bytes(mixed[:8], "little"))
 
 
 def load_vocabulary(recipe: TextRecipe) -> Vocabulary:
