@@ -29,7 +29,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from voile.errors import InvalidInput
 
@@ -79,6 +80,12 @@ class Parameter:
     def required(self) -> bool:
         """Whether there is no default."""
         return self.default is inspect.Parameter.empty
+
+    @property
+    def several(self) -> bool:
+        """Whether it holds several values; a list of records is one value, the data."""
+        parts = get_args(self.type) if get_origin(self.type) in (Union, UnionType) else (self.type,)
+        return any(get_origin(part) is tuple for part in parts)
 
     @property
     def flag(self) -> str:
@@ -177,7 +184,7 @@ class Call:
             value
             for name, parameter in self.case.parameters.items()
             if parameter.option.reads == reads
-            for value in _listed(self.given.get(name))
+            for value in _listed(self.given.get(name), several=parameter.several)
             if isinstance(value, str | Path)
         ]
 
@@ -245,8 +252,8 @@ def _read(hint: Any, name: str) -> tuple[Any, Option]:
     raise TypeError(f"the option {name!r} must be annotated with its Option")
 
 
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
+def _listed(value: Any, *, several: bool) -> list[Any]:
+    return list(value) if several and isinstance(value, list | tuple) else [value]
 
 
 def one_of(value: str, allowed: tuple[str, ...], name: str) -> str:

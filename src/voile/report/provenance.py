@@ -66,20 +66,28 @@ def spelled(call: Call) -> str:
     """
     words = ["voile", *call.case.name.split()]
     for name, parameter in call.case.parameters.items():
-        if name not in call.given or call.given[name] == parameter.default:
+        if name not in call.given or _is_default(call.given[name], parameter.default):
             continue
         value = call.given[name]
         if parameter.positional:
-            words += [_shown(parameter, part) for part in _parts(value)]
+            words += [_shown(parameter, part) for part in _parts(parameter, value)]
         elif isinstance(value, bool):
             words.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
         else:
-            words += [parameter.flag, ",".join(_shown(parameter, part) for part in _parts(value))]
+            shown = [_shown(parameter, part) for part in _parts(parameter, value)]
+            words += [parameter.flag, ",".join(shown)]
     return " ".join(words)
 
 
-def _parts(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else (value,)
+def _is_default(value: Any, default: Any) -> bool:
+    """Whether an option was left as it is; a frame or an array is compared with nothing."""
+    plain = isinstance(value, str | int | float | Path | tuple)
+    return value is default or (plain and value == default)
+
+
+def _parts(parameter: Parameter, value: Any) -> Sequence[Any]:
+    """The values of an option that takes several; data is one, and never spelled out."""
+    return value if parameter.several and isinstance(value, list | tuple) else (value,)
 
 
 def _shown(parameter: Parameter, value: Any) -> str:

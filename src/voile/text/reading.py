@@ -20,7 +20,7 @@ def texts_of(data: Any, column: str = "text") -> list[str]:
     source = open_source(data)
     alone = source.in_memory and not hasattr(data, "columns") and len(source.columns) == 1
     column = source.columns[0] if alone else column
-    return ["" if _is_missing(value) else str(value) for value in _values(source, column)]
+    return list(_values(source, column))
 
 
 def values_of(data: Any, given: Any, name: str, *, rows: int) -> list[str] | None:
@@ -32,21 +32,22 @@ def values_of(data: Any, given: Any, name: str, *, rows: int) -> list[str] | Non
     if given is None:
         return None
     if isinstance(given, str):
-        found = [str(value) for value in _values(open_source(data), given)]
+        found = list(_values(open_source(data), given))
     else:
         source = open_source(given)
-        found = [str(value) for value in _values(source, source.columns[0])]
+        found = list(_values(source, source.columns[0]))
     require(len(found) == rows, name, f"one for each of {rows} texts", len(found))
     return found
 
 
-def _values(source: Source, column: str) -> Iterator[Any]:
+def _values(source: Source, column: str) -> Iterator[str]:
     if column not in source.columns:
         raise no_such_column(column, source.columns, what=f"the column of {source.name}")
     for number, row in source.rows():
         if isinstance(row, RowProblem):
             raise InvalidInput(f"{source.name}, {source.where(number)}: {row.reason}")
-        yield row.get(column)
+        value = row.get(column)
+        yield "" if _is_missing(value) else str(value)
 
 
 def _is_missing(value: Any) -> bool:
