@@ -1,14 +1,18 @@
 """One table of names for each family: what it finds, what it refuses and in which words."""
 
 import sys
+from importlib import import_module
+from typing import Literal, get_args, get_origin
 
 import pytest
 
 from voile.attackers.names import ATTACKERS, ATTACKS, TUNING_ATTACKERS
 from voile.catalogue import FAMILIES, mechanisms
+from voile.cli.rooms import ROOMS
 from voile.errors import InvalidInput
 from voile.labels.mechanisms import MECHANISMS as LABELS
 from voile.names import Family, Named, called, normal
+from voile.options import case_of
 from voile.places.method_names import METHODS
 from voile.rewriting.names import REWRITERS
 from voile.text.laws import LAWS
@@ -203,14 +207,24 @@ def test_what_the_catalogue_lists_of_a_family_is_what_its_option_takes():
             assert MECHANISMS.find(entry.name).name == entry.name
 
 
-def test_the_tables_are_what_the_commands_of_labels_and_places_take():
-    from voile.labels.choice import MECHANISMS as TAKEN_BY_LABELS
-    from voile.places._design import METHODS as TAKEN_BY_PLACES
-    from voile.text.posterior import ATTACKERS as TAKEN_BY_AUDITS
+def options_of(used):
+    """The options that a catalogue's row names, as use cases state them."""
+    for words in used.split(", "):
+        room, name, flag = words.split()
+        module, _, attribute = ROOMS[room][name].partition(":")
+        function = getattr(import_module(module), attribute, None)
+        if hasattr(function, "use_case"):
+            yield case_of(function).parameters[flag.removeprefix("--").replace("-", "_")]
 
-    assert tuple(TAKEN_BY_LABELS) == tuple(LABELS)
-    assert tuple(TAKEN_BY_PLACES) == tuple(METHODS)
-    assert tuple(TAKEN_BY_AUDITS) == tuple(ATTACKERS)
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_option_with_fixed_choices_has_those_of_its_family(family):
+    table, used = FAMILIES[family]
+    for parameter in options_of(used):
+        choices = [part for part in (parameter.type, *get_args(parameter.type))
+                   if get_origin(part) is Literal]  # fmt: skip
+        for choice in choices:
+            assert set(get_args(choice)) == set(table), parameter.name
 
 
 @pytest.mark.parametrize("name", list(LAWS))
