@@ -55,7 +55,7 @@ SLOW = {
     "voile.text._tune.tune",
     "voile.places._design.solve",
     "voile.places._design.priced",
-    "voile.text._compare.compare",
+    "voile.text._compare.play",
 }
 
 
@@ -315,8 +315,10 @@ def test_every_option_is_shown_or_hidden_on_purpose():
         for name, kind in get_type_hints(command.callback).items()
         if "str" in str(kind) and {"report", "context"} <= set(get_type_hints(command.callback))
     }
-    assert {"column", "command", "epsilon"} <= words
     assert words - SHOWN - hidden == set()
+    assert {"column", "command", "mechanisms"} <= {name for name, _ in word_options()}
+    for name, parameter in word_options():
+        assert parameter.option.shown or name in hidden or _is_file(parameter), name
     for name in hidden:
         assert _shown(name, "https://user:password@host") == "…"
     assert _shown("vocabulary", "/home/somebody/vectors.txt") == "vectors.txt"
@@ -333,6 +335,36 @@ def called_with(case, name):
     from voile.options import Call
 
     return Call(case, {name: "https://user:password@host"}, 0.0, "")
+
+
+def word_options():
+    """The options of all use cases that take words of any kind."""
+    from importlib import import_module
+
+    from voile.cli.rooms import ROOMS
+    from voile.options import case_of
+
+    for name, command in all_commands().items():
+        room, _, last = name.rpartition(" ")
+        home = ROOMS.get(room, {}).get(last)
+        if home is None or not _is_made(command):
+            continue
+        module, _, attribute = home.partition(":")
+        case = case_of(getattr(import_module(module), attribute))
+        yield from (
+            (option, parameter)
+            for option, parameter in case.parameters.items()
+            if "str" in str(parameter.type) or "Any" in str(parameter.type)
+        )
+
+
+def _is_made(command):
+    """Whether a command was made from its use case."""
+    return any(parameter.name == "save_recipe" for parameter in command.params)
+
+
+def _is_file(parameter):
+    return bool(parameter.option.reads or parameter.option.writes)
 
 
 @pytest.mark.parametrize("name", NAMES)
