@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import get_origin
 
 import numpy as np
+from docutils import nodes
 
 import voile
 from voile.core import arrays
@@ -85,7 +86,16 @@ def with_short_types(app, what, name, obj, options, signature, returns):
     )
 
 
+def without_last_gap(app, doctree):
+    """The empty line that ends an example for the tests is not shown."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.rawsource == block.astext():
+            block.rawsource = block.astext().rstrip()
+            block.children = [nodes.Text(block.rawsource)]
+
+
 def setup(app):
     write_api_pages(Path(__file__).parent / "reference" / "api")
+    app.connect("doctree-read", without_last_gap)
     app.connect("autodoc-process-docstring", as_prose)
     app.connect("autodoc-process-signature", with_short_types)
