@@ -71,7 +71,7 @@ def write_api_pages(folder: Path) -> None:
 
 
 def _layer_page(room: str, title: str) -> Lines:
-    lines = [f"# voile.{room}", "", f"*{title}.*", ""]
+    lines = [f"# voile.{room}", "", f"*{title}.*", "", *_use_cases(room)]
     for name in _modules(f"voile.{room}"):
         lines += [f"## {name.removeprefix(f'voile.{room}.')}", "", *_rst(f"automodule:: {name}")]
     return lines
@@ -109,7 +109,7 @@ def _front_page() -> Lines:
 def _use_cases(room: str) -> Lines:
     """Each use case of a room: what it does, its options, what it returns."""
     lines: Lines = []
-    for name, home in USE_CASES[room].items():
+    for name, home in USE_CASES.get(room, {}).items():
         module, _, attribute = home.partition(":")
         function = getattr(import_module(module), attribute, None)
         case = getattr(function, "use_case", None)
@@ -121,15 +121,21 @@ def _use_cases(room: str) -> Lines:
         lines += [f"## {name}", "", f"`{public}(…)` in Python, `{command}` in a shell.", ""]
         lines += _rst(f"autofunction:: {where}({_short(case)})")
         lines += _options(case)
-        result = case.signature().return_annotation
-        if isinstance(result, type) and result.__module__.startswith("voile."):
-            lines += ["**What it returns**", ""]
-            lines += _rst(
-                f"autoclass:: {result.__module__}.{result.__qualname__}",
-                "members:",
-                "exclude-members: noted, releases",
-                "no-index:",
-            )
+        lines += _results(case.signature().return_annotation)
+    return lines
+
+
+def _results(returned: Any) -> Lines:
+    """The classes that a use case returns, one or several."""
+    found = [kind for kind in get_args(returned) or (returned,) if isinstance(kind, type)]
+    lines = ["**What it returns**", ""] if found else []
+    for kind in found:
+        lines += _rst(
+            f"autoclass:: {kind.__module__}.{kind.__qualname__}",
+            "members:",
+            "exclude-members: noted, releases",
+            "no-index:",
+        )
     return lines
 
 
@@ -172,7 +178,7 @@ def _values(kind: Any) -> str:
     if str(get_origin(kind)) == "typing.Literal":
         return " ".join(f"`{value}`" for value in inner)
     if get_origin(kind) is tuple:
-        return f"several, {_values(inner[0])}"
+        return f"several {_values(inner[0])}s".replace("datas", "")
     if inner:
         return " or ".join(_values(one) for one in inner if one is not type(None))
     words = {"str": "text", "int": "whole number", "float": "number", "bool": "yes or no"}

@@ -29,7 +29,7 @@ exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 default_role = "code"
 nitpicky = False
-suppress_warnings = ["myst.header"]
+suppress_warnings = ["myst.header", "ref.python"]  # two rooms may each have a Head
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 

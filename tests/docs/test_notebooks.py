@@ -3,11 +3,12 @@
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-import voile
+from voile.cli.rooms import ROOMS
 
 FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -17,7 +18,7 @@ NEEDED = {
     "gps-points": ("places.design", "places.protect"),
     "my-own-mechanism": ("text.compare",),
 }
-"""What a notebook calls of the package: it is skipped while one of these is missing."""
+"""What a notebook calls of the package: it is skipped while one of these is no use case yet."""
 
 RUN = """
 import ast, json, sys
@@ -46,11 +47,10 @@ def code_of(path):
 
 
 def missing(dotted):
-    """Whether the package has no such use case yet."""
-    found = voile
-    for part in dotted.split("."):
-        found = getattr(found, part, None)
-    return not hasattr(found, "use_case")
+    """Whether this command is not yet made from a use case."""
+    room, _, name = dotted.rpartition(".")
+    module, _, attribute = ROOMS[room][name].partition(":")
+    return not hasattr(getattr(import_module(module), attribute, None), "use_case")
 
 
 def test_each_notebook_says_what_it_needs():
@@ -75,7 +75,7 @@ def test_code_is_as_the_house_writes_it(path):
 def test_it_runs_from_top_to_bottom(path, tmp_path):
     absent = [name for name in NEEDED[path.stem] if missing(name)]
     if absent:
-        pytest.skip(f"the package has no voile.{absent[0]} yet")
+        pytest.skip(f"voile.{absent[0]} is not a use case yet")
     done = subprocess.run(
         [sys.executable, "-c", RUN],
         input=json.dumps(code_of(path)),

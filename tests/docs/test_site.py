@@ -7,6 +7,8 @@ import tomllib
 
 import pytest
 
+from voile.cli.rooms import ROOMS
+
 
 @pytest.fixture(scope="module")
 def site(root, tmp_path_factory):
@@ -84,3 +86,11 @@ def test_blocks_can_be_copied_and_the_version_is_shown(site, root):
     version = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
     assert f"Version {version}." in page
     assert "Documentation of another version" in site("reference/versions.html")
+
+
+def test_every_command_has_its_row(root):
+    page = (root / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+    for room, names in ROOMS.items():
+        for name in names:
+            command = " ".join(filter(None, ["voile", room, name]))
+            assert f"| `{command}` |" in page, f"docs/reference/command-line.md must list {command}"
