@@ -119,7 +119,7 @@ def places_case(
     return lambda ledger: protect_places(
         folder / "trips.csv", mechanism=folder / "city.voile", out=folder / "out.csv",
         batch_rows=part, overwrite=True, pass_columns="all",
-        ledger=_choice(LedgerChoice, folder) if ledger else None,
+        ledger=_choice(LedgerChoice, folder) if ledger else LedgerChoice(),
     )  # fmt: skip
 
 
@@ -138,12 +138,12 @@ def text_case(folder: Path, *, rows: int) -> Callable[[bool], object]:
     recipe = TextRecipe(source=str(folder / "texts.csv"), column="text", epsilon=3.0)
     return lambda ledger: protect_file(
         recipe, out=folder / "out.csv", overwrite=True, pass_columns="all",
-        ledger=_choice(LedgerChoice, folder) if ledger else None,
+        ledger=_choice(LedgerChoice, folder) if ledger else LedgerChoice(),
     )  # fmt: skip
 
 
 def _choice(make: Callable[..., object], folder: Path) -> object:
-    return make(str(folder / "ledger.db"), "user", None, str(folder / "key"))
+    return make(str(folder / "ledger.db"), "user", ledger_key=str(folder / "key"))
 
 
 def measured(make: Callable[[Path], Callable[[bool], object]], repeats: int) -> list[float]:

@@ -32,8 +32,18 @@ import ray
 from places_protect import write_trips
 from ray.cluster_utils import Cluster
 
-from voile.jobs import Batch, ColumnsInClear, Engine, Processes, Ray, Replaced, open_source, run_job
-from voile.places._protect import MakePlacesTransform
+from voile.jobs import (
+    Batch,
+    ColumnsInClear,
+    Engine,
+    Planned,
+    Processes,
+    Ray,
+    Replaced,
+    open_source,
+    run_job,
+)
+from voile.places._protect import MakePlacesReleaser
 from voile.places.outside import Outside
 
 PART = 20_000
@@ -41,15 +51,20 @@ STORE = 100 * 2**20
 
 
 class Recorded:
-    """A transform that appends what it drew for a part to a file before anything is written."""
+    """A releaser that appends what it drew for a part to a file before anything is written."""
 
     def __init__(self, make: Callable[[], Any], log: Path, slow: float) -> None:
-        self.transform, self.log, self.slow = make(), log, slow
+        self.releaser, self.log, self.slow = make(), log, slow
 
-    def __call__(self, batch: Batch) -> Replaced:
+    def plan(self, batch: Batch) -> Planned:
+        """As the releaser does; the part's number goes along."""
+        self.part = batch.part
+        return self.releaser.plan(batch)
+
+    def draw(self, planned: Planned, paid: Any, rng: Any) -> Replaced:
         """Draw, and write down what was drawn."""
-        drawn = self.transform(batch)
-        line = f"{batch.part} {os.getpid()} {digest(drawn.columns['lat'], drawn.columns['lon'])}\n"
+        drawn = self.releaser.draw(planned, paid, rng)
+        line = f"{self.part} {os.getpid()} {digest(drawn.columns['lat'], drawn.columns['lon'])}\n"
         descriptor = os.open(self.log, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
         os.write(descriptor, line.encode())
         os.close(descriptor)
@@ -198,9 +213,7 @@ def main() -> None:
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         known = ColumnsInClear(shown={name: name for name in ("id", "time", "lat", "lon", "note")})
-        make = MakePlacesTransform(
-            str(city), city.read_bytes(), "lat", "lon", None, Outside.FEW, known
-        )
+        make = MakePlacesReleaser(str(city), city.read_bytes(), "lat", "lon", Outside.FEW, known)
         if given.rows:
             write_trips(folder / "trips.csv", given.rows)
             lines += [killed_twice(folder / "trips.csv", folder, make, given.rows, given.slow), ""]

@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 from teda_tables import FAR, write_tables
+from voile.text.models import PACKAGED
+from voile.text.workshop import Workshop
 
 import voile
 from voile.attackers.attribution_embedding import NearestEmbedding, NearestLatent
@@ -32,8 +34,6 @@ from voile.attackers.attribution_surface import Overlap
 from voile.audit.distinguish import attribute, plan
 from voile.audit.empirical import from_rates
 from voile.text.attacks import judge
-from voile.text.models import PACKAGED
-from voile.text.workshop import Workshop
 
 RESULTS = Path(__file__).parent / "results"
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

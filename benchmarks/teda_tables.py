@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from voile.text.calibration_charts import calibration_charts
 
 Cell = dict[str, Any]

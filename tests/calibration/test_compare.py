@@ -7,6 +7,8 @@ import sys
 import numpy as np
 import pytest
 from typer.testing import CliRunner
+from voile.text.prepared import Prepared, word_likelihood
+from voile.text.workshop import Workshop, read_lines
 
 import voile
 from voile.audit.black_box import line_command
@@ -16,8 +18,6 @@ from voile.text import kept_releases as text_releases
 from voile.text._compare import compare
 from voile.text.frontier import recommend
 from voile.text.kept_releases import make_releases
-from voile.text.prepared import Prepared, word_likelihood
-from voile.text.workshop import Workshop, read_lines
 
 pytest.importorskip("sklearn")
 

@@ -15,24 +15,24 @@ from typing import Any
 import numpy as np
 
 from faults.breaking import Died, World, breaking
+from releasers import Simple
 from voile.errors import VoileError
-from voile.jobs import Batch, BeyondBudget, Charging, Replaced, WhenSpent, open_source, run_job
+from voile.jobs import Batch, Charging, WhenSpent, open_source, run_job
 from voile.jobs import charging as charging_module
 from voile.jobs.engines import Engine
 from voile.jobs.ledger_choice import LedgerChoice
-from voile.ledger import Bill, Budget, Kind, Ledger, make_key, read_key, simple_cost, verify
+from voile.ledger import Budget, Kind, Ledger, make_key, read_key, verify
 
 PERSONS = "ababca"
 PART = 2
 
 
-def stub(batch: Batch) -> Replaced:
+def noise(batch: Batch) -> dict[str, list[str]]:
     """Fresh noise for each draw: a part that is drawn twice is another."""
-    within = np.ones(len(batch), dtype=np.bool_)
-    if batch.charge is not None:
-        within = batch.charge(Bill.alike(simple_cost(1.0), within))
-    problems = {i: BeyondBudget() for i in np.flatnonzero(~within).tolist()}
-    return Replaced({"value": [os.urandom(8).hex() for _ in range(len(batch))]}, problems)
+    return {"value": [os.urandom(8).hex() for _ in range(len(batch))]}
+
+
+stub = Simple(noise)
 
 
 @dataclass
@@ -65,10 +65,10 @@ class Case:
         return self.output or str(self.io / "out.csv")
 
     @property
-    def choice(self) -> LedgerChoice | None:
+    def choice(self) -> LedgerChoice:
         if self.where is None:
-            return None
-        return LedgerChoice(self.where, "user", None, str(self.io / "key"))
+            return LedgerChoice()
+        return LedgerChoice(self.where, "user", ledger_key=str(self.io / "key"))
 
     def begin(self) -> None:
         """The folder as it is before the job."""
@@ -204,11 +204,11 @@ class Case:
 
 def release_stub(case: Case) -> None:
     charging = None
-    if case.choice is not None:
-        key = read_key(case.choice.key_file)
-        charging = Charging(case.choice.where, key, "user", WhenSpent.REFUSE)
+    if case.choice.ledger is not None:
+        key = read_key(case.choice.ledger_key)
+        charging = Charging(case.choice.ledger, key, "user", WhenSpent.REFUSE)
         charging.ledger.agree(Kind("one location", "euclidean", "km"), None)
-    run_job(open_source(case.io / "in.csv"), case.out, lambda: stub, identity={},
+    run_job(open_source(case.io / "in.csv"), case.out, stub, identity={},
             batch_rows=PART, charging=charging)  # fmt: skip
 
 

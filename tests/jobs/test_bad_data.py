@@ -15,18 +15,18 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from releasers import Simple
 from voile.errors import BadFile, InvalidInput, VoileError
 from voile.files.pieces import MOST_NESTED
-from voile.jobs import Batch, OnError, Released, Replaced, open_source, run_job
+from voile.jobs import Batch, OnError, RowProblem, location, open_source, run_job
+from voile.jobs.draw import PartTask
 
-
-def same(batch: Batch) -> Replaced:
-    return Replaced({"text": list(batch.column("text"))})
+same = Simple(lambda batch: {"text": list(batch.column("text"))})
 
 
 def released(path: Path, out: str, on_error: str = "fail") -> Path:
     target = path.parent / out
-    run_job(open_source(path), target, lambda: same, identity={}, on_error=OnError(on_error))
+    run_job(open_source(path), target, same, identity={}, on_error=OnError(on_error))
     return target
 
 
@@ -131,14 +131,14 @@ def test_a_column_of_any_type_passes_or_is_refused_before_anything_is_drawn(
     pyarrow.parquet.write_table(table, path)
     if name in NOT_IN[ending]:
 
-        def never(batch: Batch) -> Released:
+        def never(batch: Batch) -> dict[str, list[str]]:
             raise AssertionError("drawn")
 
         with pytest.raises(InvalidInput, match=f"a .{ending} output must be able to hold every"):
-            run_job(open_source(path), out, lambda: never, identity={})
+            run_job(open_source(path), out, Simple(never), identity={})
         assert sorted(os.listdir(tmp_path)) == ["in.parquet"]
         return
-    run_job(open_source(path), out, lambda: same, identity={})
+    run_job(open_source(path), out, same, identity={})
     if ending == "parquet":
         assert pyarrow.parquet.read_table(out).equals(pyarrow.parquet.read_table(path))
     else:
@@ -150,16 +150,15 @@ def test_skipped_and_masked_rows_of_parquet_keep_the_others_as_they_are(tmp_path
     when = pyarrow.array([1, 2, 3], pyarrow.timestamp("ns"))
     pyarrow.parquet.write_table(pyarrow.table({"text": ["a", None, "c"], "when": when}), path)
 
-    def picky(batch: Batch) -> Replaced:
-        from voile.jobs import RowProblem
+    def missing(batch: Batch) -> dict[int, RowProblem]:
+        texts = batch.column("text")
+        return {i: RowProblem("the text is missing") for i, t in enumerate(texts) if t is None}
 
-        texts = list(batch.column("text"))
-        missing = {i: RowProblem("the text is missing") for i, t in enumerate(texts) if t is None}
-        return Replaced({"text": texts}, missing)
+    picky = Simple(same.columns, missing)
 
     for policy, places in (("skip", [1, 3]), ("mask", [1, None, 3])):
         out = tmp_path / f"{policy}.parquet"
-        run_job(open_source(path), out, lambda: picky, identity={}, on_error=OnError(policy))
+        run_job(open_source(path), out, picky, identity={}, on_error=OnError(policy))
         found = pyarrow.parquet.read_table(out)
         assert found["when"].cast(pyarrow.int64()).to_pylist() == places
         assert found.schema.field("when").type == pyarrow.timestamp("ns")
@@ -185,7 +184,7 @@ def test_parquet_without_rows_or_columns_is_refused(tmp_path: Path) -> None:
         open_source(path)
 
 
-# ── what is no file, and a generator that is asked for twice ───────────────────────────────────
+# ── what is no file, and generators ───────────────────────────────────────────────────────────
 
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
@@ -225,9 +224,18 @@ def _recipe(path: Path) -> object:
     return load_recipe(path)
 
 
-def test_a_batch_gives_its_generator_once() -> None:
-    batch = Batch(0, [{"a": 1}, {"a": 2}], key=7)
-    batch.select([0]).secure_rng()
-    with pytest.raises(VoileError, match="gives its generator once"):
-        batch.secure_rng()
-    assert len(Batch(0, [], key=None).rows) == 0
+def test_a_part_draws_from_its_own_key_whoever_makes_it(tmp_path: Path) -> None:
+    """Nothing is random before the draw, and two attempts at one part draw the same."""
+    (tmp_path / "in.csv").write_text("text\na\nb\n")
+    source = open_source(tmp_path / "in.csv")
+    piece = next(source.pieces(size=2))
+
+    def task(key: int, seed: int | None = None) -> PartTask:
+        out = location(tmp_path / "out.csv")
+        return PartTask("job", piece, source, out, ("text",), None, OnError.FAIL, key, seed=seed)
+
+    def numbers(made: PartTask) -> list[int]:
+        return made.rng().integers(2**60, size=4).tolist()
+
+    assert numbers(task(3)) == numbers(task(3)) != numbers(task(4))
+    assert numbers(task(3, seed=1)) == numbers(task(4, seed=1)) != numbers(task(3, seed=2))

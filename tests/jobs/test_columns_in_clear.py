@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from releasers import Simple
 from voile.errors import CannotWrite, InvalidInput
 from voile.files.column_signs import sign_of
-from voile.jobs import Replaced, columns_in_clear, named_columns, open_source, run_job
+from voile.jobs import columns_in_clear, named_columns, open_source, run_job
 
 ROWS = ["ann@example.org,5,The cat", "bob@example.org,4,A dog"]
 
@@ -138,7 +139,7 @@ def test_options_are_names_between_commas() -> None:
 
 
 def _shout(batch):
-    return Replaced({"text": [value.upper() for value in batch.column("text")]})
+    return {"text": [value.upper() for value in batch.column("text")]}
 
 
 @pytest.mark.parametrize("name", ["in.csv", "in.jsonl"])
@@ -156,7 +157,7 @@ def test_a_dropped_column_is_read_and_not_written(tmp_path: Path, name: str) -> 
 
     out = tmp_path / ("out" + Path(name).suffix)
     source = open_source(tmp_path / name)
-    run_job(source, out, lambda: transform, identity={}, dropped_columns=["who"])
+    run_job(source, out, Simple(transform), identity={}, dropped_columns=["who"])
     assert seen == ["ann", "bob"]
     written = out.read_text()
     assert "who" not in written
@@ -172,7 +173,7 @@ def test_dropped_columns_reach_parquet(tmp_path: Path) -> None:
     parquet.write_table(table, tmp_path / "in.parquet")
     source = open_source(tmp_path / "in.parquet")
     out = tmp_path / "out.parquet"
-    run_job(source, out, lambda: _shout, identity={}, dropped_columns=["who"])
+    run_job(source, out, Simple(_shout), identity={}, dropped_columns=["who"])
     assert parquet.read_table(out).to_pydict() == {"text": ["A", "B"], "n": [1, 2]}
 
 
@@ -189,7 +190,7 @@ def test_a_restart_that_drops_other_columns_is_another_job(tmp_path: Path) -> No
 
     def run(transform, dropped):
         run_job(
-            source, tmp_path / "out.csv", lambda: transform, identity={}, batch_rows=2,
+            source, tmp_path / "out.csv", Simple(transform), identity={}, batch_rows=2,
             dropped_columns=dropped,
         )  # fmt: skip
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from releasers import Simple
 from voile.errors import BadFile, CannotWrite, InvalidInput
-from voile.jobs import Batch, OnError, Processes, Replaced, location, open_source, run_job
+from voile.jobs import Batch, OnError, Processes, location, open_source, run_job
 from voile.jobs import run as run_module
 from voile.jobs.draw import PartTask, draw_part
 from voile.jobs.workspace import Workspace
@@ -71,9 +72,11 @@ def test_what_exists_is_never_replaced(folder: str) -> None:
     assert read(f"{folder}/note") == b"other"
 
 
-class Shout:
-    def __call__(self, batch: Batch) -> Replaced:
-        return Replaced({"text": [t.upper() for t in batch.column("text")]})
+def shout(batch: Batch) -> dict[str, list[str]]:
+    return {"text": [t.upper() for t in batch.column("text")]}
+
+
+Shout = Simple(shout)
 
 
 @pytest.mark.parametrize("folder", PLACES, indirect=True)
@@ -93,7 +96,7 @@ def test_a_job_reads_and_writes_there(folder: str, ending: str, tmp_path: Path) 
     else:
         (tmp_path / "made.csv").write_text("id,text\n1,a\n2,b\n3,c\n")
         made = open_source(tmp_path / "made.csv")
-        run_job(made, f"{folder}/in.{ending}", lambda: lambda b: Replaced({}), identity={})
+        run_job(made, f"{folder}/in.{ending}", Simple(lambda batch: {}), identity={})
     source = open_source(f"{folder}/in.{ending}")
     report = run_job(source, f"{folder}/out.{ending}", Shout, identity={}, batch_rows=2)
     assert (report.rows, report.parts, report.output) == (3, 2, f"{folder}/out.{ending}")
@@ -147,11 +150,11 @@ def test_a_part_that_exists_is_not_drawn_again(tmp_path: Path) -> None:
     )
     calls: list[int] = []
 
-    def transform(batch: Batch) -> Replaced:
+    def noted(batch: Batch) -> dict[str, list[str]]:
         calls.append(batch.part)
-        return Shout()(batch)
+        return shout(batch)
 
-    assert draw_part(transform, task) == draw_part(transform, task)
+    assert draw_part(Simple(noted), task) == draw_part(Simple(noted), task)
     assert calls == [0]
 
 

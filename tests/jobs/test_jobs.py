@@ -16,27 +16,30 @@ from typing import Any
 import pytest
 
 from voile.errors import BadFile, CannotWrite, InvalidInput
-from voile.jobs import Batch, OnError, Released, RowProblem, disk, open_source, run_job
+from voile.files import disk
+from voile.jobs import Batch, OnError, Planned, Replaced, RowProblem, open_source, run_job
 from voile.jobs import workspace as workspace_module
+from voile.ledger import Bill
 
 
 class Count:
-    """A transform that notes each draw in a file, so that a second draw for a row shows."""
+    """A releaser that notes each draw in a file, so that a second draw for a row shows."""
 
     def __init__(self, ledger: Path, *, slow: float = 0.0) -> None:
         self.ledger, self.slow = ledger, slow
 
-    def __call__(self, batch: Batch) -> Released:
+    def plan(self, batch: Batch) -> Planned:
+        missing = [i for i, text in enumerate(batch.column("text")) if not text]
+        problems = dict.fromkeys(missing, RowProblem("the text is missing"))
+        return Planned(batch, lambda: Bill.listed([None] * len(batch)), problems)
+
+    def draw(self, planned: Planned, paid: Any, rng: Any) -> Replaced:
         time.sleep(self.slow)
-        rows = [
-            RowProblem("the text is missing")
-            if not row["text"]
-            else {**row, "text": row["text"] * 2}
-            for row in batch.rows
-        ]
+        batch: Batch = planned.secrets
         with self.ledger.open("a") as file:
             file.write(f"{batch.part}\n")
-        return Released(rows, {"rows seen": len(batch.rows)})
+        texts = [text and text * 2 for text in batch.column("text")]
+        return Replaced({"text": texts}, {"rows seen": len(batch.rows)})
 
 
 class MakeCount:

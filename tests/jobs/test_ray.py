@@ -12,13 +12,16 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from voile.errors import CannotWrite, InvalidInput
-from voile.jobs import Batch, OnError, Ray, Replaced, open_source, run_job, spread
+from voile.jobs import Batch, OnError, Planned, Ray, Replaced, open_source, run_job, spread
 from voile.labels._protect import labels_protect
+from voile.ledger import Bill
+from voile.progress import Step, heard_by
 from voile.storage import save
 
 ray = pytest.importorskip("ray")
@@ -29,16 +32,20 @@ PARTS, ROWS = 40, 5
 class Noisy:
     """Adds fresh noise to each row and notes what it drew where all processes can append.
 
-    With `pure` the noise comes from the part's key, as voile's own transforms draw it; without,
+    With `pure` the noise comes from the part's key, as voile's own releasers draw it; without,
     every attempt draws anew, so that two versions of a part would differ.
     """
 
     def __init__(self, log: Path, *, pure: bool, slow: float) -> None:
         self.log, self.pure, self.slow = log, pure, slow
 
-    def __call__(self, batch: Batch) -> Replaced:
+    def plan(self, batch: Batch) -> Planned:
+        return Planned(batch, lambda: Bill.listed([((1.0, 0.0, 1),)] * len(batch)))
+
+    def draw(self, planned: Planned, paid: Any, rng: Any) -> Replaced:
+        batch = planned.secrets
         if self.pure:
-            noise = [f"{n:016x}" for n in batch.secure_rng().integers(2**60, size=len(batch))]
+            noise = [f"{n:016x}" for n in rng.integers(2**60, size=len(batch))]
         else:
             noise = [secrets.token_hex(8) for _ in batch.rows]
         line = f"{batch.part} {os.getpid()} {','.join(noise)}\n"
@@ -61,8 +68,9 @@ class MakeNoisy:
 class Paired(Noisy):
     """Ends an attempt only when another has drawn for the same part, so that both would publish."""
 
-    def __call__(self, batch: Batch) -> Replaced:
-        made = super().__call__(batch)
+    def draw(self, planned: Planned, paid: Any, rng: Any) -> Replaced:
+        made = super().draw(planned, paid, rng)
+        batch = planned.secrets
         until = time.monotonic() + 10
         while len(drawn(self.log).get(batch.part, ())) < 2 and time.monotonic() < until:
             time.sleep(0.01)
@@ -77,10 +85,10 @@ class MakePaired(MakeNoisy):
 class Interrupted(Noisy):
     """Stops a local job after some parts."""
 
-    def __call__(self, batch: Batch) -> Replaced:
+    def plan(self, batch: Batch) -> Planned:
         if batch.part == 7:
             raise KeyboardInterrupt
-        return super().__call__(batch)
+        return super().plan(batch)
 
 
 @pytest.fixture(scope="module")
@@ -160,24 +168,24 @@ def test_a_node_dies_and_every_row_is_released_once(cluster, tmp_path: Path, pur
     source, out, log = write_rows(tmp_path), tmp_path / "out.csv", tmp_path / "log"
     watcher = Watcher(out)
     watcher.start()
-    done = [0]
+    told = []
 
-    def kill(rows: int) -> None:
-        done[0] += rows
-        if done[0] == 6 * ROWS:
+    def kill(step: Step) -> None:
+        told.append(step.what)
+        if step.what == f"releasing: {6 * ROWS} rows":
             cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
             cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
 
-    report = run_job(
-        open_source(source),
-        out,
-        MakeNoisy(log, pure=pure, slow=0.05),
-        identity={},
-        batch_rows=ROWS,
-        engine=Ray(),
-        progress=kill,
-    )
-    assert done[0] == PARTS * ROWS
+    with heard_by(kill):
+        report = run_job(
+            open_source(source),
+            out,
+            MakeNoisy(log, pure=pure, slow=0.05),
+            identity={},
+            batch_rows=ROWS,
+            engine=Ray(),
+        )
+    assert told[-1] == f"releasing: {PARTS * ROWS} rows"
     watcher.over.set()
     watcher.join()
     assert (report.rows, report.parts, report.totals) == (200, PARTS, {"seen": 200})

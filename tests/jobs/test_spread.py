@@ -93,8 +93,9 @@ def test_a_comparison_is_the_same_in_two_processes() -> None:
     pytest.importorskip("numba")
     from dataclasses import replace
 
-    from voile.text._compare import compare
     from voile.text.workshop import Workshop
+
+    from voile.text._compare import compare
 
     texts = [f"a train to {town} at noon" for town in ("boston", "denver", "paris", "rome")]
 

@@ -12,7 +12,7 @@ import pytest
 
 from voile.errors import BadFile, CannotWrite, InvalidInput
 from voile.files.lines import Lines
-from voile.jobs import Batch, Charging, Replaced, WhenSpent, open_source, run_job
+from voile.jobs import Batch, Charging, Planned, Replaced, WhenSpent, open_source, run_job
 from voile.ledger import Bill, Budget, Key, Kind, Ledger
 
 ROWS = 12
@@ -53,12 +53,13 @@ class Same:
     def __init__(self, at: int, act: Callable[[], object]) -> None:
         self.at, self.act = at, act
 
-    def __call__(self, batch: Batch) -> Replaced:
+    def plan(self, batch: Batch) -> Planned:
         if batch.part == self.at:
             self.act()
-        if batch.charge is not None:
-            batch.charge(Bill.listed([((1.0, 0.0, 1),)] * len(batch)))
-        return Replaced({"text": batch.column("text")})
+        return Planned(batch, lambda: Bill.listed([((1.0, 0.0, 1),)] * len(batch)))
+
+    def draw(self, planned: Planned, paid: object, rng: object) -> Replaced:
+        return Replaced({"text": planned.secrets.column("text")})
 
 
 def nothing() -> None:

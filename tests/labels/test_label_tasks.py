@@ -22,7 +22,7 @@ from voile.labels import _protect as protecting
 from voile.labels._audit import labels_audit
 from voile.labels._compare import TradePoint, crossings, labels_compare
 from voile.labels._protect import labels_protect
-from voile.labels.draw import LabelTransform
+from voile.labels.draw import LabelReleaser
 
 run = CliRunner()
 
@@ -84,7 +84,7 @@ def test_an_interrupted_job_keeps_its_recipe_and_its_draws(
     if overwrite:
         labels_protect(patients, out, **asked)
     before = out.read_bytes() if overwrite else None
-    real, calls = LabelTransform.__call__, []
+    real, calls = LabelReleaser.plan, []
 
     def failing(self, batch):
         calls.append(batch.part)
@@ -94,13 +94,13 @@ def test_an_interrupted_job_keeps_its_recipe_and_its_draws(
 
     job = protecting.run_job
     monkeypatch.setattr(protecting, "run_job", lambda *a, **k: job(*a, **{**k, "batch_rows": 150}))
-    monkeypatch.setattr(LabelTransform, "__call__", failing)
+    monkeypatch.setattr(LabelReleaser, "plan", failing)
     with pytest.raises(KeyboardInterrupt):
         labels_protect(patients, out, **asked, overwrite=overwrite)
     assert (out.read_bytes() if out.exists() else None) == before
     recipe = (tmp_path / "out.csv.recipe.json").read_text()
     part = next(tmp_path.glob("*.voile-job/*/part-00000000.[!j]*")).read_bytes()
-    monkeypatch.setattr(LabelTransform, "__call__", real)
+    monkeypatch.setattr(LabelReleaser, "plan", real)
     with pytest.raises(CannotWrite, match="differs in cells"):
         labels_protect(patients, out, **asked, cells=4, overwrite=overwrite)
     done = labels_protect(patients, out, **asked, overwrite=overwrite)

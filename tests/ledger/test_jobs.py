@@ -9,16 +9,17 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import numpy as np
 import pytest
 
-from voile.errors import CannotWrite, InvalidInput, OverBudget, VoileError
+from voile.errors import CannotWrite, InvalidInput, OverBudget
 from voile.jobs import (
     Batch,
-    BeyondBudget,
     Charging,
     OnError,
+    Planned,
     Replaced,
     RowProblem,
     WhenSpent,
@@ -36,37 +37,32 @@ KIND = Kind("one location", "euclidean", "km")
 
 @dataclass(frozen=True)
 class Draw:
-    """A transform of ε = 1 a row that notes what it drew for; parts may be slow before they pay."""
+    """A releaser of ε = 1 a row that notes what it drew for; parts may be slow before they pay."""
 
     drawn: Path
     slow: tuple[int, ...] = ()
     fails: int | None = None
-    forgets: bool = False
-    cheats: bool = False
     crashes: int | None = None
 
-    def __call__(self, batch: Batch) -> Replaced:
+    def plan(self, batch: Batch) -> Planned:
         if batch.part in self.slow:
             time.sleep(0.3)
         if batch.part == self.fails:
             raise InvalidInput("this part is bad")
-        values = batch.column("value")
-        good = np.array([bool(value) for value in values], dtype=np.bool_)
-        problems: dict[int, RowProblem] = {
-            i: RowProblem("the value is missing") for i in np.flatnonzero(~good).tolist()
-        }
-        within = np.ones(len(batch), dtype=np.bool_)
-        if batch.charge is not None and not self.forgets:
-            within = batch.charge(Bill.alike(simple_cost(1.0), good))
+        good = np.array([bool(value) for value in batch.column("value")], dtype=np.bool_)
+        problems = dict.fromkeys(np.flatnonzero(~good).tolist(), RowProblem("the value is missing"))
+        return Planned(batch, lambda: Bill.alike(simple_cost(1.0), good), problems)
+
+    def draw(self, planned: Planned, paid: Any, rng: Any) -> Replaced:
+        batch: Batch = planned.secrets
         if batch.part == self.crashes:
             raise KeyboardInterrupt
-        if not self.cheats:
-            problems |= {i: BeyondBudget() for i in np.flatnonzero(~within).tolist()}
+        values = batch.column("value")
         with self.drawn.open("a") as file:
-            for i in range(len(batch)):
-                if i not in problems:
-                    file.write(f"{values[i]}\n")
-        return Replaced({"value": [f"noisy {value}" for value in values]}, problems)
+            for value, due in zip(values, paid, strict=True):
+                if due:
+                    file.write(f"{value}\n")
+        return Replaced({"value": [f"noisy {value}" for value in values]})
 
 
 @dataclass(frozen=True)
@@ -242,8 +238,8 @@ def test_the_disk_writes_while_a_part_is_drawn(tmp_path, charging, monkeypatch):
 
     @dataclass(frozen=True)
     class Noting(Draw):
-        def __call__(self, batch: Batch) -> Replaced:
-            answer = super().__call__(batch)
+        def draw(self, planned: Planned, paid: Any, rng: Any) -> Replaced:
+            answer = super().draw(planned, paid, rng)
             seen.append("drawn")
             drew.set()
             return answer
@@ -262,12 +258,19 @@ def test_the_same_file_again_is_a_second_release(tmp_path, charging):
     assert charging.ledger.account("a")[3] == 3
 
 
-@pytest.mark.parametrize("fault", ["forgets", "cheats"])
-def test_a_transform_that_does_not_pay_is_caught(tmp_path, charging, fault):
-    write(tmp_path, "aaaa")
-    with pytest.raises(VoileError, match="must charge its batch once and draw for paid rows"):
-        run(tmp_path, charging, draw=Draw(tmp_path / "drawn", **{fault: True}))
-    assert not (tmp_path / "out.csv").exists()
+def test_what_a_releaser_makes_of_unpaid_rows_is_never_written(tmp_path, charging):
+    """Whatever a releaser answers for a row that is not paid for, the job leaves it out."""
+
+    @dataclass(frozen=True)
+    class Greedy(Draw):
+        def draw(self, planned: Planned, paid: Any, rng: Any) -> Replaced:
+            return super().draw(planned, np.ones_like(paid), rng)
+
+    write(tmp_path, "aaaab")
+    report = run(tmp_path, charging, draw=Greedy(tmp_path / "drawn"))
+    assert (report.rows, report.over_budget) == (4, 1)
+    assert [row[0] for row in read(tmp_path / "out.csv")] == [f"noisy {i}" for i in (0, 1, 2, 4)]
+    assert charging.ledger.account("a")[3] == 3
 
 
 class Backwards:
@@ -339,7 +342,7 @@ def test_a_server_that_drops_the_line_is_found_again(tmp_path, postgres):
 
     @dataclass(frozen=True)
     class Cut(Draw):
-        def __call__(self, batch):
+        def plan(self, batch):
             if batch.part == 1:
                 with psycopg.connect(postgres, autocommit=True) as database:
                     database.execute(
@@ -347,7 +350,7 @@ def test_a_server_that_drops_the_line_is_found_again(tmp_path, postgres):
                         "WHERE pid <> pg_backend_pid() AND usename = 'voile' "
                         "AND query LIKE '%%voile_front%%' OR query = 'COMMIT'"
                     )
-            return super().__call__(batch)
+            return super().plan(batch)
 
     with pytest.raises(CannotWrite, match="PostgreSQL cannot be used"):
         run(tmp_path, charging, draw=Cut(tmp_path / "drawn"))

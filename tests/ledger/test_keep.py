@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from voile.cli.app import app
 from voile.errors import BadFile, CannotWrite, InvalidInput, VoileError
-from voile.jobs import Batch, BeyondBudget, Charging, Replaced, WhenSpent, open_source, run_job
+from voile.jobs import Batch, Charging, Planned, Replaced, WhenSpent, open_source, run_job
 from voile.jobs import charging as charging_module
 from voile.jobs.ledger_keep import abandon_job, backup_ledger, migrate_ledger
 from voile.jobs.workspace import Workspace
@@ -171,12 +171,14 @@ def test_a_ledger_of_the_older_format_is_brought_over(tmp_path, key_file):
 class Stops:
     """Draws two parts and is interrupted at the third."""
 
-    def __call__(self, batch: Batch) -> Replaced:
-        within = batch.charge(Bill.alike(simple_cost(1.0), np.ones(len(batch), dtype=np.bool_)))
-        if batch.part == 2 and Path("stop").exists():
+    def plan(self, batch: Batch) -> Planned:
+        every = np.ones(len(batch), dtype=np.bool_)
+        return Planned(batch, lambda: Bill.alike(simple_cost(1.0), every))
+
+    def draw(self, planned: Planned, paid: object, rng: object) -> Replaced:
+        if planned.secrets.part == 2 and Path("stop").exists():
             raise KeyboardInterrupt
-        problems = {i: BeyondBudget() for i in np.flatnonzero(~within).tolist()}
-        return Replaced({"value": ["x"] * len(batch)}, problems)
+        return Replaced({"value": ["x"] * len(planned.secrets)})
 
 
 @pytest.fixture

@@ -10,11 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from voile.cli.places import app
+from voile.core.randomness import keyed_rng
 from voile.errors import BadFile, GuaranteeBroken, InvalidInput
 from voile.jobs import Batch, ColumnsInClear, open_source
 from voile.places._audit import audit_design, audit_files
 from voile.places._design import design_places, public_map
-from voile.places._protect import MakePlacesTransform, load_design, protect_places
+from voile.places._protect import MakePlacesReleaser, load_design, protect_places
 from voile.places.city import synthetic_city
 from voile.places.designs import PlacesDesign
 from voile.places.methods import compare_places
@@ -198,13 +199,16 @@ def test_places_outside_are_counted(designed, folder):
 def test_each_part_has_a_secure_key_of_its_own(designed):
     """One key gives one release, whoever draws it; another key another one."""
     known = ColumnsInClear(shown={"lat": "lat", "lon": "lon"})
-    make = MakePlacesTransform(
-        str(designed), designed.read_bytes(), "lat", "lon", None, Outside.FEW, known
+    make = MakePlacesReleaser(
+        str(designed), designed.read_bytes(), "lat", "lon", Outside.FEW, known
     )
-    rows = [{"lat": "45.0", "lon": "5.0"}] * 200
-    first, again, other = (make()(Batch(0, rows, key)).columns for key in (3, 3, 4))
-    assert first == again != other
-    assert make()(Batch(0, rows)).columns != make()(Batch(0, rows)).columns
+    batch = Batch(0, [{"lat": "45.0", "lon": "5.0"}] * 200)
+
+    def released(key):
+        releaser = make()
+        return releaser.draw(releaser.plan(batch), np.ones(200, dtype=bool), keyed_rng(key)).columns
+
+    assert released(3) == released(3) != released(4)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "jsonl"])

@@ -11,7 +11,7 @@ import pytest
 from voile.core import lattice_laplace as lattice_module
 from voile.errors import GuaranteeBroken, InvalidInput
 from voile.optimise import plane_noise
-from voile.places import design as design_module
+from voile.places import designs as design_module
 from voile.places import geodesy, roads
 from voile.places._audit import audit_design
 from voile.places._design import design_places, public_map

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from voile.text.prepared import Prepared, prepared_prompted, prepared_whole
+from voile.text.workshop import Workshop
 
 import voile
 from voile.errors import InvalidInput
 from voile.text._compare import compare
-from voile.text.prepared import Prepared, prepared_prompted, prepared_whole
-from voile.text.workshop import Workshop
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -175,9 +175,10 @@ def test_bart_is_trained_here_pruned_and_used_to_noise(public, short_texts, monk
 
 def test_what_is_trained_through_the_clip_is_not_clipped_from_the_start(public, monkeypatch):
     """Where every state is clipped no gradient passes, and a model learns to write unread texts."""
+    from voile.text.models import trained_bart
+
     from voile.rewriting import training
     from voile.rewriting.dp_bart import BOUND, dp_bart
-    from voile.text.models import trained_bart
 
     monkeypatch.setattr(training, "train_bart", lambda *given, **more: [])
     states = dp_bart(trained_bart(public), epsilon=1.0).latent(public)

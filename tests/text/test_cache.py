@@ -43,7 +43,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-@pytest.mark.parametrize("mechanism", ["tem", "exponential", "santext+"])
+@pytest.mark.parametrize("mechanism", ["tem", "word-exponential", "santext-plus"])
 def test_two_private_texts_leave_byte_identical_caches(folder: Path, mechanism: str) -> None:
     for name, cache in (("one.csv", "a"), ("two.csv", "b")):
         protect(folder, name, cache, "--mechanism", mechanism)

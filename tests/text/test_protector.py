@@ -391,12 +391,12 @@ def test_a_killed_command_continues(files: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "mechanism", ["exponential", "santext+", "custext", "madlib", "mahalanobis", "vickrey"]
+    "mechanism", ["word-exponential", "santext-plus", "custext", "madlib", "mahalanobis", "vickrey"]
 )
 def test_every_mechanism_protects_a_file(files: Path, mechanism: str) -> None:
     shown = call(files, str(files / "in.csv"), "--epsilon", "2", "--mechanism", mechanism)
     assert "2 rows" in shown
-    if mechanism in ("santext+", "custext"):
+    if mechanism in ("santext-plus", "custext"):
         assert "Not covered" in shown
 
 

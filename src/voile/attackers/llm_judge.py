@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ from voile.attackers.endpoint import Ask
 from voile.core.arrays import Floats, Indices
 from voile.errors import require
 from voile.files.modes import open_private
+from voile.progress import tell
 
 _END_OF_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _ANSWER = re.compile(r"answer:\s*\[\[\s*([0-9]{1,3})\s*\]\]\s*\.?", re.IGNORECASE)
@@ -51,7 +52,6 @@ class LlmJudge:
     name: str = "llm"
     kept: Path | None = None
     whom: str = ""
-    progress: Callable[[int, int], None] | None = None
     note: str = field(default="", init=False)
     is_evidence: bool = field(default=True, init=False)
 
@@ -101,8 +101,7 @@ class LlmJudge:
                     # the break comes first: a line cut off by a crash spoils itself alone
                     file.write("\n" + json.dumps([keys[i], reply]))
                     file.flush()
-                if self.progress:
-                    self.progress(count, len(waiting))
+                tell("questions answered by the judge", done=count, total=len(waiting))
         lost = sum(key not in known for key in keys)
         require(not lost, "replies", f"one for each of {len(waiting)} prompts", f"{lost} fewer")
         return [known[key] for key in keys]

@@ -134,7 +134,10 @@ def show_released(facts: dict[str, Any]) -> None:
     from voile.cli.columns import show_in_brief
     from voile.report.words import columns_in_clear, times_in_clear
 
-    clear = (columns_in_clear(facts), times_in_clear(facts))
+    clear = (
+        columns_in_clear(facts["passed_in_clear"], facts["looks_like_identifiers"]),
+        times_in_clear(facts.get("times_in_clear") or ()),
+    )
     show_in_brief([line for line in clear if line])
     speed = facts["rows"] / max(facts["seconds"], 1e-9)
     typer.echo(

@@ -12,13 +12,11 @@ from voile.cli import (
     ledger,
     places,
     text,
-    text_calibrate,
-    text_compare,
     text_leakage,
 )
 from voile.cli.reporting import begin
 from voile.cli.rooms import group
-from voile.cli.show import AsJson, print_json, table
+from voile.cli.show import AsJson, print_json
 
 app = typer.Typer(
     cls=group(""),
@@ -33,8 +31,6 @@ app = typer.Typer(
 
 text.app.command()(text_leakage.audit)
 text.app.command()(text_leakage.tune)
-text.app.command()(text_compare.compare)
-text.app.command()(text_calibrate.calibrate)
 app.add_typer(text.app, name="text")
 app.add_typer(places.app, name="places")
 app.add_typer(labels.app, name="labels")
@@ -58,25 +54,6 @@ def voile(
 ) -> None:
     """The frame of all commands."""
     begin(context)
-
-
-@app.command()
-def mechanisms(as_json: AsJson = False) -> None:
-    """List the mechanisms: what each does, for what, on which ground.
-
-    Example: `voile mechanisms --json`
-    """
-    from voile.catalogue import catalogue
-
-    entries = catalogue()
-    if as_json:
-        print_json([entry.__dict__ for entry in entries])
-        return
-    table(
-        ["mechanism", "what it does", "distance", "guarantee"],
-        [[e.name, e.law.rstrip("."), e.metric, e.basis] for e in entries],
-    )
-    typer.echo("certified: computed from the very integers that are drawn; proved: a theorem.")
 
 
 @app.command()

@@ -99,7 +99,7 @@ def _typed(parameter: Parameter) -> tuple[Any, dict[str, Any]]:
     if kind in (int, float, bool, Path):
         return _or_none(kind, optional), {}
     if _is_list(kind):
-        return _or_none(str, True), {"metavar": "A,B,…"}
+        return list[str] | None, {"metavar": "A,B,…"}
     return _or_none(str, optional), {}
 
 
@@ -116,24 +116,22 @@ def _is_list(kind: Any) -> bool:
 def _spelled(parameter: Parameter) -> Any:
     """The default as the help shows it."""
     value = parameter.default
-    if isinstance(value, tuple):
-        return (
-            ",".join(f"{part:g}" if isinstance(part, float) else str(part) for part in value)
-            or None
-        )
-    return value
+    if not isinstance(value, tuple):
+        return [value] if _is_list(_bare(parameter.type)) and value is not None else value
+    words = [f"{part:g}" if isinstance(part, float) else str(part) for part in value]
+    return [",".join(words)] if words else None
 
 
 def _read(case: UseCase, given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The options as the use case takes them; what was not given is left to its default."""
     for name, value in given.items():
         parameter = case.parameters[name]
-        if value is None or (not parameter.required and value == _spelled(parameter)):
+        if value in (None, []) or (not parameter.required and value == _spelled(parameter)):
             yield name, UNSET
         elif isinstance(value, Enum):
             yield name, value.value
-        elif isinstance(value, str) and _is_list(_bare(parameter.type)):
-            yield name, listed(value, _bare(parameter.type), parameter.flag)
+        elif isinstance(value, list):
+            yield name, listed(",".join(value), _bare(parameter.type), parameter.flag)
         else:
             yield name, value
 
@@ -158,7 +156,7 @@ def listed(text: str, kind: Any, flag: str) -> Any:
         found = [word.strip() for word in next(csv.reader([text], skipinitialspace=True), [])]
         values = tuple(_one(word, inner) for word in found)
     except (csv.Error, ValueError):
-        raise InvalidInput(f"{flag} must be {_NAMES[inner]} between commas") from None
+        raise InvalidInput(f"{flag} must be {_NAMES.get(inner, 'names')} between commas") from None
     fixed = rest and rest != [Ellipsis]
     if fixed and len(values) != len(rest) + 1:
         raise InvalidInput(f"{flag} must be {len(rest) + 1} {_NAMES[inner]} between commas")

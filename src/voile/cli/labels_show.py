@@ -93,7 +93,15 @@ def show_protected(done: ProtectedLabels, facts: dict[str, Any]) -> None:
     from voile.report.words import columns_in_clear
 
     p = done.protection
-    show_in_brief([line for line in (columns_in_clear(facts),) if line])
+    show_in_brief(
+        [
+            line
+            for line in (
+                columns_in_clear(facts["passed_in_clear"], facts["looks_like_identifiers"]),
+            )
+            if line
+        ]
+    )
     if facts["learned_from_private"]:
         typer.secho(learned_sentence(), fg=typer.colors.RED, bold=True)
     skipped = f", {done.report.skipped:,} left out" if done.report.skipped else ""

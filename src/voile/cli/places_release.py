@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from voile.cli import _ledger
-from voile.cli._places import Latitude, Longitude, row_count, show_audit, show_released
+from voile.cli._places import Latitude, Longitude, show_audit, show_released
 from voile.cli.columns import Drop, Pass, dropped_columns
 from voile.cli.engine import (
     Address,
@@ -21,6 +21,7 @@ from voile.cli.engine import (
 )
 from voile.cli.reporting import ChartFolder, ReportFile, drawn, repeatable, wanted
 from voile.cli.show import AsJson, plain, print_json
+from voile.cli.showing import heard
 
 
 def protect(
@@ -74,7 +75,7 @@ def protect(
     if outside not in tuple(Outside):
         raise InvalidInput(f"--outside must be few, move or refuse, got {outside!r}")
     target = out or default_output(file, ".csv")
-    with row_count(quiet=as_json) as progress:
+    with heard(quiet=as_json):
         facts = protect_places(
             file,
             mechanism=mechanism,
@@ -90,7 +91,6 @@ def protect(
             drop_columns=dropped_columns(drop),
             outside=Outside(outside),
             ledger=_ledger.ledger_choice(ledger, person, budget, ledger_key, over_budget),
-            progress=progress,
         )
     if as_json:
         print_json(facts)

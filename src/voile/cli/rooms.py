@@ -14,6 +14,7 @@ from typer.main import get_command
 ROOMS: dict[str, dict[str, str]] = {
     "": {
         "explain": "voile.meaning:explain",
+        "mechanisms": "voile.catalogue:mechanisms",
     },
     "text": {
         "protect": "voile.text._protect:protect",

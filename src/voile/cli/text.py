@@ -32,7 +32,8 @@ from voile.cli.neighbours import NoCache, with_neighbours
 from voile.cli.reporting import ChartFolder, ReportFile, Wanted, drawn, wanted
 from voile.cli.rooms import group
 from voile.cli.show import AsJson
-from voile.cli.text_show import progress_bar, show_facts, show_preview
+from voile.cli.showing import heard
+from voile.cli.text_show import show_facts, show_preview
 
 app = typer.Typer(
     cls=group("text"),
@@ -74,7 +75,8 @@ def protect(
     mechanism: Annotated[
         str,
         typer.Option(
-            help="tem, exponential, santext, santext+, custext, madlib, mahalanobis or vickrey."
+            help="tem, word-exponential, santext, santext-plus, custext, madlib, mahalanobis or "
+            "vickrey."
         ),
     ] = "tem",
     vocabulary: Annotated[
@@ -198,7 +200,7 @@ def protect(
         _write(pages, facts, file, None, seed, as_json)
         return
     recipe = with_neighbours(recipe, source, quiet=as_json)
-    with progress_bar(quiet=as_json) as progress:
+    with heard(quiet=as_json):
         facts = text_protect.protect_file(
             recipe,
             out=target,
@@ -210,7 +212,6 @@ def protect(
             batch_rows=batch_rows,
             overwrite=overwrite,
             ledger=choice,
-            progress=progress,
         )
     show_facts(facts, as_json, "")
     if not as_json:

@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from voile.adapt.levels import Levels, Round, adapt, frontier, meets
-from voile.attackers.attribution import Attribution
-from voile.attackers.attribution_surface import Overlap, TfIdf
 from voile.core.arrays import Indices
 from voile.text.sequences import corpus, read_words
 from voile.text.tiers import tiers
@@ -22,7 +20,7 @@ from voile.mechanisms._word_law import WordLaw
 from voile.text.sample_messages import messages, names_and_places, write_messages
 from voile.demo.readers import Knowledge, Reading, names_evaluator, read_release
 from voile.demo.steps import Event, Found, Plan, seeded
-from voile.text._calibrate import calibrate_pairs
+from voile.text._calibrate import calibrate
 from voile.text._protect import protect_file
 from voile.text.settings import TextRecipe, build_protector, load_vocabulary
 from voile.text.sentences import odds_sentences
@@ -174,21 +172,26 @@ def _told_apart(folder: Path, original: Path, released: Path, seed: int | None) 
     with pairs.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerows([("text", "released"), *zip(before, after, strict=True)])
-    attacks: list[Attribution] = [TfIdf(), Overlap()]
-    found = calibrate_pairs(before, after, attacks=attacks, temperature=0.0, seed=seed or 0)
-    best = max(found.attributed, key=lambda a: a.estimate.lower)
-    e = best.estimate
+    best = calibrate(
+        pairs, released="released", attacks=("tf-idf", "overlap"), temperature=0.0, seed=seed or 0
+    ).strongest
     longest = float(np.median([len(message.text.split()) for message in messages(MESSAGES)]))
     yield Found(
         plan,
         (
-            f"{100 * e.successes / e.trials:.0f} % of {e.trials} right by {best.attack}: an "
-            f"empirical ε of at least {e.lower:.2f} for one text (ceiling {e.ceiling:.2f} with so "
-            f"few). The nominal one, word by word, is about {EPSILON * longest:.0f}.",
+            f"{100 * best.successes / best.trials:.0f} % of {best.trials} right by {best.attack}: "
+            f"an empirical ε of at least {best.lower:.2f} for one text (ceiling {best.ceiling:.2f} "
+            f"with so few). The nominal one, word by word, is about {EPSILON * longest:.0f}.",
         ),
-        {"attack": best.attack, "lower": e.lower, "middle": e.middle, "upper": e.upper,
-         "ceiling": e.ceiling, "trials": e.trials},
-    )  # fmt: skip
+        {
+            "attack": best.attack,
+            "lower": best.lower,
+            "middle": best.middle,
+            "upper": best.upper,
+            "ceiling": best.ceiling,
+            "trials": best.trials,
+        },
+    )
 
 
 def _adapted(known: _Known, recipe: TextRecipe, original: Path, out: Path) -> Iterator[Event]:

@@ -7,14 +7,16 @@ become the text that Arrow writes for them, with or without pandas on this machi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 from voile.errors import InvalidInput
+from voile.files.column_names import called
+from voile.files.rows import UntouchedColumn
 
 
-class ArrowColumn(Sequence[Any]):
+class ArrowColumn(UntouchedColumn):
     """An Arrow array as a column of values."""
 
     def __init__(self, array: Any, name: str) -> None:
@@ -22,18 +24,6 @@ class ArrowColumn(Sequence[Any]):
 
     def __len__(self) -> int:
         return len(self.array)
-
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> ArrowColumn: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return ArrowColumn(self.array[index], self.name)
-        return self.values[index]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.values)
 
     @cached_property
     def values(self) -> list[Any]:
@@ -44,8 +34,8 @@ class ArrowColumn(Sequence[Any]):
             return _plain(self.array)
         except (pyarrow.ArrowException, ValueError, TypeError, OverflowError, ImportError):
             raise InvalidInput(
-                f"the column {self.name!r} must hold text, numbers or times to be read, it is of "
-                f"type {self.array.type}; leave it out of the file"
+                f"{called(self.name)} must hold text, numbers or times to be read, it is of type "
+                f"{self.array.type}; leave it out"
             ) from None
 
     def chosen(self, order: Sequence[int | None]) -> ArrowColumn:
@@ -54,6 +44,27 @@ class ArrowColumn(Sequence[Any]):
 
         places = pyarrow.array(order, type=pyarrow.int64())
         return ArrowColumn(self.array.take(places), self.name)
+
+
+def compact(array: Any) -> Any:
+    """An array without what its dictionary still has of rows that are not in it.
+
+    Taking rows leaves the whole dictionary in place, and a file is written with it: the values of
+    rows that were left out would stand there for everyone to read.
+    """
+    import pyarrow
+    from pyarrow import compute
+
+    if not pyarrow.types.is_dictionary(array.type):
+        return array
+    if isinstance(array, pyarrow.ChunkedArray):
+        chunks = [compact(chunk) for chunk in array.chunks]
+        return pyarrow.chunked_array(chunks, type=array.type)
+    used = array.indices.drop_null().unique()
+    used = used.take(compute.array_sort_indices(used))  # an ordered dictionary keeps its order
+    indices = compute.index_in(array.indices, value_set=used).cast(array.type.index_type)
+    values = array.dictionary.take(used)
+    return pyarrow.DictionaryArray.from_arrays(indices, values, ordered=array.type.ordered)
 
 
 def holds(kind: str, type_: Any) -> bool:
@@ -110,4 +121,6 @@ def _plain(array: Any) -> list[Any]:
     if types.is_temporal(array.type) or types.is_decimal(array.type):
         array = array.cast(pyarrow.string())
     found: list[Any] = array.to_pylist()
+    if types.is_floating(array.type):
+        return [None if value != value else value for value in found]  # NaN is a missing number
     return found

@@ -65,6 +65,15 @@ def usual(name: str) -> bool:
     )
 
 
+def called(name: str) -> str:
+    """One column in a message: by its name if that is a usual one.
+
+    >>> called("text"), called("Alice has HIV")
+    ("the column 'text'", 'a column of no usual name')
+    """
+    return f"the column {name!r}" if usual(name) else "a column of no usual name"
+
+
 def listed(columns: Sequence[str]) -> str:
     """The columns of usual names, and how many others there are.
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from voile.errors import InvalidInput
 from voile.files.arrow_columns import holds
+from voile.files.formats import format_of
 from voile.files.pieces import TEXT_COLUMN, Block
 from voile.files.rows import ColumnRows, Row, RowProblem
-from voile.files.source import Source, format_of
+from voile.files.source import Source
 
 
 def check_fits(source: Source, target: str, columns: Sequence[str]) -> None:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from voile.errors import CannotWrite, InvalidInput
-from voile.files.arrow_columns import ArrowColumn
+from voile.files.arrow_columns import ArrowColumn, compact
+from voile.files.formats import format_of
 from voile.files.locations import Location
 from voile.files.pieces import TEXT_COLUMN
 from voile.files.rows import ColumnRows, Row
-from voile.files.source import format_of
 
 
 def part_bytes(
@@ -128,7 +128,7 @@ def _array(values: Sequence[Any], field: Any) -> Any:
     import pyarrow
 
     if isinstance(values, ArrowColumn) and values.array.type == field.type:
-        return values.array
+        return compact(values.array)
     try:
         return pyarrow.array(list(values), type=field.type)
     except (pyarrow.ArrowException, TypeError, ValueError, OverflowError):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, overload
 
 Row = Mapping[str, Any]
@@ -24,6 +26,32 @@ class RowProblem:
     """Why a row cannot be released; `reason` never repeats what the row holds."""
 
     reason: str
+
+
+class UntouchedColumn(Sequence[Any], ABC):
+    """A column as its table holds it, whose plain values are made only if somebody asks for one.
+
+    What nobody asks for goes from table to table as it is, whatever its type.
+    """
+
+    @cached_property
+    @abstractmethod
+    def values(self) -> list[Any]:
+        """Plain values, one for each row: text, numbers, truth values, or nothing."""
+
+    @abstractmethod
+    def chosen(self, order: Sequence[int | None]) -> UntouchedColumn:
+        """The values at these places; nothing where there is no place."""
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        return self.values[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
 
 
 class ColumnRows(Sequence[Row]):

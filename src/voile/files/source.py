@@ -1,98 +1,81 @@
-"""Opening CSV, JSONL, Parquet and plain text, wherever they lie."""
+"""Where records come from: a file of any format, or data in memory, behind one interface."""
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import os
-import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import IO, Any, cast
+from typing import Any
 
-from voile.errors import BadFile, InvalidInput, MissingExtra, VoileError
-from voile.files.cutting import Piece, cut_csv, cut_lines, cut_parquet
-from voile.files.lines import Lines
-from voile.files.locations import Location, location
-from voile.files.pieces import (
-    TEXT_COLUMN,
-    Block,
-    csv_header,
-    read_csv,
-    read_jsonl,
-    read_parquet,
-    read_text,
-)
+from voile.errors import InvalidInput
+from voile.files.cutting import Piece
+from voile.files.locations import Location
+from voile.files.pieces import Block
 from voile.files.rows import Row, RowProblem
 
-_NAMES = {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet", "txt": "txt"}
 
+class Source(ABC):
+    """Records with named columns, read lazily and in pieces."""
 
-@dataclass(frozen=True)
-class Source:
-    """A file of records: where it is, its format and columns, read lazily."""
-
-    location: Location
-    format: str
     columns: tuple[str, ...]
-    types: Any = None
-    """The Arrow schema of a Parquet file."""
+    format: str
+    types: Any
+    """The Arrow schema, where there is one."""
 
-    def rows(self) -> Iterator[tuple[int, Row | RowProblem]]:
-        """Every record with its line number (row number for Parquet), counted from 1."""
-        with _reading(self.location):
-            for piece in self.pieces(size=2048):
-                yield from self.read(piece).records()
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What it is called in a message."""
 
+    @property
+    @abstractmethod
+    def location(self) -> Location:
+        """The file; data in memory has none, and asking for it is refused."""
+
+    @abstractmethod
     def pieces(self, *, size: int) -> Iterator[Piece]:
-        """The file in pieces of `size` records, not yet read; a blank line counts as one.
+        """The records in pieces of `size`, not yet read; a blank line counts as one.
 
-        The same file and size always give the same pieces: they are the parts of a job.
+        The same records and size always give the same pieces: they are the parts of a job.
         """
-        name = self.location.name
-        with opened(self.location) as file:
-            if self.format == "parquet":
-                yield from cut_parquet(_batches(file, name), size=size, name=name)
-            elif self.format == "csv":
-                yield from cut_csv(Lines(file, name), size=size, name=name)
-            else:
-                yield from cut_lines(Lines(file, name), size=size, name=name)
 
+    @abstractmethod
     def read(self, piece: Piece) -> Block:
         """The records of one piece."""
-        if self.format == "csv":
-            return read_csv(piece, self.columns)
-        readers = {"jsonl": read_jsonl, "parquet": read_parquet, "txt": read_text}
-        return readers[self.format](piece)
 
+    @abstractmethod
     def fingerprint(self) -> str:
-        """Changes when the file does: its size, its time or tag, its first and last megabyte."""
-        with _reading(self.location):
-            size, stamp = self.location.facts()
-            digest = hashlib.sha256(f"{size} {stamp}".encode())
-            with self.location.open() as file:
-                digest.update(file.read(2**20))
-                file.seek(max(0, size - 2**20))
-                digest.update(file.read(2**20))
-        return digest.hexdigest()[:32]
+        """Changes when the records do."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """About how many bytes there are to read."""
+
+    @abstractmethod
+    def where(self, number: int) -> str:
+        """A record in a message: by its line in a file, by its row in memory, from 1."""
+
+    def rows(self) -> Iterator[tuple[int, Row | RowProblem]]:
+        """Every record with its line number (row number for tables), counted from 1."""
+        for piece in self.pieces(size=2048):
+            yield from self.read(piece).records()
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether there is no file."""
+        return self.format == IN_MEMORY
 
 
-def format_of(name: str) -> tuple[str, bool]:
-    """The format that a file name says, and whether it is gzipped."""
-    suffixes = [suffix.lower() for suffix in name.split(".")[1:]]
-    zipped = bool(suffixes) and suffixes[-1] == "gz"
-    last = suffixes[-2:-1] if zipped else suffixes[-1:]
-    if not last or last[0] not in _NAMES or (zipped and last[0] == "parquet"):
-        raise InvalidInput(
-            f"a file must end in .csv, .jsonl, .txt (each also with .gz) or .parquet, got "
-            f"{name!r}; rename it or convert it"
-        )
-    return _NAMES[last[0]], zipped
+IN_MEMORY = "memory"
+"""The format of what is in memory."""
 
 
-def open_source(path: str | os.PathLike[str] | Location) -> Source:
-    r"""A source from a file's name or URL; its columns are read at once, its rows later.
+def open_source(data: Any) -> Source:
+    r"""A source from a file's name or URL, or from data in memory; its rows are read later.
+
+    In memory: a pandas or polars DataFrame or Series, an Arrow table, batch or array, a
+    GeoDataFrame of points (columns `lat` and `lon`), a NumPy array, or a list: of strings (the
+    column `text`), of dictionaries, or of tuples.
 
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "two.csv"
@@ -100,103 +83,17 @@ def open_source(path: str | os.PathLike[str] | Location) -> Source:
     >>> source = open_source(file)
     >>> source.columns, len(list(source.rows()))
     (('id', 'text'), 2)
+    >>> list(open_source(["hello there", None]).rows())
+    [(1, {'text': 'hello there'}), (2, {'text': None})]
     """
-    place = location(path)
-    kind, _ = format_of(place.name)
-    try:
-        with opened(place) as file:
-            if kind == "parquet":
-                found = _parquet(file, place.name)
-                schema = found.schema_arrow
-                columns = _distinct(tuple(schema.names), place.name)
-                if not found.metadata.num_rows:
-                    raise InvalidInput(f"{place.name} must hold at least one row, it holds none")
-                return Source(place, kind, columns, schema)
-            if kind == "csv":
-                return _not_empty(Source(place, kind, _csv_columns(file, place.name)))
-        if kind == "txt":
-            return _not_empty(Source(place, kind, (TEXT_COLUMN,)))
-        return _not_empty(_jsonl_source(place))
-    except (FileNotFoundError, IsADirectoryError):
-        raise InvalidInput(f"the input must be an existing file, got {str(place)!r}") from None
-    except OSError as problem:
-        raise BadFile(f"{place.name} cannot be read: {problem.strerror or problem}") from problem
+    if isinstance(data, Source):
+        return data
+    if isinstance(data, str) and ("\n" in data or len(data) > 4096):
+        raise InvalidInput("a string must be a file's name, got a text; put it into a list")
+    if isinstance(data, str | os.PathLike) or hasattr(data, "readable_like"):
+        from voile.files.file_source import open_file
 
+        return open_file(data)
+    from voile.files.in_memory import open_in_memory
 
-@contextmanager
-def _reading(place: Location) -> Iterator[None]:
-    """A disk's errors while a file is read become one clear line."""
-    try:
-        yield
-    except (FileNotFoundError, IsADirectoryError):
-        raise
-    except OSError as problem:
-        raise BadFile(f"{place.name} cannot be read: {problem.strerror or problem}") from problem
-
-
-@contextmanager
-def opened(place: Location) -> Iterator[IO[bytes]]:
-    """The file's bytes, unzipped as they are read; a damaged gzip file is said to be one."""
-    _, zipped = format_of(place.name)
-    with place.open() as file:
-        try:
-            yield cast(IO[bytes], gzip.GzipFile(fileobj=file)) if zipped else file
-        except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
-            # The module's own message may show the first bytes of what is no gzip file.
-            raise BadFile(f"{place.name} is no gzip file, or a damaged one") from problem
-
-
-def _not_empty(source: Source) -> Source:
-    if next(source.rows(), None) is None:
-        raise InvalidInput(f"{source.location.name} must hold at least one row, it holds none")
-    return source
-
-
-def _csv_columns(file: IO[bytes], name: str) -> tuple[str, ...]:
-    header = csv_header(Lines(file, name), name)
-    if not header:
-        raise InvalidInput(f"{name} must begin with a line of column names, it is empty")
-    return _distinct(tuple(header), name)
-
-
-def _distinct(columns: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Two columns of one name cannot be told apart, and one would be lost."""
-    if not columns:
-        raise InvalidInput(f"{name} must have at least one column, it has none")
-    if len(set(columns)) < len(columns):
-        raise InvalidInput(f"{name} must have distinct column names, got some twice")
-    return columns
-
-
-def _jsonl_source(place: Location) -> Source:
-    source = Source(place, "jsonl", ())
-    first = next((row for _, row in source.rows() if not isinstance(row, RowProblem)), None)
-    return Source(place, "jsonl", tuple(first or ()))
-
-
-def _parquet(file: IO[bytes], name: str) -> Any:
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtra("pyarrow", extra="text") from None
-    with _damage_said(name):
-        return parquet.ParquetFile(file)
-
-
-def _batches(file: IO[bytes], name: str) -> Iterator[Any]:
-    """The rows of a Parquet file as Arrow batches."""
-    with _damage_said(name):
-        yield from _parquet(file, name).iter_batches()
-
-
-@contextmanager
-def _damage_said(name: str) -> Iterator[None]:
-    """A damaged Parquet file is said to be one, in our words: Arrow's may hold some of it."""
-    from pyarrow import ArrowException
-
-    try:
-        yield
-    except (ArrowException, OSError, ValueError, OverflowError) as problem:
-        if isinstance(problem, VoileError):
-            raise
-        raise BadFile(f"{name} is not a Parquet file, or a damaged one") from problem
+    return open_in_memory(data)

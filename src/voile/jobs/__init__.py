@@ -15,7 +15,8 @@ from voile.files.rows import ColumnRows, OnError, RowProblem
 from voile.files.source import Source, open_source
 from voile.jobs.charging import Charging, WhenSpent
 from voile.jobs.engines import Engine, Processes, Ray, engine_named, spread
-from voile.jobs.records import Batch, BeyondBudget, Released, Replaced, Telling, Transform
+from voile.jobs.in_memory import release_in_memory
+from voile.jobs.records import Batch, BeyondBudget, Planned, Releaser, Replaced, Telling
 from voile.jobs.run import JobReport, check_output, run_job
 
 __all__ = [
@@ -29,14 +30,14 @@ __all__ = [
     "Location",
     "Named",
     "OnError",
+    "Planned",
     "Processes",
     "Ray",
-    "Released",
+    "Releaser",
     "Replaced",
     "RowProblem",
     "Source",
     "Telling",
-    "Transform",
     "WhenSpent",
     "check_output",
     "columns_in_clear",
@@ -44,6 +45,7 @@ __all__ = [
     "location",
     "named_columns",
     "open_source",
+    "release_in_memory",
     "run_job",
     "spread",
 ]

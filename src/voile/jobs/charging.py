@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from voile.errors import OverBudget, VoileError
+from voile.errors import OverBudget
 from voile.files.rows import RowProblem
 from voile.jobs.records import BeyondBudget
 from voile.ledger import Bill, Head, Key, Ledger, Receipt
-from voile.ledger.amounts import Bools
 
 PATIENCE = 30.0
 """Seconds that a part waits for the one before it. Then it gives its place to others: on a cluster
@@ -70,11 +69,11 @@ class Charging:
             "over_budget": str(self.when_spent),
         }
 
-    def keeps(self, line: int) -> bool:
+    def keeps(self, where: str) -> bool:
         """Whether a row beyond its budget stays as an empty one; an error if the job must stop."""
         if self.when_spent is WhenSpent.REFUSE:
             raise OverBudget(
-                f"line {line}: the budget of its person does not cover this row; nothing is "
+                f"{where}: the budget of its person does not cover this row; nothing is "
                 "released and nobody charged; choose --over-budget mask or drop to go on"
             )
         return self.when_spent is WhenSpent.MASK
@@ -98,19 +97,16 @@ class PartCharge:
         self._persons = persons
         self._receipt: Receipt | None = None
 
-    def __call__(self, bill: Bill) -> Bools:
+    def pay(self, bill: Bill) -> None:
         """Charge the part, after the one before it: a budget is spent in the file's order.
 
         If parts were charged as they come, which row is the last that a budget covers would depend
         on how long draws take, and that on secrets. A row that names nobody is charged to nobody
         and not to be drawn.
         """
-        if self._receipt is not None:
-            raise VoileError("a part is charged once, and was charged twice")
         ledger = self._charging.ledger
         self._wait(ledger)
         self._receipt = ledger.charge(self._job, self._part, self._persons, bill, wait=False)
-        return self._receipt.within
 
     def settle(self) -> None:
         """Return once the charge is on disk: until then what was drawn must not leave the memory.
@@ -128,17 +124,10 @@ class PartCharge:
             time.sleep(pause)
             pause = min(0.05, 1.5 * pause)
 
-    def problems(self, found: Mapping[int, RowProblem]) -> Mapping[int, RowProblem]:
-        """A transform's problems, with rows that name nobody told from those beyond a budget.
-
-        A transform that drew without charging, or for a row that was not paid for, is a fault.
-        """
-        fault = "a transform must charge its batch once and draw for paid rows alone"
-        if self._receipt is None:
-            raise VoileError(fault)
+    def problems(self, found: Mapping[int, RowProblem]) -> dict[int, RowProblem]:
+        """A plan's problems, with rows beyond their budget and rows that name nobody."""
+        assert self._receipt is not None  # paid
         unpaid = np.flatnonzero(~self._receipt.within).tolist()
-        beyond = {place for place, what in found.items() if isinstance(what, BeyondBudget)}
-        if beyond != set(unpaid):
-            raise VoileError(fault)
         nobody = RowProblem(f"the column {self._charging.person!r} names no person")
-        return {**found, **{p: nobody for p in unpaid if not self._receipt.named[p]}}
+        beyond = {p: BeyondBudget() if self._receipt.named[p] else nobody for p in unpaid}
+        return {**beyond, **found}

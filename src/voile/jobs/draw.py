@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from voile.core.randomness import Generator, keyed_rng
 from voile.errors import InvalidInput, require
-from voile.files.arrow_columns import ArrowColumn
 from voile.files.cutting import Piece
 from voile.files.fitting import fitting
 from voile.files.locations import Location
 from voile.files.parts import part_bytes
 from voile.files.pieces import Block
-from voile.files.rows import ColumnRows, OnError, Row, RowProblem
+from voile.files.rows import ColumnRows, OnError, Row, RowProblem, UntouchedColumn
 from voile.files.source import Source
 from voile.jobs.charging import Charging, NotYet, PartCharge, WhenSpent
-from voile.jobs.records import Batch, BeyondBudget, Released, Replaced, Telling, Transform
+from voile.jobs.records import Batch, BeyondBudget, Planned, Releaser, Replaced, Telling
 from voile.jobs.workspace import Note, Workspace, writing
 from voile.ledger import Bill
 
@@ -33,7 +35,8 @@ class PartTask:
     job: str
     piece: Piece
     source: Source
-    target: Location
+    target: Location | None
+    """The output; none for what stays in memory."""
     columns: tuple[str, ...]
     schema: Any
     on_error: OnError
@@ -42,25 +45,39 @@ class PartTask:
     after: int | None = None
     dropped: frozenset[str] = frozenset()
     """Columns that are read and not written."""
+    seed: int | None = None
 
     @property
     def part(self) -> int:
         """The part's number."""
         return self.piece.part
 
+    def rng(self) -> Generator:
+        """The part's generator, the same for every attempt at it: keyed, or of the seed.
 
-def draw_part(transform: Transform, task: PartTask) -> tuple[int, Note | None]:
+        If a part is tried twice at once (a node was thought dead and is not), the attempt that
+        commits first is kept. Had the two drawn differently, how long a draw took would choose
+        between them, and the released law would no longer be the certified one. With one key there
+        is nothing to choose from. A seeded one does not depend on how many processes work.
+        """
+        if self.seed is None:
+            return keyed_rng(self.key)
+        return np.random.default_rng([self.seed, self.part])
+
+
+def draw_part(releaser: Releaser, task: PartTask) -> tuple[int, Note | None]:
     """Make one part and commit it; its number and its note, whoever committed it first.
 
     A task may come twice (its node died after the commit and before the answer): then nothing is
     drawn again. No note if it is not this part's turn to be charged: it must be made again later.
     """
+    assert task.target is not None  # what has none is drawn by `draw_rows` alone
     space = Workspace(task.target, task.job)
     space.check()
     if space.note(task.part).exists():
         return task.part, space.read_note(task.part)
     try:
-        return task.part, _made(transform, task, space)
+        return task.part, _made(releaser, task, space)
     except NotYet:
         return task.part, None
     except BaseException:
@@ -70,59 +87,103 @@ def draw_part(transform: Transform, task: PartTask) -> tuple[int, Note | None]:
         raise
 
 
-def _made(transform: Transform, task: PartTask, space: Workspace) -> Note:
-    """Read, charge, draw, write, commit."""
-    block = fitting(task.source.read(task.piece), task.source.columns, task.target.name)
-    batch = Batch(task.part, block.rows, task.key)
-    paid: PartCharge | None = None
-    if task.charging is not None:
-        paid = PartCharge(
-            task.charging,
-            batch.column(task.charging.person),
-            job=task.job,
-            part=task.part,
-            after=task.after,
-            stopped=space.stopped.exists,
-        )
-        batch = replace(batch, charge=paid)
-        if not len(batch):
-            paid(Bill.listed([]))  # the next part waits for this one's charge
-    released = _drawn(transform, batch)
-    rows, counts = _kept(block, released, task, paid)
-    content = part_bytes(rows, columns=task.columns, target=task.target.name, schema=task.schema)
-    if paid is not None:
-        paid.settle()
-    with writing(task.target):
-        facts = {**counts, "totals": dict(released.totals), "read": task.piece.mark}
+def _made(releaser: Releaser, task: PartTask, space: Workspace) -> Note:
+    """Draw, write, commit."""
+    target = space.target
+    drawn = draw_rows(releaser, task, stopped=space.stopped.exists)
+    content = part_bytes(drawn.rows, columns=task.columns, target=target.name, schema=task.schema)
+    drawn.settle()
+    with writing(target):
+        facts = {**drawn.counts, "totals": dict(drawn.totals), "read": task.piece.mark}
         return space.commit(task.part, content, facts)
 
 
-def _drawn(transform: Transform, batch: Batch) -> Released | Replaced:
-    if not len(batch):
-        return Released([])
-    released = transform(batch)
-    if isinstance(released, Released):
-        lengths = [len(released.rows)]
-    else:
-        lengths = [len(values) for values in released.columns.values()]
-    wrong = [length for length in lengths if length != len(batch)]
-    require(not wrong, "a transform's answer", f"{len(batch)} rows", wrong)
-    return released
+@dataclass(frozen=True)
+class Drawn:
+    """A part's rows as they are to be written; nobody has seen them yet."""
+
+    rows: Sequence[Row]
+    lines: Sequence[int]
+    """Where each row stands in the source."""
+    masked: frozenset[int]
+    """The places among the rows that were emptied."""
+    counts: Mapping[str, int]
+    totals: Mapping[str, float]
+    charge: PartCharge | None
+
+    def settle(self) -> None:
+        """Return once the charge is on disk: until then the rows must not leave the memory."""
+        if self.charge is not None:
+            self.charge.settle()
 
 
-def _kept(
-    block: Block, released: Released | Replaced, task: PartTask, paid: PartCharge | None
-) -> tuple[Sequence[Row], dict[str, int]]:
-    """The rows to write, in the file's order, and how many were kept, left out and masked."""
-    problems: Mapping[int, RowProblem]
-    if isinstance(released, Replaced):
-        problems = dict(released.problems)
-    else:
-        problems = {i: r for i, r in enumerate(released.rows) if isinstance(r, RowProblem)}
-    if paid is not None:
-        problems = paid.problems(problems)
-    order = _order(block, problems, task)
-    masked = sum(place is None for place in order) if not isinstance(order, range) else 0
+def draw_rows(
+    releaser: Releaser, task: PartTask, *, stopped: Callable[[], bool] = lambda: False
+) -> Drawn:
+    """Read, plan, charge, draw, and keep what may be written; nothing is written here."""
+    block = task.source.read(task.piece)
+    if task.target is not None:
+        block = fitting(block, task.source.columns, task.target.name)
+    batch = Batch(task.part, block.rows)
+    planned = _plan(releaser, batch)
+    charge = None if task.charging is None else _charged(task, batch, planned, stopped)
+    problems = dict(planned.problems) if charge is None else charge.problems(planned.problems)
+    replaced = _drawn(releaser, planned, problems, len(batch), task.rng())
+    order, lines = _order(block, problems, task)
+    masked = frozenset(place for place, row in enumerate(order) if row is None)
+    counts = _counts(block, problems, order, len(masked), task)
+    rows = _kept(block, replaced, order, task)
+    return Drawn(rows, lines, masked, counts, replaced.totals, charge)
+
+
+def _plan(releaser: Releaser, batch: Batch) -> Planned:
+    """What is to be drawn; an empty batch costs nothing, and the next part waits for its charge."""
+    return releaser.plan(batch) if len(batch) else Planned(None, lambda: Bill.listed([]))
+
+
+def _charged(
+    task: PartTask, batch: Batch, planned: Planned, stopped: Callable[[], bool]
+) -> PartCharge:
+    """Charge the part before anything is drawn for it."""
+    assert task.charging is not None
+    charge = PartCharge(
+        task.charging,
+        batch.column(task.charging.person),
+        job=task.job,
+        part=task.part,
+        after=task.after,
+        stopped=stopped,
+    )
+    charge.pay(planned.bill())
+    return charge
+
+
+def _drawn(
+    releaser: Releaser,
+    planned: Planned,
+    problems: Mapping[int, RowProblem],
+    count: int,
+    rng: Generator,
+) -> Replaced:
+    """Draw for the rows that are paid for and have no problem."""
+    if not count:
+        return Replaced({})
+    paid = np.ones(count, dtype=np.bool_)
+    paid[list(problems)] = False
+    replaced = releaser.draw(planned, paid, rng)
+    wrong = [len(values) for values in replaced.columns.values() if len(values) != count]
+    require(not wrong, "a releaser's answer", f"{count} rows", wrong)
+    return replaced
+
+
+def _counts(
+    block: Block,
+    problems: Mapping[int, RowProblem],
+    order: Sequence[int | None],
+    masked: int,
+    task: PartTask,
+) -> dict[str, int]:
+    """How many rows were kept, left out and masked."""
     counts = {
         "rows": len(order) - masked,
         "skipped": len(block.lines) - len(order),
@@ -133,26 +194,26 @@ def _kept(
         # Counted apart from bad rows, whether they were masked or left out.
         counts["masked" if task.charging.when_spent is WhenSpent.MASK else "skipped"] -= over
         counts["over_budget"] = over
-    if isinstance(released, Replaced):
-        if isinstance(block.rows, ColumnRows):
-            return _by_column({**block.rows.columns, **released.columns}, order, task), counts
-        changed: Sequence[Any] = [
-            {**row, **dict(zip(released.columns, values, strict=True))}
-            for row, values in zip(
-                block.rows, zip(*released.columns.values(), strict=True), strict=True
-            )
-        ]
-    else:
-        changed = released.rows
+    return counts
+
+
+def _kept(
+    block: Block, replaced: Replaced, order: Sequence[int | None], task: PartTask
+) -> Sequence[Row]:
+    """The rows to write, in the source's order."""
+    if isinstance(block.rows, ColumnRows):
+        return _by_column({**block.rows.columns, **replaced.columns}, order, task)
+    changed: Sequence[Row] = [
+        {**row, **{name: values[place] for name, values in replaced.columns.items()}}
+        for place, row in enumerate(block.rows)
+    ]
     if task.dropped:
         changed = [_without(row, task.dropped) for row in changed]
     empty = dict.fromkeys(task.columns)
-    return [empty if place is None else changed[place] for place in order], counts
+    return [empty if place is None else changed[place] for place in order]
 
 
-def _without(row: Row | RowProblem, dropped: frozenset[str]) -> Row | RowProblem:
-    if isinstance(row, RowProblem):
-        return row
+def _without(row: Row, dropped: frozenset[str]) -> Row:
     return {name: value for name, value in row.items() if name not in dropped}
 
 
@@ -165,7 +226,7 @@ def _by_column(
     return ColumnRows(
         {
             name: values.chosen(order)
-            if isinstance(values, ArrowColumn)
+            if isinstance(values, UntouchedColumn)
             else [None if place is None else values[place] for place in order]
             for name, values in chosen.items()
         }
@@ -174,30 +235,35 @@ def _by_column(
 
 def _order(
     block: Block, problems: Mapping[int, RowProblem], task: PartTask
-) -> Sequence[int | None]:
-    """For each row to write its place among the readable rows, None for a masked one."""
+) -> tuple[Sequence[int | None], Sequence[int]]:
+    """For each row to write its place among the readable rows, None if masked, and its line."""
     if not block.problems and not problems:
-        return range(len(block.lines))
+        return range(len(block.lines)), block.lines
     order: list[int | None] = []
+    lines: list[int] = []
     place = 0
     for position, line in enumerate(block.lines):
         problem = block.problems.get(position)
+        own = place if problem is None else None
         if problem is None:
             problem = problems.get(place)
-            if problem is None:
-                order.append(place)
             place += 1
-        if problem is None:
-            continue
-        if isinstance(problem, BeyondBudget) and task.charging is not None:
-            if task.charging.keeps(line):
-                order.append(None)
-        elif isinstance(problem, Telling):
-            raise InvalidInput(f"line {line}: {problem.reason}")
-        elif task.on_error is OnError.FAIL:
-            raise InvalidInput(
-                f"line {line}: {problem.reason}; mend the file, or choose --on-error skip or mask"
-            )
-        elif task.on_error is OnError.MASK:
-            order.append(None)
-    return order
+        if problem is None or _masks(problem, line, task):
+            order.append(own if problem is None else None)
+            lines.append(line)
+    return order, lines
+
+
+def _masks(problem: RowProblem, line: int, task: PartTask) -> bool:
+    """Whether a row stays, emptied, or is left out; an error if the job must stop."""
+    where = task.source.where(line)
+    if isinstance(problem, BeyondBudget) and task.charging is not None:
+        return task.charging.keeps(where)
+    if isinstance(problem, Telling):
+        raise InvalidInput(f"{where}: {problem.reason}")
+    if task.on_error is OnError.FAIL:
+        what = "the data" if task.source.in_memory else "the file"
+        raise InvalidInput(
+            f"{where}: {problem.reason}; mend {what}, or choose --on-error skip or mask"
+        )
+    return task.on_error is OnError.MASK

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 
 from voile.core.guarantee import Guarantee
@@ -82,30 +82,56 @@ def charging_for(
     return replace(charging, seen=charging.ledger.head)
 
 
-def ledger_facts(charging: Charging | None, report: JobReport) -> dict[str, Any]:
-    """What a guarantee file says about the ledger, under one name; nothing without one."""
+@dataclass(frozen=True)
+class Charged:
+    """What a guarantee file says about the ledger that was charged."""
+
+    identity: str
+    job: str
+    person_column: str
+    counts: str
+    budget: float
+    budget_delta: float
+    over_budget: str
+    rows_over_budget: int
+    head: str
+    promise: str
+
+    def sentences(self) -> tuple[str, ...]:
+        """What the ledger did, after a release."""
+        lines = [self.promise]
+        if self.rows_over_budget:
+            done = {"mask": "masked", "drop": "left out"}[self.over_budget]
+            lines.append(f"{self.rows_over_budget:,} rows were beyond their budget and are {done}.")
+        number = self.head.split(":")[0]
+        return (*lines, f"Ledger at entry {number}; its head is in the guarantee file.")
+
+
+def charged(charging: Charging | None, report: JobReport) -> Charged | None:
+    """What was charged for a finished job; nothing without a ledger."""
     if charging is None:
-        return {}
+        return None
     ledger = charging.ledger
     terms = ledger.terms()
     assert terms is not None  # agreed on before the job began
     limit = terms.budget.epsilon_limit
-    return {
-        "ledger": {
-            "identity": ledger.identity,
-            "job": report.job,
-            "person_column": charging.person,
-            "counts": str(terms.kind),
-            "budget": terms.budget.epsilon,
-            "budget_delta": terms.budget.delta,
-            "over_budget": str(charging.when_spent),
-            "rows_over_budget": report.over_budget,
-            "head": str(ledger.head),
-            "promise": (
-                f"No person's releases in this ledger add up to more than {shown(limit)} "
-                f"({terms.kind})"
-                + (f", or by moments δ = {terms.budget.delta:g}" if terms.budget.delta else "")
-                + "; what stands in clear is not counted."
-            ),
-        }
-    }
+    by_moments = f", or by moments δ = {terms.budget.delta:g}" if terms.budget.delta else ""
+    return Charged(
+        identity=ledger.identity,
+        job=report.job,
+        person_column=charging.person,
+        counts=str(terms.kind),
+        budget=terms.budget.epsilon,
+        budget_delta=terms.budget.delta,
+        over_budget=str(charging.when_spent),
+        rows_over_budget=report.over_budget,
+        head=str(ledger.head),
+        promise=f"No person's releases in this ledger add up to more than {shown(limit)} "
+        f"({terms.kind}){by_moments}; what stands in clear is not counted.",
+    )
+
+
+def ledger_facts(charging: Charging | None, report: JobReport) -> dict[str, Any]:
+    """What a guarantee file says about the ledger, under one name; nothing without one."""
+    found = charged(charging, report)
+    return {} if found is None else {"ledger": asdict(found)}

@@ -1,13 +1,12 @@
-"""What travels through a job: rows in batches, and rows that could not be released."""
+"""What travels through a job: rows in batches, what is planned for them, what was drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from voile.core.randomness import Generator, keyed_rng, secure_rng
-from voile.errors import VoileError
+from voile.core.randomness import Generator
 from voile.files.rows import ColumnRows, Row, RowProblem
 from voile.ledger.amounts import Bill, Bools
 
@@ -31,20 +30,11 @@ class Telling(RowProblem):
 class Batch:
     """Consecutive readable rows of a source: they become one part, drawn once.
 
-    `part` counts batches from 0. A seeded transform derives its generator from it, so that the
-    result does not depend on how many processes work. `key` is drawn for the part by the job that
-    hands it out: whoever makes the part, and however often it is tried, draws the same.
-
-    Where a ledger is kept, a transform calls `charge` once with what each row costs, before it
-    draws, and draws for those rows alone that come back true; the others are `BeyondBudget`.
+    `part` counts batches from 0.
     """
 
     part: int
     rows: Sequence[Row]
-    key: int | None = None
-    charge: Callable[[Bill], Bools] | None = None
-    taken: list[None] = field(default_factory=list, repr=False, compare=False)
-    """Holds something once the generator was taken; shared with all that is selected."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -55,60 +45,43 @@ class Batch:
             return self.rows.columns.get(name) or [None] * len(self.rows)
         return [row.get(name) for row in self.rows]
 
-    def select(self, positions: Sequence[int]) -> Batch:
-        """The same part with only the rows at these positions."""
-        if isinstance(self.rows, ColumnRows):
-            chosen = {n: [v[i] for i in positions] for n, v in self.rows.columns.items()}
-            return replace(self, rows=ColumnRows(chosen))
-        return replace(self, rows=[self.rows[i] for i in positions])
 
-    def secure_rng(self) -> Generator:
-        """A cryptographic generator for this part, the same for every attempt at it.
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A batch that was looked at and not yet drawn for.
 
-        If a part is tried twice at once (a node was thought dead and is not), the attempt that
-        commits first is kept. Had the two drawn differently, how long a draw took would choose
-        between them, and the released law would no longer be the certified one. With one key there
-        is nothing to choose from. It is given once: from one key a second generator would draw
-        the same again, for other rows.
-        """
-        if self.key is None:
-            return secure_rng()
-        if self.taken:
-            raise VoileError(
-                "a batch gives its generator once, and it was asked for twice; keep it and go on "
-                "drawing from it"
-            )
-        self.taken.append(None)
-        return keyed_rng(self.key)
-
-
-@dataclass(frozen=True)
-class Released:
-    """What a transform made of a batch: a row or a problem for each row, in order.
-
-    `totals` are numbers about the batch (words, documents, …) that the job adds up.
+    `problems` are rows that cannot be released, by position; `bill` says what each of the others
+    costs and is asked for only where a ledger is kept; `secrets` is what the releaser draws from.
     """
 
-    rows: Sequence[Row | RowProblem]
-    totals: Mapping[str, float] = field(default_factory=dict)
+    secrets: Any
+    bill: Callable[[], Bill]
+    problems: Mapping[int, RowProblem] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Replaced:
-    """The same, by column: new values for some columns, the others as they were.
+    """New values for some columns of a batch, the others stay as they were.
 
-    Each column has a value for every row of the batch; values of rows in `problems` (by position in
-    the batch) are not looked at.
+    Each column has a value for every row of the batch; values of rows that are not released are not
+    looked at. `totals` are numbers about the batch (words, places, …) that the job adds up.
     """
 
     columns: Mapping[str, Sequence[Any]]
-    problems: Mapping[int, RowProblem] = field(default_factory=dict)
     totals: Mapping[str, float] = field(default_factory=dict)
 
 
-class Transform(Protocol):
-    """Turns a batch into its release. One is made in each process."""
+class Releaser(Protocol):
+    """Releases batches in two phases; one is made in each process.
 
-    def __call__(self, batch: Batch) -> Released | Replaced:
-        """One row or one problem for each row of the batch."""
+    The job charges between them and says which rows are paid for, so that an unpaid row cannot be
+    drawn, and gives the generator with the second: nothing is random before.
+    """
+
+    def plan(self, batch: Batch) -> Planned:
+        """What is to be drawn, what it costs, and what is wrong with the other rows."""
+        ...
+
+    def draw(self, planned: Planned, paid: Bools, rng: Generator) -> Replaced:
+        """New values for the rows that are `paid`; there is no problem with any of them."""
         ...

@@ -14,21 +14,23 @@ from typing import Any
 from voile.errors import CannotWrite, InvalidInput, VoileError, require
 from voile.files.disk import LocalFile
 from voile.files.fitting import check_fits
+from voile.files.formats import format_of
 from voile.files.locations import Location, location
 from voile.files.parts import join_parts
 from voile.files.rows import OnError
-from voile.files.source import Source, format_of
+from voile.files.source import Source
 from voile.jobs.charging import Charging
 from voile.jobs.draw import PartTask, draw_part
 from voile.jobs.engines import Engine, Processes
-from voile.jobs.records import Transform
+from voile.jobs.records import Releaser
 from voile.jobs.unchanged import check_piece, check_unchanged
 from voile.jobs.workspace import Note, Workspace, write_json, writing
+from voile.progress import tell
 
 
 @dataclass(frozen=True)
 class JobReport:
-    """What a job did: counts, and the sums of what its transform counted."""
+    """What a job did: counts, and the sums of what its releaser counted."""
 
     output: str
     rows: int
@@ -49,7 +51,7 @@ class JobReport:
 def run_job(
     source: Source,
     target: str | os.PathLike[str] | Location,
-    make_transform: Callable[[], Transform],
+    make_releaser: Callable[[], Releaser],
     *,
     identity: Mapping[str, Any],
     added_columns: Sequence[str] = (),
@@ -60,34 +62,38 @@ def run_job(
     on_error: OnError = OnError.FAIL,
     overwrite: bool = False,
     charging: Charging | None = None,
+    seed: int | None = None,
     guarantee: Callable[[JobReport], Mapping[str, Any]] | None = None,
-    progress: Callable[[int], None] = lambda rows: None,
 ) -> JobReport:
     r"""Release every row of a source once and write the target when all are done.
 
     The source is cut into pieces of `batch_rows` records; each becomes one part, drawn by a
-    transform, written, and committed by a name that can be created once. A restart with the same
+    releaser, written, and committed by a name that can be created once. A restart with the same
     source, `identity` (the settings, as JSON would hold them) and batch size finds the parts that
     exist and *never draws for their rows again*, whichever engine made them. The target appears in
     one step when all parts are there. `engine` says who makes the parts, `jobs` processes here
-    unless given; `make_transform` is called once in each process (it must be picklable for more
+    unless given; `make_releaser` is called once in each process (it must be picklable for more
     than one). `added_columns` hold numbers and stand after the source's; `dropped_columns` can be
-    read by the transform and are not written. `progress` gets the number of rows done since its
-    last call. With `charging` each part is charged to a ledger before it is
+    read by the releaser and are not written. How far it is, is told to `voile.progress`.
+    With `charging` each part is charged to a ledger before it is
     drawn; a job that fails for its input is refunded, since all of it is deleted unread. What
     `guarantee` says of the finished job is written to `<target>.guarantee.json` just before the
     target appears: no release stands without it. Memory: the pieces under way, whatever the file's
     size.
 
     >>> import tempfile, pathlib
-    >>> from voile.jobs import Released, open_source
+    >>> from voile.jobs import Planned, Replaced, open_source
+    >>> from voile.ledger import Bill
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "in.csv").write_text("n\n1\n2\n")
-    >>> def shout(batch):
-    ...     rows = [{"n": row["n"] + "!"} for row in batch.rows]
-    ...     return Released(rows, {"seen": len(rows)})
+    >>> class Shout:
+    ...     def plan(self, batch):
+    ...         numbers = batch.column("n")
+    ...         return Planned(numbers, lambda: Bill.listed([((1.0, 0.0, 1),)] * len(numbers)))
+    ...     def draw(self, planned, paid, rng):
+    ...         return Replaced({"n": [n + "!" for n in planned.secrets]}, {"seen": len(paid)})
     >>> report = run_job(
-    ...     open_source(folder / "in.csv"), folder / "out.csv", lambda: shout, identity={}
+    ...     open_source(folder / "in.csv"), folder / "out.csv", Shout, identity={}
     ... )
     >>> (folder / "out.csv").read_text(), report.totals
     ('n\n1!\n2!\n', {'seen': 2})
@@ -129,12 +135,14 @@ def run_job(
                 def tasks() -> Iterator[PartTask]:
                     for piece in source.pieces(size=batch_rows):
                         yield PartTask(
-                            space.job, piece, source, out, columns, schema, on_error, _key(),
-                            charging, dropped=frozenset(dropped_columns),
+                            space.job, piece, source, out, columns, schema, on_error, part_key(),
+                            charging, dropped=frozenset(dropped_columns), seed=seed,
                         )  # fmt: skip
 
-                notes, existing = _draw(tasks, space, make_transform, chosen, progress)
-                report = _report(out, notes, existing if resumed else 0, space.job)
+                notes, existing = _draw(
+                    tasks, space, make_releaser, chosen, _Progress(source, size)
+                )
+                report = report_of(str(out), notes, existing if resumed else 0, space.job)
                 _join(
                     space,
                     notes,
@@ -179,12 +187,13 @@ def check_output(target: str | os.PathLike[str] | Location, *, overwrite: bool) 
         raise CannotWrite(f"{str(out)!r} exists already; choose another name or --overwrite")
 
 
-def _report(out: Location, notes: Sequence[Note], resumed: int, job: str) -> JobReport:
+def report_of(output: str, notes: Sequence[Note], resumed: int, job: str) -> JobReport:
+    """The counts and totals of all parts together."""
     totals: Counter[str] = Counter()
     for note in notes:
         totals.update(note["totals"])
     return JobReport(
-        output=str(out),
+        output=output,
         rows=sum(note["rows"] for note in notes),
         skipped=sum(note["skipped"] for note in notes),
         masked=sum(note["masked"] for note in notes),
@@ -197,7 +206,7 @@ def _report(out: Location, notes: Sequence[Note], resumed: int, job: str) -> Job
     )
 
 
-def _key() -> int:
+def part_key() -> int:
     """A key for one part's draws, from the operating system; kept in memory only."""
     return secrets.randbits(128)
 
@@ -228,24 +237,24 @@ def _schema(source: Source, target: Location, columns: Sequence[str]) -> Any:
 def _draw(
     tasks: Callable[[], Iterator[PartTask]],
     space: Workspace,
-    make_transform: Callable[[], Transform],
+    make_releaser: Callable[[], Releaser],
     engine: Engine,
-    progress: Callable[[int], None],
+    progress: _Progress,
 ) -> tuple[list[Note], int]:
     """Make the parts that are missing; the notes of all parts, and how many were there."""
     notes: dict[int, Note] = {part: space.read_note(part) for part in sorted(space.committed())}
     there = len(notes)
     for note in notes.values():
-        progress(_count(note))
+        progress.add(note)
     done = space.publishing.exists()
     while not done:  # a second time only for parts whose turn to be charged had not come
         done = True
-        for part, made in engine.run(make_transform, draw_part, _missing(tasks(), notes)):
+        for part, made in engine.run(make_releaser, draw_part, _missing(tasks(), notes)):
             if made is None:
                 done = False
             else:
                 notes[part] = made
-                progress(_count(made))
+                progress.add(made)
     return [notes[part] for part in sorted(notes)], there
 
 
@@ -260,18 +269,34 @@ def _missing(tasks: Iterator[PartTask], notes: Mapping[int, Note]) -> Iterator[P
             last = task.part
 
 
-def _count(note: Note) -> int:
-    return int(note["rows"] + note["skipped"] + note["masked"] + note.get("over_budget", 0))
+class _Progress:
+    """How far a job is, by rows and by how much of the file was read."""
+
+    def __init__(self, source: Source, size: int) -> None:
+        self.rows = self.read = 0
+        plain = source.format != "parquet" and not format_of(source.location.name)[1]
+        self.size = size if plain else None
+
+    def add(self, note: Note) -> None:
+        """One more part is there."""
+        self.rows += sum(note.get(key, 0) for key in ("rows", "skipped", "masked", "over_budget"))
+        self.read += int(note["read"].split()[0]) if self.size else 0
+        tell(f"releasing: {self.rows:,} rows", done=self.read or None, total=self.size)
+
+
+def check_rows_left(notes: Sequence[Note]) -> None:
+    """Refuse a release that holds nothing."""
+    if not any(note["rows"] + note["masked"] for note in notes):
+        spent = sum(note.get("over_budget", 0) for note in notes)
+        reason = "every row was skipped" if not spent else f"{spent} are beyond their budget"
+        raise InvalidInput(f"no row is left to write: {reason}")
 
 
 def _join(
     space: Workspace, notes: Sequence[Note], columns: Sequence[str], check: Callable[[], None]
 ) -> None:
     """Join the parts under a name of their own, if the input is still what was read."""
-    if not any(note["rows"] + note["masked"] for note in notes):
-        spent = sum(note.get("over_budget", 0) for note in notes)
-        reason = "every row was skipped" if not spent else f"{spent} are beyond their budget"
-        raise InvalidInput(f"no row is left to write: {reason}")
+    check_rows_left(notes)
     if not space.publishing.exists():
         parts = [space.rows_of(note) for note in notes]
         join_parts(parts, space.joined, columns=columns, target=space.target.name)

@@ -13,8 +13,9 @@ from itertools import zip_longest
 
 from voile.errors import CannotWrite, InvalidInput
 from voile.files.cutting import Piece, cut_header, mark_of
+from voile.files.file_source import opened
 from voile.files.lines import Lines
-from voile.files.source import Source, open_source, opened
+from voile.files.source import Source, open_source
 from voile.jobs.workspace import Note
 
 

@@ -31,7 +31,7 @@ from voile.jobs import OnError as RowPolicy
 from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for, ledger_facts
 from voile.jobs.workspace import Workspace, writing
 from voile.labels.choice import LabelChoice, chosen_recipe
-from voile.labels.draw import LabelTransform, kinds_of
+from voile.labels.draw import LabelReleaser, kinds_of
 from voile.labels.protection import (
     Protection,
     cells_protection,
@@ -88,7 +88,6 @@ def labels_protect(
     engine: Engine | None = None,
     overwrite: bool = False,
     ledger: LedgerChoice = NO_LEDGER,
-    progress: Callable[[int], None] = lambda rows: None,
 ) -> ProtectedLabels:
     """Release each record of `data` once into `out`, by one of four mechanisms.
 
@@ -140,10 +139,10 @@ def labels_protect(
         kinds = kinds_of(source, made)
         report = run_job(
             source, target,
-            partial(_transform, build, made, clear, kinds, on_error == "mask", seed),
+            partial(_releaser, build, made, clear, kinds, on_error == "mask"),
             identity=_identity(choice, text, clear, seed), dropped_columns=clear.dropped,
             engine=engine, on_error=RowPolicy(on_error), overwrite=overwrite, charging=charging,
-            guarantee=lambda report: facts_of(done(report)), progress=progress,
+            seed=seed, guarantee=lambda report: facts_of(done(report)),
         )  # fmt: skip
     except VoileError:
         if recipe is None and not workspace.folder.exists():
@@ -245,13 +244,12 @@ def _protection(text: str, choice: LabelChoice) -> Protection:
     return builders[choice.mechanism]()
 
 
-def _transform(
+def _releaser(
     build: Callable[[], Protection],
     recipe: Recipe,
     clear: ColumnsInClear,
     kinds: dict[str, type],
     masking: bool,
-    seed: int | None,
-) -> LabelTransform:
-    """A transform for one process, with its own protection and its own generator."""
-    return LabelTransform(build(), recipe, clear, kinds, masking, seed)
+) -> LabelReleaser:
+    """A releaser for one process, with its own protection."""
+    return LabelReleaser(build(), recipe, clear, kinds, masking)

@@ -10,24 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.core.arrays import Indices
+from voile.core.randomness import Generator
 from voile.jobs import (
     Batch,
-    BeyondBudget,
     ColumnsInClear,
+    Planned,
     Replaced,
     RowProblem,
     Source,
     Telling,
 )
-from voile.labels.columns import OTHER, NumberColumn
+from voile.labels.columns import OTHER, Column, NumberColumn
 from voile.labels.protection import Columns, Protection
 from voile.labels.recipes import Recipe
 from voile.labels.values import ABSENT, MISSING, shown, written
 from voile.ledger import Bill
+from voile.ledger.amounts import Bools
 
 
 @dataclass(frozen=True, eq=False)
-class LabelTransform:
+class LabelReleaser:
     """Releases a batch: the label, and with cf and ldp the recipe's columns; the rest passes as is.
 
     No record is left out or emptied for what it holds, since that would tell it: with `masking`
@@ -39,36 +41,36 @@ class LabelTransform:
     clear: ColumnsInClear
     kinds: Mapping[str, type]
     masking: bool
-    seed: int | None
 
-    def __call__(self, batch: Batch) -> Replaced:
-        """New values of the changed columns, and what is wrong with the other rows."""
+    def plan(self, batch: Batch) -> Planned:
+        """Labels and features as codes, and what is wrong with the other rows."""
         labels = self.recipe.label_codes(batch.column(self.recipe.label))
-        columns = [] if self.protection.passes_features else list(self.recipe.columns)
-        values = tuple(column.read(batch.column(column.name)) for column in columns)
+        values = tuple(column.read(batch.column(column.name)) for column in self._drawn_columns)
         problems = self._problems(batch, labels, values)
-        if batch.charge is not None:
-            readable = np.ones(len(batch), dtype=np.bool_)
-            readable[list(problems)] = False
-            bound = self.protection.adding_up()
-            within = batch.charge(Bill.alike(((bound.epsilon, bound.delta, 1),), readable))
-            problems |= {i: BeyondBudget() for i in np.flatnonzero(~within & readable).tolist()}
-        good = np.array([i for i in range(len(batch)) if i not in problems], dtype=np.intp)
-        released: dict[str, Sequence[Any]] = {}
+        readable = np.ones(len(batch), dtype=np.bool_)
+        readable[list(problems)] = False
+        bound = self.protection.adding_up()
+        cost = ((bound.epsilon, bound.delta, 1),)
+        return Planned((labels, values), lambda: Bill.alike(cost, readable), problems)
+
+    def draw(self, planned: Planned, paid: Bools, rng: Generator) -> Replaced:
+        """New values of the changed columns for the rows that are paid."""
+        labels, values = planned.secrets
+        good = np.flatnonzero(paid)
+        released: dict[str, Sequence[Any]] = {self.recipe.label: [None] * len(paid)}
         if len(good):
-            rng = batch.secure_rng() if self.seed is None else np.random.default_rng(
-                [self.seed, batch.part]
-            )  # fmt: skip
             drawn, answers = self.protection.draw(
                 tuple(part[good] for part in values), labels[good], rng
             )
-            for column, part in zip(columns, drawn, strict=True):
-                released[column.name] = self._written(column.name, part, good, len(batch))
+            for column, part in zip(self._drawn_columns, drawn, strict=True):
+                released[column.name] = self._written(column.name, part, good, len(paid))
             names = np.array(self.recipe.classes)[answers]
-            released[self.recipe.label] = self._written(self.recipe.label, names, good, len(batch))
-        else:
-            released[self.recipe.label] = [None] * len(batch)
-        return Replaced(released, problems)
+            released[self.recipe.label] = self._written(self.recipe.label, names, good, len(paid))
+        return Replaced(released)
+
+    @property
+    def _drawn_columns(self) -> list[Column]:
+        return [] if self.protection.passes_features else list(self.recipe.columns)
 
     def _problems(self, batch: Batch, labels: Indices, values: Columns) -> dict[int, RowProblem]:
         found = dict(self.clear.strangers(batch.rows))

@@ -125,7 +125,7 @@ def protect_report(
     whole = bounds["conditional"] is not None
     what = "by all that was released" if whole else "by the released label, for known features"
     basis = str(guarantee.basis)
-    clear = columns_in_clear(facts)
+    clear = columns_in_clear(facts["passed_in_clear"], facts["looks_like_identifiers"])
     first = [learned_sentence()] if facts["learned_from_private"] else []
     rows = tuple(
         (name, None if bounds[key] is None else float(bounds[key]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,13 +17,13 @@ from voile.errors import BadFile
 from voile.files import no_such_column
 from voile.jobs import (
     Batch,
-    BeyondBudget,
     ColumnsInClear,
     Engine,
     JobReport,
     Location,
     Named,
     OnError,
+    Planned,
     Replaced,
     RowProblem,
     check_output,
@@ -34,6 +34,7 @@ from voile.jobs import (
 )
 from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for, ledger_facts
 from voile.ledger import Bill
+from voile.ledger.amounts import Bools
 from voile.places.columns import degrees_of, not_degrees, times_among
 from voile.places.designs import PlacesDesign, distance_words
 from voile.places.outside import FEW, Outside, many_off, refused
@@ -60,44 +61,50 @@ def _loaded(name: str, content: bytes) -> PlacesDesign:
 
 
 @dataclass(frozen=True)
-class MakePlacesTransform:
-    """Builds a worker's transform from the design's bytes: what travels is what was certified."""
+class MakePlacesReleaser:
+    """Builds a worker's releaser from the design's bytes: what travels is what was certified."""
 
     mechanism: str
     content: bytes
     lat: str
     lon: str
-    seed: int | None
     outside: Outside
     clear: ColumnsInClear
 
-    def __call__(self) -> PlacesTransform:
-        """One transform for one process."""
+    def __call__(self) -> PlacesReleaser:
+        """One releaser for one process."""
         design = _loaded(self.mechanism, self.content)
         lat, lon = (
             np.array([f"{x:.6f}" for x in axis], dtype=object) for axis in design.output_degrees
         )
-        return PlacesTransform(
-            design, self.lat, self.lon, self.seed, self.outside, self.clear, lat, lon
-        )
+        return PlacesReleaser(design, self.lat, self.lon, self.outside, self.clear, lat, lon)
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """The rows of a batch on the map: which are, where they lie, and which lie off it."""
+
+    before: tuple[Sequence[Any], Sequence[Any]]
+    good: Bools
+    points: NDArray[np.float64]
+    off: Bools
 
 
 @dataclass(frozen=True)
-class PlacesTransform:
+class PlacesReleaser:
     """Releases the two coordinate columns of a batch; the columns in clear pass as they are."""
 
     design: PlacesDesign
     lat: str
     lon: str
-    seed: int | None
     outside: Outside
     clear: ColumnsInClear
     latitudes: NDArray[np.object_]
     longitudes: NDArray[np.object_]
     """The outputs, as they are written."""
 
-    def __call__(self, batch: Batch) -> Replaced:
-        """New coordinates or a problem for each row, and counts of places on and off the map."""
+    def plan(self, batch: Batch) -> Planned:
+        """Where each row lies, and what is wrong with rows that lie nowhere."""
         before = (batch.column(self.lat), batch.column(self.lon))
         degrees = degrees_of(*before)
         good = np.asarray(np.isfinite(degrees).all(axis=1))
@@ -111,22 +118,22 @@ class PlacesTransform:
             rows = np.flatnonzero(good)[bad]
             problems |= dict.fromkeys(rows.tolist(), RowProblem(self._why()))
             points, off, good[rows] = points[~bad], off[~bad], False
-        chosen = good
-        if batch.charge is not None:
-            one = self.design.guarantee
-            paid = batch.charge(Bill.alike(((one.epsilon, one.delta, 1),), good))
-            if not paid.all():
-                problems |= dict.fromkeys(np.flatnonzero(~paid).tolist(), BeyondBudget())
-                chosen, points = good & paid, points[paid[good]]
-        drawn = np.zeros(len(degrees), dtype=np.intp)
-        drawn[chosen] = self.design.mechanism.draw(points, self._rng(batch))
+        one = self.design.guarantee
+        cost = ((one.epsilon, one.delta, 1),)
+        located = Located(before, good, points, off)
+        return Planned(located, lambda: Bill.alike(cost, good), problems)
+
+    def draw(self, planned: Planned, paid: Bools, rng: Generator) -> Replaced:
+        """New coordinates for the rows that are paid, and counts of places on and off the map."""
+        located: Located = planned.secrets
+        drawn = np.zeros(len(paid), dtype=np.intp)
+        drawn[paid] = self.design.mechanism.draw(located.points[paid[located.good]], rng)
         return Replaced(
             {
-                self.lat: _shown(self.latitudes[drawn], before[0]),
-                self.lon: _shown(self.longitudes[drawn], before[1]),
+                self.lat: _shown(self.latitudes[drawn], located.before[0]),
+                self.lon: _shown(self.longitudes[drawn], located.before[1]),
             },
-            problems,
-            {"places": int(chosen.sum()), "outside": int(off.sum())},
+            {"places": int(paid.sum()), "outside": int(located.off.sum())},
         )
 
     def _refused(self, off: NDArray[np.bool_], far: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -149,11 +156,6 @@ class PlacesTransform:
             "centre"
         )
 
-    def _rng(self, batch: Batch) -> Generator:
-        if self.seed is None:
-            return batch.secure_rng()
-        return np.random.default_rng([self.seed, batch.part])
-
 
 def protect_places(
     file: str | Path | Location,
@@ -171,7 +173,6 @@ def protect_places(
     drop_columns: Sequence[str] = (),
     outside: Outside = Outside.FEW,
     ledger: LedgerChoice = NO_LEDGER,
-    progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Any]:
     """Release a file's places and write `<out>` and `<out>.guarantee.json`; return the latter.
 
@@ -235,7 +236,7 @@ def protect_places(
     report = run_job(
         source,
         target,
-        MakePlacesTransform(str(mechanism), content, lat, lon, seed, outside, clear),
+        MakePlacesReleaser(str(mechanism), content, lat, lon, outside, clear),
         identity={
             "task": "places protect",
             "mechanism": digest,
@@ -250,8 +251,8 @@ def protect_places(
         on_error=on_error,
         overwrite=overwrite,
         charging=charging,
+        seed=seed,
         guarantee=said,
-        progress=progress,
     )
     return dict(report.guarantee) | {
         "seconds": report.seconds,

@@ -42,7 +42,14 @@ def protect_report(
     """What was promised for a released file of places (`voile places protect`)."""
     guarantee = design.guarantee
     claim, unit = guarantee.epsilon, guarantee.metric.unit
-    clear = tuple(line for line in (columns_in_clear(facts), times_in_clear(facts)) if line)
+    clear = tuple(
+        line
+        for line in (
+            columns_in_clear(facts["passed_in_clear"], facts["looks_like_identifiers"]),
+            times_in_clear(facts.get("times_in_clear") or ()),
+        )
+        if line
+    )
     odds = guarantee.odds_factor(1.0)
     return Report(
         title="A release of places",

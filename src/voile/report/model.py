@@ -123,13 +123,12 @@ def no_charts() -> tuple[Chart, ...]:
 class Report:
     """The answer in a sentence, a verdict, and what they rest on, in the order of a page.
 
-    `in_clear` says what stands in clear, before all else. `because` says what the verdict rests on; there
-    is no verdict where nothing was promised or tested;
-    `guarantee` says in sentences what is promised or, under the heading `about`, what was tested;
-    `cards` are the few figures that sum it up; `terms` are the words of `glossary` that the page
-    explains. Charts are drawn by `draw`, when somebody asks for them. `for_owner` are tables for
-    the owner's own screen, which no page shows. With `parts`, the report is of several tasks and
-    each part is a section.
+    `in_clear` says what stands in clear, before all else. `because` says what the verdict rests on;
+    there is none where nothing was promised or tested. `guarantee` says in sentences what is
+    promised or, under the heading `about`, what was tested; `cards` are the few figures that sum it
+    up; `terms` are the words of `glossary` that the page explains. Charts are drawn by `draw`, when
+    somebody asks for them. `for_owner` are tables for the owner's own screen, which no page shows.
+    With `parts`, the report is of several tasks and each part is a section.
     """
 
     title: str

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voile.files.locations import location
+from voile.names import called
 from voile.report.model import Digest, Provenance
 
 if TYPE_CHECKING:
@@ -91,7 +92,19 @@ def _shown(parameter: Parameter, value: Any) -> str:
             return f"<{type(value).__name__}>"
         return shlex.quote(str(value).rpartition("/")[2])
     plain = parameter.option.shown or get_origin(parameter.type) is Literal
-    return shlex.quote(str(value)) if plain else "…"
+    if plain and not isinstance(value, str):
+        return f"<{called(value)}>"
+    return shlex.quote(_without_folder(value)) if plain else "…"
+
+
+def _without_folder(word: str) -> str:
+    """A word as it may stand in a report: "mine=./work/mine.py:f" without where the file lies.
+
+    >>> _without_folder("mine=./work/mine.py:f"), _without_folder("tem")
+    ('mine=mine.py:f', 'tem')
+    """
+    name, equals, place = word.rpartition("=")
+    return name + equals + place.rpartition("/")[2]
 
 
 def digest(path: Path | str, key: bytes | None) -> tuple[str, str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 TESTED = "What was tested"
 OWN_FIGURES = (
@@ -49,15 +48,12 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
-def columns_in_clear(facts: Mapping[str, Any]) -> str:
+def columns_in_clear(passed: Sequence[str], signs: Mapping[str, str]) -> str:
     """Which columns a release passed in clear, and what they look like; empty if none did.
 
-    >>> columns_in_clear({"passed_in_clear": ["mail", "stars"],
-    ...                   "looks_like_identifiers": {"mail": "e-mail addresses"}})
+    >>> columns_in_clear(["mail", "stars"], {"mail": "e-mail addresses"})
     'IN CLEAR: the columns mail (looks like e-mail addresses), stars.'
     """
-    passed = facts.get("passed_in_clear") or ()
-    signs = facts.get("looks_like_identifiers") or {}
     if not passed:
         return ""
     listed = ", ".join(
@@ -66,13 +62,12 @@ def columns_in_clear(facts: Mapping[str, Any]) -> str:
     return f"IN CLEAR: the column{'s' if len(passed) > 1 else ''} {listed}."
 
 
-def times_in_clear(facts: Mapping[str, Any]) -> str:
+def times_in_clear(times: Sequence[str]) -> str:
     """What times beside released places give away; empty if there are none.
 
-    >>> times_in_clear({"times_in_clear": ["pickup_time"]})
+    >>> times_in_clear(["pickup_time"])
     'Times IN CLEAR (pickup_time) narrow places down: who met a person then and there finds their rows.'
     """  # noqa: E501
-    times = facts.get("times_in_clear") or ()
     if not times:
         return ""
     return (

@@ -8,18 +8,37 @@
 ['Unk dog, unk cat!']
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
 from voile.text.released import Unknown
 from voile.text.vocabularies import Vocabulary, vocabulary
 from voile.text.vocabulary_files import glove, minilm, read_vocabulary
 from voile.text.word_protector import TextProtector, protector
 
+_HOMES = {
+    "calibrate": "voile.text._calibrate",
+    "compare": "voile.text._compare",
+}
+"""Use cases, each imported when it is first asked for."""
+
 __all__ = [
     "TextProtector",
     "Unknown",
     "Vocabulary",
+    "calibrate",
+    "compare",
     "glove",
     "minilm",
     "protector",
     "read_vocabulary",
     "vocabulary",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'voile.text' has no attribute {name!r}")

@@ -2,289 +2,222 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import numpy as np
-
-from voile.attackers.attribution import Attribution
-from voile.audit.distinguish import Game, attribute, plan
-from voile.audit.empirical import shared
-from voile.core.randomness import seeded_rng
-from voile.errors import InvalidInput, require, require_epsilon
-from voile.jobs import Engine, Processes, spread
-from voile.leakage.text_tasks import attribute_f1, macro_f1
-from voile.text.attacks import ON_TEXTS, attacks_inside, attacks_on_texts, check_attacks
-from voile.text.frontier import Cell, Comparison, Shown
-from voile.text.kept_releases import Made, make_releases
-from voile.text.workshop import NAMES, Workshop
-
-TEST_SHARE = 0.3
-
-
-def compare(
-    texts: Sequence[str],
-    *,
-    mechanisms: Sequence[str],
-    epsilons: Sequence[float],
-    workshop: Workshop,
-    labels: Sequence[str] | None = None,
-    attributes: Sequence[str] | None = None,
-    attacks: Sequence[str] = ON_TEXTS,
-    extra_attacks: Sequence[Attribution] = (),
-    trials: int = 2000,
-    candidates: int = 2,
-    temperature: float = -10_000.0,
-    utility_rows: int = 1500,
-    failure_probability: float = 0.01,
-    symmetric: bool = False,
-    seed: int = 0,
-    folder: Path | None = None,
-    engine: Engine | None = None,
-    progress: Callable[[str], None] = lambda line: None,
-) -> Comparison:
-    """Play one game against every mechanism and epsilon, and measure what is left of the texts.
-
-    All cells face the same candidate sets. The failure probability is that of the whole table:
-    all intervals hold together with 1 − failure_probability. `symmetric` takes the estimate from
-    true and false positives instead of successes. Releases are kept in `folder`.
-
-    `engine` spreads the cells over processes or nodes. Each cell's draws are seeded by what it is,
-    so the figures are the same wherever it was computed (but for the seconds).
-    """
-    _check(texts, mechanisms, epsilons, labels, attributes, attacks)
-    rng = seeded_rng(seed)
-    needs_encoder = temperature != 0 or "embedding" in attacks
-    encode = workshop.encoder if needs_encoder else None
-    progress("drawing candidate sets")
-    game = plan(
-        texts,
-        trials=trials,
-        candidates=candidates,
-        temperature=temperature,
-        encode=encode,
-        rng=rng,
-    )
-    if extra_attacks and not _here(engine):
-        raise InvalidInput("a judge answers one process; leave out --jobs and --engine")
-    count = len(attacks) + len(extra_attacks)
-    table = _Table(
-        workshop=workshop if _here(engine) else workshop.empty(),
-        game=game,
-        rows=_Rows.of(texts, labels, attributes, most=utility_rows, seed=seed),
-        attacks=tuple(attacks),
-        extra_attacks=tuple(extra_attacks),
-        needs_encoder=needs_encoder,
-        each=shared(failure_probability, among=len(mechanisms) * len(epsilons) * count),
-        symmetric=symmetric,
-        seed=seed,
-        folder=folder,
-        progress=progress if _here(engine) else None,
-    )
-    wanted = [(name, epsilon) for name in mechanisms for epsilon in epsilons]
-
-    def next_ones() -> Iterator[tuple[str, float]]:
-        for number, (name, epsilon) in enumerate(wanted, start=1):
-            progress(f"{name} at ε = {epsilon:g} ({number} of {len(wanted)})")
-            yield name, epsilon
-
-    cells = spread(_cell, next_ones(), common=table, engine=engine)
-    rows = table.rows
-    return Comparison(
-        cells=tuple(cells),
-        trials=trials,
-        candidates=candidates,
-        temperature=temperature,
-        failure_probability=failure_probability,
-        texts=len(texts),
-        duplicates=game.duplicates,
-        clean_f1=rows.f1(rows.texts) if labels else None,
-        clean_attribute_f1=rows.attribute_f1(rows.texts) if attributes else None,
-        symmetric=symmetric,
-        seed=seed,
-    )
+from voile.attackers.names import ATTACKS
+from voile.errors import CannotWrite, InvalidInput, MissingExtra, require, require_epsilon
+from voile.files import make_private_folder, write_private
+from voile.jobs.settings import Workers
+from voile.names import normal
+from voile.options import Data, Option, Options, use_case
+from voile.report.model import Table
+from voile.report.result import plain
+from voile.rewriting.workshop import WITH_MODELS, Workshop
+from voile.text.attacks import DEFAULT
+from voile.text.cells import Beside, play
+from voile.text.comparison import Cell, Chosen, Comparison, Shown
+from voile.text.frontier import recommend
+from voile.text.game import Judge, Playing
+from voile.text.reading import texts_of, values_of
+from voile.text.rewriters import MECHANISMS, Rewriters
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """The rows on which use is measured, split once for all cells."""
+class Models(Options):
+    """What neural rewriters are made of, and how closely they follow published code."""
 
-    texts: list[str]
-    labels: list[str] | None
-    attributes: list[str] | None
-    tested: int
+    model: Annotated[
+        tuple[str, ...],
+        Option("NAME=ID or folder, e.g. dp-mlm=roberta-base, encoder=FOLDER."),
+    ] = ()
+    public: Annotated[
+        Data, Option("Public texts, one a line, for what is trained here.", reads="public")
+    ] = None
+    as_released: Annotated[bool, Option("Behave as published code does, sound or not.")] = False
+    max_new_tokens: Annotated[int, Option("Tokens a prompted rewriter writes.")] = 24
 
-    @classmethod
-    def of(
-        cls,
-        texts: Sequence[str],
-        labels: Sequence[str] | None,
-        attributes: Sequence[str] | None,
-        *,
-        most: int,
-        seed: int,
-    ) -> _Rows:
-        order = np.random.default_rng(seed).permutation(len(texts))[:most].tolist()
-        return cls(
-            [texts[i] for i in order],
-            [labels[i] for i in order] if labels else None,
-            [attributes[i] for i in order] if attributes else None,
-            max(1, round(TEST_SHARE * len(order))),
-        )
+    def workshop(self) -> Workshop:
+        """Where rewriters are made of these."""
+        given = self.public
+        public = read_lines(given) if isinstance(given, str | Path) else tuple(given or ())
+        fidelity = "as_released" if self.as_released else "sound"
+        return Workshop(self._named(), public, fidelity, self.max_new_tokens)
 
-    def f1(self, released: Sequence[str]) -> float | None:
-        """Trained on releases of one part, tested on clean texts of the other."""
-        if self.labels is None:
-            return None
-        cut = self.tested
-        return macro_f1(
-            released[cut:], self.labels[cut:], tests=self.texts[:cut], test_labels=self.labels[:cut]
-        )
-
-    def attribute_f1(self, released: Sequence[str]) -> float | None:
-        """What an attacker reads off releases."""
-        return None if self.attributes is None else attribute_f1(released, self.attributes)
+    def _named(self) -> dict[str, str]:
+        if isinstance(self.model, Mapping):
+            return {normal(name): str(value) for name, value in self.model.items()}
+        pairs = [entry.partition("=") for entry in self.model]
+        wrong = [entry for entry, (_, _, value) in zip(self.model, pairs, strict=True) if not value]
+        if wrong:
+            raise InvalidInput(f"--model must be NAME=ID or NAME=FOLDER, got {wrong[0]!r}")
+        known = (*WITH_MODELS, "encoder")
+        for name, _, _ in pairs:
+            require(normal(name) in known, "--model", f"for one of {', '.join(known)}", repr(name))
+        return {normal(name): value for name, _, value in pairs}
 
 
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """What all cells share; it travels once to a process or node."""
+@dataclass(frozen=True)
+class Target(Options):
+    """What the answer must meet, if one is asked for."""
 
-    workshop: Workshop
-    game: Game
-    rows: _Rows
-    attacks: tuple[str, ...]
-    extra_attacks: tuple[Attribution, ...]
-    needs_encoder: bool
-    each: float
-    symmetric: bool
-    seed: int
-    folder: Path | None
-    progress: Callable[[str], None] | None
-    """None where a cell is computed elsewhere."""
-
-    def say(self, line: str) -> None:
-        """Tell who waits what is going on."""
-        if self.progress:
-            self.progress(line)
+    target_epsilon_emp: Annotated[
+        float | None, Option("Answer with the most useful one below this ε_emp.", "How strong")
+    ] = None
+    min_f1: Annotated[float | None, Option("… and at least this F1.", "How strong")] = None
 
 
-def _here(engine: Engine | None) -> bool:
-    """Whether everything happens in this process."""
-    return engine is None or engine == Processes(1)
+@use_case("text compare")
+def compare(
+    texts: Annotated[Data, Option("CSV, JSONL, Parquet or text; .gz allowed.", reads="private")],
+    *,
+    mechanisms: Annotated[
+        tuple[Any, ...],
+        Option(
+            "Comma-separated: tem, word-exponential, madlib, …, dp-mlm, dp-st (see `voile "
+            "mechanisms`), and your own as mine=./mine.py:privatise.",
+            shown=True,
+        ),
+    ],
+    epsilon: Annotated[
+        tuple[float, ...],
+        Option("Comma-separated epsilons, of each one's unit.", "How strong"),
+    ],
+    column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
+    label: Annotated[Data, Option("Column of a class to keep learnable.", shown=True)] = None,
+    attribute: Annotated[Data, Option("Column of a class to hide.", shown=True)] = None,
+    attacks: Annotated[
+        tuple[Any, ...],
+        Option(
+            "embedding, tf-idf, overlap, shape; likelihood where the law is known, internal where "
+            "a vector gets the noise; your own as mine=./mine.py:Attack.",
+            shown=True,
+        ),
+    ] = DEFAULT,
+    target: Target = Target(),
+    game: Playing = Playing(),
+    models: Models = Models(),
+    judge: Judge = Judge(),
+    utility_rows: Annotated[int, Option("Rows on which use is measured.")] = 1500,
+    out: Annotated[
+        Path | None,
+        Option(
+            "Folder for JSON, CSV, charts, and what an interrupted run had done.",
+            "Output",
+            writes=True,
+        ),
+    ] = None,
+    workers: Workers = Workers(),
+) -> Comparison:
+    """Compare mechanisms and epsilons on your texts: distinguishability, use, speed.
 
+    A function of your own takes part like any other: `privatise(text)`, with `epsilon` and `rng`
+    among its parameters if it wants them, a function of a list, or an object with `release`.
 
-def _cell(table: _Table, which: tuple[str, float]) -> Cell:
-    name, epsilon = which
-    game, rows = table.game, table.rows
-    prepared = table.workshop.prepare(name, epsilon)
-    called = f"{name} at ε = {epsilon:g}"
-    encode = table.workshop.encoder if table.needs_encoder else None
+    Example: `voile text compare reviews.csv --mechanisms tem,madlib --epsilon 2,5,10 --label stars`
 
-    def made_of(texts: Sequence[str], what: str) -> Made:
-        return make_releases(
-            prepared.draw,
-            texts,
-            identity=_identity(table.workshop, name, epsilon),
-            seed=table.seed,
-            folder=table.folder,
-            progress=lambda done: table.say(f"{called}: {done:,} of {len(texts):,} {what}"),
-        )
-
-    made = made_of(game.sources, "trials released")
-    released = prepared.read(made.drawn)
-    guessing = seeded_rng(table.seed + 1)
-    shown = []
-    attacks = [(attack, released) for attack in attacks_on_texts(table.attacks, encode)]
-    attacks += [(attack, released) for attack in table.extra_attacks]
-    inside = attacks_inside(
-        table.attacks,
-        prepared,
-        sources=game.sources,
-        drawn=made.drawn,
-        rng=seeded_rng(table.seed + 2),
+    >>> def hide(text: str) -> str:
+    ...     return " ".join("x" for _ in text.split())
+    >>> texts = [f"a train to {town} at {hour}" for town in ("rome", "oslo") for hour in range(9)]
+    >>> found = compare(
+    ...     texts, mechanisms=(hide,), epsilon=(1.0,), attacks=("overlap",), temperature=0.0,
+    ...     trials=200,
+    ... )
+    >>> found.cells[0].worst.lower, found.cells[0].basis
+    (0.0, 'none')
+    """
+    chosen, attacking = MECHANISMS.find_all(mechanisms), ATTACKS.find_all(attacks)
+    epsilons = _checked(epsilon)
+    out = None if out is None else _writable(Path(out))
+    read = texts_of(texts, column)
+    require(len(read) >= 2, "texts", "at least two", len(read))
+    found = play(
+        read,
+        mechanisms=chosen,
+        epsilons=epsilons,
+        rewriters=Rewriters(models.workshop(), kept=out / "encodings" if out else None),
+        attacks=attacking,
+        extra_attacks=judge.attacks(out),
+        game=game,
+        beside=Beside(
+            values_of(texts, label, "labels", rows=len(read)),
+            values_of(texts, attribute, "attributes", rows=len(read)),
+            utility_rows,
+        ),
+        folder=out / "releases" if out else None,
+        engine=workers.chosen(),
     )
-    for attack, seen in (*attacks, *inside):
-        table.say(f"{called}: {attack.name} attack")
-        found = attribute(
-            game,
-            seen,
-            attack,
-            delta=prepared.guarantee.delta,
-            failure_probability=table.each,
-            rng=guessing,
-        )
-        e = found.estimated(symmetric=table.symmetric)
-        right = float((found.guessed == found.columns).mean())
-        shown.append(
-            Shown(
-                attack=found.attack,
-                lower=e.lower,
-                middle=e.middle,
-                upper=e.upper,
-                ceiling=e.ceiling,
-                success=right,
-                note=found.note,
-                is_evidence=found.is_evidence,
-            )
-        )
-    if not shown:
-        names = ", ".join(ON_TEXTS)
-        raise InvalidInput(f"attacks must hold one that can read {name}, such as {names}")
-    measured = rows.labels is not None or rows.attributes is not None
-    kept = made_of(rows.texts, "rows released") if measured else Made([], 0.0)
-    left = prepared.read(kept.drawn) if measured else []
-    count, seconds = len(made.drawn) + len(kept.drawn), made.seconds + kept.seconds
-    return Cell(
-        mechanism=name,
-        epsilon=epsilon,
-        granularity=prepared.guarantee.granularity,
-        basis=str(prepared.guarantee.basis),
-        text_epsilon=prepared.guarantee.epsilon * prepared.units(game.sources),
-        shown=tuple(shown),
-        f1=rows.f1(left) if measured else None,
-        attribute_f1=rows.attribute_f1(left) if measured else None,
-        similarity=_similarity(game.sources, released, encode),
-        empty=sum(not text.strip() for text in released),
-        seconds=seconds,
-        rows_per_second=count / seconds if seconds > 0 else float("inf"),
+    found = _answered(found, target)
+    if out is None:
+        return found
+    found = replace(found, folder=out.name)
+    write_comparison(found, out, sources=[texts] if isinstance(texts, str | Path) else [])
+    return found
+
+
+def _checked(epsilon: Any) -> tuple[float, ...]:
+    given = epsilon if isinstance(epsilon, list | tuple) else (epsilon,)
+    require(len(given) >= 1, "epsilon", "at least one", "none")
+    return tuple(require_epsilon(one) for one in given)
+
+
+def _answered(found: Comparison, target: Target) -> Comparison:
+    if target.target_epsilon_emp is None and target.min_f1 is None:
+        return found
+    best, words = recommend(found, target=target.target_epsilon_emp, least_f1=target.min_f1)
+    chosen = None if best is None else Chosen(best.mechanism, best.epsilon)
+    return replace(found, answer=words, chosen=chosen)
+
+
+def _writable(out: Path) -> Path:
+    """The folder, if what is written into it in the end can be written."""
+    for module, package in (("altair", "altair"), ("vl_convert", "vl-convert-python")):
+        if find_spec(module) is None:
+            raise MissingExtra(package, extra="report")
+    if out.exists() and not out.is_dir():
+        raise CannotWrite(f"--out must name a folder, {out} is a file")
+    try:
+        make_private_folder(out)
+    except OSError as problem:
+        raise CannotWrite(f"cannot write {out}: {problem.strerror or problem}") from problem
+    return out
+
+
+def write_comparison(found: Comparison, out: Path, *, sources: Sequence[Any]) -> None:
+    """JSON, CSV and charts in a folder; none is readable by more than its owner and the file is."""
+    from voile.report.pictures import write_charts
+    from voile.text.comparison_charts import comparison_charts
+
+    text = json.dumps(plain(found), indent=2, ensure_ascii=False, allow_nan=False)
+    write_private(out / "comparison.json", text)
+    write_private(out / "comparison.csv", _every_attack(found).csv())
+    charts = comparison_charts(found.cells, chosen=found.chosen, each_attack=True)
+    write_charts(charts, out, sources=sources)
+
+
+def _every_attack(found: Comparison) -> Table:
+    """A row for each cell and attack."""
+    own = [field.name for field in fields(Cell) if field.name != "shown"]
+    attack = [field.name for field in fields(Shown)]
+    rows = (
+        (*(getattr(cell, name) for name in own), *(getattr(s, name) for name in attack))
+        for cell in found.cells
+        for s in cell.shown
     )
+    return Table("Every cell and attack", (*own, *attack), tuple(rows))
 
 
-def _similarity(texts: Sequence[str], released: Sequence[str], encode: Any) -> float | None:
-    if encode is None:
-        return None
-    first, second = np.asarray(encode(list(texts))), np.asarray(encode(list(released)))
-    return float(np.einsum("ij,ij->i", first, second).mean())
-
-
-def _identity(workshop: Workshop, name: str, epsilon: float) -> str:
-    public = hashlib.sha256("\0".join(workshop.public).encode()).hexdigest()
-    models = repr(sorted(workshop.models.items()))
-    facts = [name, repr(epsilon), str(workshop.fidelity), models, public]
-    return "|".join([*facts, str(workshop.max_new_tokens), str(workshop.top)])
-
-
-def _check(
-    texts: Sequence[str],
-    mechanisms: Sequence[str],
-    epsilons: Sequence[float],
-    labels: Sequence[str] | None,
-    attributes: Sequence[str] | None,
-    attacks: Sequence[str],
-) -> None:
-    require(len(texts) >= 2, "texts", "at least two", len(texts))
-    require(len(mechanisms) >= 1, "mechanisms", "at least one", "none")
-    unknown = [name for name in mechanisms if name not in NAMES]
-    if unknown:
-        raise InvalidInput(f"mechanisms must be among {', '.join(NAMES)}; got {unknown[0]!r}")
-    require(len(epsilons) >= 1, "epsilons", "at least one", "none")
-    for epsilon in epsilons:
-        require_epsilon(epsilon)
-    check_attacks(attacks)
-    for name, values in (("labels", labels), ("attributes", attributes)):
-        if values is not None:
-            require(len(values) == len(texts), name, f"one for each of {len(texts)}", len(values))
+def read_lines(path: str | Path) -> list[str]:
+    """Non-empty lines of a text file."""
+    try:
+        content = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = type(problem).__name__
+        raise InvalidInput(
+            f"{Path(path).name} must be a readable UTF-8 text file: {reason}"
+        ) from None
+    return [line.strip() for line in content.splitlines() if line.strip()]

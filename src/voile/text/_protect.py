@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,13 @@ from voile.errors import require
 from voile.files import no_such_column
 from voile.jobs import (
     Batch,
-    BeyondBudget,
     ColumnsInClear,
     Engine,
     JobReport,
     Location,
     Named,
     OnError,
+    Planned,
     Replaced,
     RowProblem,
     Source,
@@ -33,19 +33,20 @@ from voile.jobs import (
 )
 from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for, ledger_facts
 from voile.ledger import Bill
+from voile.ledger.amounts import Bools
 from voile.mechanisms._neighbour_table import Version, checked_versions, take_as_checked
 from voile.text import Vocabulary
 from voile.text.effects import expected, watched
 from voile.text.models_used import models_used
 from voile.text.neighbours import fill_neighbours
+from voile.text.plan import Plan
 from voile.text.promise import counted, promised
-from voile.text.released import Refused
+from voile.text.released import Refused, ReleasedText
 from voile.text.sentences import explanation, headline, in_brief
 from voile.text.settings import TextRecipe, build_protector, check_budget
 from voile.text.word_protector import TextProtector
 
 DOCUMENT_COLUMN = "document_epsilon"
-_UNPAID = Refused("its person's budget is spent")
 
 
 MOST = 1_000_000
@@ -53,8 +54,8 @@ MOST = 1_000_000
 
 
 @dataclass(frozen=True)
-class MakeTextTransform:
-    """Builds a worker's transform: a protector over the very vocabulary that was read here.
+class MakeTextReleaser:
+    """Builds a worker's releaser: a protector over the very vocabulary that was read here.
 
     The vocabulary travels along (10 MB for 50,000 GloVe words, once to a process or node), so that
     no worker reads, checks or filters it again, and none can find another one installed.
@@ -66,16 +67,16 @@ class MakeTextTransform:
     document_column: bool = False
     tables: frozenset[Version] = field(default_factory=checked_versions)
 
-    def __call__(self) -> TextTransform:
-        """One transform for one process."""
+    def __call__(self) -> TextReleaser:
+        """One releaser for one process."""
         take_as_checked(self.tables)
         frozen(self.words.embedding.coordinates)  # travelling may have thawed it
         protector = build_protector(self.recipe, self.words)
-        return TextTransform(self.recipe, protector, self.clear, self.document_column)
+        return TextReleaser(self.recipe, protector, self.clear, self.document_column)
 
 
 @dataclass(frozen=True)
-class TextTransform:
+class TextReleaser:
     """Releases the text column of a batch; the columns in clear pass as they are."""
 
     recipe: TextRecipe
@@ -83,29 +84,38 @@ class TextTransform:
     clear: ColumnsInClear
     document_column: bool
 
-    def __call__(self, batch: Batch) -> Replaced:
-        """A text or a problem for each row, and counts of words and lengths."""
+    def plan(self, batch: Batch) -> Planned:
+        """What is to be drawn for each text, and what is wrong with texts that are none."""
         plans = self.protector.plan(list(batch.column(self.recipe.column)))
-        for place, problem in self.clear.strangers(batch.rows).items():
-            plans[place] = Refused(problem.reason)
-        if batch.charge is not None:
-            spends = [None if isinstance(p, Refused) else self.protector.spends(p) for p in plans]
-            for place in np.flatnonzero(~batch.charge(Bill.listed(spends))).tolist():
-                plans[place] = _UNPAID
-        answers = self.protector.draw(plans, self._rng(batch))
         problems: dict[int, RowProblem] = {
-            place: BeyondBudget() if answer is _UNPAID else RowProblem(answer.reason)
-            for place, answer in enumerate(answers)
-            if isinstance(answer, Refused)
+            place: RowProblem(plan.reason)
+            for place, plan in enumerate(plans)
+            if isinstance(plan, Refused)
         }
-        released = [None if isinstance(answer, Refused) else answer for answer in answers]
-        columns: dict[str, list[Any]] = {self.recipe.column: [r and r.text for r in released]}
-        if self.document_column:
-            columns[DOCUMENT_COLUMN] = [r and r.epsilon for r in released]
-        return Replaced(columns, problems, counted([r for r in released if r is not None]))
+        problems |= self.clear.strangers(batch.rows)
+        return Planned(plans, lambda: self._bill(plans, problems), problems)
 
-    def _rng(self, batch: Batch) -> Generator:
-        return batch.secure_rng() if self.recipe.seed is None else self.recipe.rng(batch.part)
+    def _bill(self, plans: Sequence[Plan | Refused], problems: Mapping[int, RowProblem]) -> Bill:
+        """The epsilons of all words that would be drawn for each text."""
+        return Bill.listed(
+            [
+                None
+                if place in problems or isinstance(plan, Refused)
+                else self.protector.spends(plan)
+                for place, plan in enumerate(plans)
+            ]
+        )
+
+    def draw(self, planned: Planned, paid: Bools, rng: Generator) -> Replaced:
+        """A text for each row that is paid, and counts of words and lengths."""
+        plans = [plan for plan, drawn in zip(planned.secrets, paid, strict=True) if drawn]
+        answers = iter(self.protector.draw(plans, rng))
+        released = [next(answers) if drawn else None for drawn in paid]
+        texts = [answer if isinstance(answer, ReleasedText) else None for answer in released]
+        columns: dict[str, list[Any]] = {self.recipe.column: [t and t.text for t in texts]}
+        if self.document_column:
+            columns[DOCUMENT_COLUMN] = [t and t.epsilon for t in texts]
+        return Replaced(columns, counted([t for t in texts if t is not None]))
 
 
 def protect_file(
@@ -120,7 +130,6 @@ def protect_file(
     batch_rows: int = 2000,
     overwrite: bool = False,
     ledger: LedgerChoice = NO_LEDGER,
-    progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, Any]:
     """Release a file's text column and write `<out>` and `<out>.guarantee.json`.
 
@@ -147,7 +156,7 @@ def protect_file(
     report = run_job(
         source,
         target,
-        MakeTextTransform(recipe, _bare(protector.vocabulary), clear, document_column),
+        MakeTextReleaser(recipe, _bare(protector.vocabulary), clear, document_column),
         identity=recipe.identity() | {"vocabulary_sha256": protector.vocabulary.embedding.digest},
         added_columns=(DOCUMENT_COLUMN,) if document_column else (),
         dropped_columns=clear.dropped,
@@ -156,8 +165,8 @@ def protect_file(
         on_error=on_error,
         overwrite=overwrite,
         charging=charging,
+        seed=recipe.seed,
         guarantee=said,
-        progress=progress,
     )
     return dict(report.guarantee) | {
         "seconds": report.seconds,

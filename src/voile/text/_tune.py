@@ -73,7 +73,7 @@ class TunedText:
         """The options that make `voile text protect` use these strengths."""
         pii, poii = self.chosen.strengths
         return (
-            f"--mechanism exponential --epsilon {self.epsilon:g} "
+            f"--mechanism word-exponential --epsilon {self.epsilon:g} "
             f"--tiers pii,poii --alpha {pii:g},{poii:g},keep"
         )
 

@@ -1,41 +1,82 @@
-"""Attacks by name, and what each of them sees of a release."""
+"""Attacks as a game uses them, and what each of them sees of a release."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from voile.attackers.attribution import Attribution
-from voile.attackers.attribution_embedding import NearestEmbedding, NearestLatent
+from voile.attackers.attribution_embedding import NearestLatent
 from voile.attackers.attribution_likelihood import Likelihood
-from voile.attackers.attribution_shape import Shape
-from voile.attackers.attribution_surface import Overlap, TfIdf
+from voile.attackers.names import ON_TEXTS
+from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput
 from voile.files import make_private_folder
-from voile.text.models import language_named
-from voile.text.prepared import Prepared
+from voile.names import Named
+from voile.rewriting.prepared import Prepared
+from voile.rewriting.trained_here import language_named
+from voile.text.own import parameters_of
 
-ON_TEXTS = ("embedding", "tf-idf", "overlap", "shape")
-"""Attacks that read what was released, whoever wrote it."""
-ATTACKS = (*ON_TEXTS, "likelihood", "internal")
-"""And those that know the mechanism: by its law, or by the noisy vector inside it."""
-
-
-def check_attacks(names: Sequence[str], known: Sequence[str] = ATTACKS) -> None:
-    """Only names that there are."""
-    strange = [name for name in names if name not in known]
-    if strange:
-        raise InvalidInput(f"attacks must be among {', '.join(known)}; got {strange[0]!r}")
+DEFAULT = ("embedding", "tf-idf", "overlap", "shape")
+INSIDE = ("likelihood", "internal")
+"""Attacks that know the mechanism: by its law, or by the noisy vector inside it."""
 
 
-def attacks_on_texts(names: Sequence[str], encode: Any) -> list[Attribution]:
-    """The attacks of these names that read texts."""
-    known: dict[str, Attribution] = {"tf-idf": TfIdf(), "overlap": Overlap(), "shape": Shape()}
-    if encode is not None:
-        known["embedding"] = NearestEmbedding(encode)
-    return [known[name] for name in names if name in ON_TEXTS]
+@dataclass(frozen=True)
+class OwnAttack:
+    """A user's own attack under the name that it was given."""
+
+    name: str
+    attack: Any
+
+    def scores(self, pool: Sequence[str], sets: Indices, releases: Sequence[Any]) -> Floats:
+        """How well each candidate explains its release, by the user's own rule."""
+        return np.asarray(self.attack.scores(pool, sets, releases), dtype=np.float64)
+
+    @property
+    def note(self) -> str:
+        """What it says of itself."""
+        return str(getattr(self.attack, "note", ""))
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether what it fails to show says anything."""
+        return bool(getattr(self.attack, "is_evidence", True))
+
+
+def needs_encoder(attacks: Sequence[Named], temperature: float) -> bool:
+    """Whether sentences must be turned into vectors, for the candidates or for an attack."""
+    return temperature != 0 or any(
+        "encode" in parameters_of(attack.load()) for attack in attacks if attack.name not in INSIDE
+    )
+
+
+def attacks_on_texts(attacks: Sequence[Named], encode: Any) -> list[Attribution]:
+    """Those of these attacks that read texts."""
+    return [_made(attack, encode) for attack in attacks if attack.name not in INSIDE]
+
+
+def _made(which: Named, encode: Any) -> Attribution:
+    thing = which.load()
+    if inspect.isclass(thing):
+        make: Callable[..., Any] = thing
+        thing = make(encode) if "encode" in parameters_of(make) else make()
+    if which.home.startswith("voile."):
+        return cast(Attribution, thing)
+    if not hasattr(thing, "scores"):
+        raise InvalidInput(f"the attack {which.name} must have scores(pool, sets, releases)")
+    return OwnAttack(which.name, thing)
+
+
+def names_on_texts() -> str:
+    """The attacks that can read any release."""
+    return ", ".join(ON_TEXTS)
 
 
 def judge(
@@ -45,7 +86,6 @@ def judge(
     key: str | None = None,
     originals_leave_this_machine: bool = False,
     kept: Path | None = None,
-    progress: Callable[[str], None] = lambda line: None,
 ) -> Attribution:
     """A language model that is asked: behind a URL, or in this process by its name."""
     from voile.attackers.endpoint import endpoint
@@ -58,16 +98,11 @@ def judge(
         ask = endpoint(url, model=model, key=key, originals_leave_this_machine=leave)
     if kept:
         make_private_folder(kept.parent)
-    return LlmJudge(
-        ask,
-        kept=kept,
-        whom=f"{model} at {url or 'this process'}",
-        progress=lambda done, of: progress(f"{done:,} of {of:,} questions answered by the judge"),
-    )
+    return LlmJudge(ask, kept=kept, whom=f"{model} at {url or 'this process'}")
 
 
 def attacks_inside(
-    names: Sequence[str],
+    attacks: Sequence[Named],
     prepared: Prepared,
     *,
     sources: Sequence[str],
@@ -79,6 +114,7 @@ def attacks_inside(
     The likelihood attack sees what was drawn. The internal one sees the noisy vector of each
     source, drawn for it: no text is written from it.
     """
+    names = [attack.name for attack in attacks]
     if "likelihood" in names and prepared.log_likelihood is not None:
         yield Likelihood(prepared.log_likelihood, batch=10**7), drawn
     if "internal" in names and prepared.inside is not None:

@@ -2,20 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
 
 from voile.report.charts_common import frontier_chart
 from voile.report.drawing import altair, base, finished, level, series
-from voile.report.model import Chart, Table, finite, or_infinity
+from voile.report.model import Chart, Table, finite
+from voile.text.comparison import Cell, Chosen, Shown
 
 STRONGEST = "strongest"
+Nominal = Literal["epsilon", "text_epsilon"]
+Row = tuple[str, float, str, float, float, float]
+
+
+def comparison_charts(
+    cells: Sequence[Cell], *, chosen: Chosen | None = None, each_attack: bool = False
+) -> list[Chart]:
+    """All charts of a comparison, those without anything to show left out.
+
+    `calibration`: empirical against nominal ε, by the strongest attack, and with `each_attack` the
+    same for each; `frontier`: use against empirical ε, where use was measured; `converted`: with
+    nominal ε of a whole text. A mechanism without an ε stands on the frontier alone.
+    """
+    charts = _calibrations(cells, each_attack)
+    for use in ("f1", "similarity"):
+        if any(getattr(cell, use) is not None for cell in cells):
+            charts.append(use_chart(cells, use=use, chosen=chosen))
+            break
+    counted = [cell for cell in cells if _can_be_drawn(cell.text_epsilon)]
+    if counted:
+        charts.append(calibration_chart(counted, x="text_epsilon", name="converted"))
+    return charts
+
+
+def _calibrations(cells: Sequence[Cell], each_attack: bool) -> list[Chart]:
+    nominal = [cell for cell in cells if _can_be_drawn(cell.epsilon)]
+    attacks = list(dict.fromkeys(s.attack for cell in nominal for s in cell.shown))
+    if not nominal:
+        return []
+    charts = [calibration_chart(nominal)]
+    among = list(dict.fromkeys(cell.mechanism for cell in nominal))
+    for attack in attacks if each_attack and len(attacks) > 1 else ():
+        only = [replace(cell, shown=(found,)) for cell in nominal if (found := cell.by(attack))]
+        name = re.sub(r"[^a-z0-9]+", "-", attack.lower()).strip("-")
+        charts.append(calibration_chart(only, name=f"calibration-{name}", among=among))
+    return charts
+
+
+def _can_be_drawn(epsilon: float | None) -> bool:
+    """Whether it has a place on an axis of logarithms."""
+    return epsilon is not None and 0 < epsilon < math.inf
 
 
 def calibration_chart(
-    cells: Sequence[Mapping[str, Any]],
+    cells: Sequence[Cell],
     *,
-    x: str = "epsilon",
+    x: Nominal = "epsilon",
     name: str = "calibration",
     among: Sequence[str] | None = None,
 ) -> Chart:
@@ -26,14 +71,13 @@ def calibration_chart(
     mechanisms of a set of charts, so that each looks alike in all of them.
     """
     alt = altair()
-    names = list(dict.fromkeys(str(cell["mechanism"]) for cell in cells))
-    attacks = list(dict.fromkeys(s["attack"] for cell in cells for s in cell["shown"]))
-    top = max(s["ceiling"] for cell in cells for s in cell["shown"])
-    rows = []
+    names = list(dict.fromkeys(cell.mechanism for cell in cells))
+    attacks = list(dict.fromkeys(s.attack for cell in cells for s in cell.shown))
+    top = max(s.ceiling for cell in cells for s in cell.shown)
+    rows: list[Row] = []
     for cell in cells:
-        best = max(cell["shown"], key=lambda s: (s["lower"], or_infinity(s["middle"])))
-        rows += [_row(cell, s, s["attack"], x) for s in cell["shown"]]
-        rows.append(_row(cell, best, STRONGEST, x))
+        rows += [_row(cell, s, s.attack, x) for s in cell.shown]
+        rows.append(_row(cell, cell.worst, STRONGEST, x))
     table = Table(
         "Empirical against nominal epsilon",
         ("mechanism", "nominal ε", "attack", "ε_emp at least", "this attack at most", "ceiling"),
@@ -94,35 +138,32 @@ def calibration_chart(
     )
 
 
-def use_chart(
-    cells: Sequence[Mapping[str, Any]], *, use: str, chosen: Mapping[str, Any] | None
-) -> Chart:
+def use_chart(cells: Sequence[Cell], *, use: str, chosen: Chosen | None) -> Chart:
     """The frontier: use against what the strongest attack shows, the chosen point ringed.
 
     `use` is the column "f1" or "similarity".
     """
     says = {"f1": "F1 on clean texts", "similarity": "similarity of meaning"}[use]
-    rows, ring = [], None
-    for cell in cells:
-        if cell.get(use) is None:
-            continue
-        shown = max(s["lower"] for s in cell["shown"])
-        rows.append((str(cell["mechanism"]), float(cell["epsilon"]), shown, float(cell[use])))
-        same = chosen is not None and all(cell[k] == chosen[k] for k in ("mechanism", "epsilon"))
-        ring = (shown, float(cell[use])) if same else ring
-    order = list(dict.fromkeys(str(cell["mechanism"]) for cell in cells))
-    rows.sort(key=lambda row: (order.index(row[0]), row[1]))
+    useful = [cell for cell in cells if getattr(cell, use) is not None]
+    points = {cell.called: (cell.worst.lower, float(getattr(cell, use))) for cell in useful}
+    order = list(dict.fromkeys(cell.mechanism for cell in useful))
+    useful.sort(key=lambda cell: (order.index(cell.mechanism), cell.epsilon or 0.0))
+    rows = [(cell.mechanism, cell.epsilon, *points[cell.called]) for cell in useful]
+    ring = next(
+        (points[cell.called] for cell in useful if Chosen(cell.mechanism, cell.epsilon) == chosen),
+        None,
+    )
     table = Table(
         f"{says} against empirical ε", ("mechanism", "ε", "ε_emp at least", says), tuple(rows)
     )
-    best = max(rows, key=lambda row: row[3])
+    best = max(useful, key=lambda cell: points[cell.called][1])
     return frontier_chart(
         table,
         name="frontier",
         title="Use against distinguishability",
         alt=(
             f"Left and up is better: {says} against the ε that the strongest attack shows. Most "
-            f"useful: {best[0]} at ε = {best[1]:g} ({best[3]:.3f})."
+            f"useful: {best.called} ({points[best.called][1]:.3f})."
             + (" The ring marks the answer." if ring else "")
         ),
         x="ε_emp at least",
@@ -134,12 +175,7 @@ def use_chart(
     )
 
 
-def _row(cell: Mapping[str, Any], s: Mapping[str, Any], attack: str, x: str) -> tuple[Any, ...]:
-    return (
-        str(cell["mechanism"]),
-        float(cell[x]),
-        attack,
-        float(s["lower"]),
-        or_infinity(s["upper"]),
-        float(s["ceiling"]),
-    )
+def _row(cell: Cell, s: Shown, attack: str, x: Nominal) -> Row:
+    nominal = cell.epsilon if x == "epsilon" else cell.text_epsilon
+    assert nominal is not None
+    return (cell.mechanism, nominal, attack, s.lower, s.upper, s.ceiling)

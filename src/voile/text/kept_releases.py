@@ -12,6 +12,7 @@ from typing import Any
 
 from voile.core.randomness import Generator, seeded_rng
 from voile.files import add_line
+from voile.progress import tell
 
 PART = 250
 """Texts released at a time; what an interruption can cost."""
@@ -32,13 +33,13 @@ def make_releases(
     identity: str,
     seed: int,
     folder: Path | None = None,
-    progress: Callable[[int], None] = lambda done: None,
+    what: str = "texts released",
 ) -> Made:
     """Release every text, part by part; parts found in `folder` are read, not made again.
 
     `identity` names all that the law depends on; with the texts and the seed it gives the file
     its name, so a change of any of them starts afresh. Draws are seeded part by part: these
-    releases are for measuring, not for handing on. `progress` hears how many there are so far.
+    releases are for measuring, not for handing on. `what` names them while they are made.
     """
     digest = digest_of(identity, str(seed), *texts)
     path = folder / f"{digest[:24]}.jsonl" if folder else None
@@ -57,7 +58,7 @@ def make_releases(
             keep_entry(path, entry)
         drawn += entry["drawn"]
         seconds += float(entry["seconds"])
-        progress(len(drawn))
+        tell(what, done=len(drawn), total=len(texts))
     return Made(drawn, seconds)
 
 

@@ -1,4 +1,4 @@
-"""Reports of what was measured on texts: use, membership, distinguishability."""
+"""Reports of what was measured on texts: use, membership."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 from voile.audit.finding import Verdict
 from voile.report.charts_common import bar_chart, interval_chart
 from voile.report.drawing import percent
-from voile.report.model import Chart, Provenance, Report, Table, or_infinity, worst_verdict
+from voile.report.model import Chart, Provenance, Report
 from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED, counted
-from voile.text.comparison_charts import calibration_chart, use_chart
 
 NO_CLAIM = "Usefulness was measured; no claim about privacy was tested."
 
@@ -136,116 +135,3 @@ def membership_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Re
         ),
         terms=("epsilon", "membership", "AUC", "attacker", "interval"),
     )
-
-
-def calibrate_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
-    """What attacks show of a black box that rewrites texts (`voile text calibrate`)."""
-    attacks, claim = list(facts["attacks"]), facts["claim"]
-    best = max(attacks, key=lambda a: (a["lower"], or_infinity(a["middle"])))
-    verdict = worst_verdict([a["verdict"] for a in attacks])
-    ceiling = max(a["ceiling"] for a in attacks)
-    marks = ({} if claim is None else {"claim": float(claim)}) | {"ceiling": float(ceiling)}
-    right = best["successes"] / best["trials"]
-    return Report(
-        title="Distinguishability audit",
-        about=TESTED,
-        answer=(
-            f"The {best['attack']} attack names the source of a release {percent(right)} of the "
-            f"time: an epsilon of at least {best['lower']:.2f} for one text"
-            + ("." if claim is None else f", where {claim:g} is claimed.")
-        ),
-        verdict=verdict,
-        because=(
-            f"Even the cautious end, {best['lower']:.3f}, is above the claim of {claim:g}."
-            if verdict == Verdict.VIOLATED
-            else str(facts["caution"])
-        ),
-        guarantee=(
-            f"The game: {counted(int(facts['trials']), 'trial')}, in each of which an attack sees "
-            "one release and says which of a few texts it came from.",
-        ),
-        not_protected=(ONE_ATTACKER, OWN_FIGURES),
-        provenance=provenance,
-        draw=lambda: (
-            interval_chart(
-                [
-                    (a["attack"], or_infinity(a["middle"]),
-                     float(a["lower"]),
-                     or_infinity(a["upper"]))
-                    for a in attacks
-                ],
-                name="attacks",
-                title="What each attack shows",
-                alt=(
-                    "Each attack's epsilon for one text with its interval. The mechanism's own is "
-                    f"at least its left end. No attack can show more than the "
-                    f"ceiling, {ceiling:.2f}."
-                ),
-                axis="ε of one text",
-                marks=marks,
-                columns=("attack", "ε_emp", "at least", "this attack at most"),
-            ),
-        ),
-        terms=("empirical epsilon", "ceiling", "attacker", "interval"),
-    )  # fmt: skip
-
-
-def compare_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Report:
-    """Mechanisms and epsilons side by side on the user's texts (`voile text compare`)."""
-    cells = list(facts["cells"])
-    calm = min(cells, key=_worst)
-    answer = facts["answer"]
-    told = (
-        f"Take {answer}."
-        if facts["chosen"]
-        else f"{str(answer)[:1].upper()}{str(answer)[1:]}."
-        if answer
-        else (
-            f"{calm['mechanism']} at ε = {calm['epsilon']:g} is the hardest to attack here: no "
-            f"attack shows an epsilon above {_number(_worst(calm))} for one text."
-        )
-    )
-    use = "f1" if any(cell["f1"] is not None for cell in cells) else "similarity"
-    useful = any(cell[use] is not None for cell in cells)
-    table = Table(
-        "All mechanisms and epsilons",
-        ("mechanism", "ε", "counted for", "basis", "ε_emp at least", "F1", "similarity", "rows/s"),
-        tuple(
-            (
-                cell["mechanism"], cell["epsilon"], cell["granularity"], cell["basis"],
-                max(s["lower"] for s in cell["shown"]), cell["f1"], cell["similarity"],
-                cell["rows_per_second"],
-            )
-            for cell in cells
-        ),
-    )  # fmt: skip
-    charts = [calibration_chart(cells)]
-    if useful:
-        charts.append(use_chart(cells, use=use, chosen=facts["chosen"]))
-    charts.append(calibration_chart(cells, x="text_epsilon", name="converted"))
-    return Report(
-        title="Rewriters compared",
-        about=TESTED,
-        answer=told,
-        verdict=Verdict.OPEN,
-        because=str(facts["caution"]),
-        guarantee=(
-            f"The game: {counted(int(facts['trials']), 'trial')} for each row, with "
-            f"{facts['candidates']} candidates; all intervals hold together with probability "
-            f"{1 - facts['failure_probability']:g}. Nominal epsilons count what each mechanism "
-            "counts (a word, a token, a text), empirical ones always one text.",
-        ),
-        not_protected=(ONE_ATTACKER, OWN_FIGURES),
-        provenance=provenance,
-        tables=(table,),
-        draw=lambda: tuple(charts),
-        terms=("epsilon", "empirical epsilon", "ceiling", "attacker", "interval", "F1"),
-    )
-
-
-def _worst(cell: Mapping[str, Any]) -> float:
-    return max(or_infinity(s["upper"]) for s in cell["shown"])
-
-
-def _number(value: float) -> str:
-    return "∞" if value == float("inf") else f"{value:.2f}"

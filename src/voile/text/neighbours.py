@@ -11,6 +11,7 @@ import numpy as np
 from voile.jobs import Source
 from voile.mechanisms._neighbours import Neighbours, cache_folder, neighbours_of
 from voile.text import Vocabulary
+from voile.text.laws import KNOWN_WORD_BY_WORD
 
 if TYPE_CHECKING:
     from voile.text.settings import TextRecipe
@@ -27,9 +28,9 @@ def neighbours_for(
     """What the recipe's mechanism draws from, or None; nothing is kept of a private vocabulary."""
     from voile.mechanisms.santext_plus import first_rare
 
-    if recipe.mechanism not in ("tem", "exponential", "santext", "santext+"):
+    if recipe.mechanism not in (*KNOWN_WORD_BY_WORD, "santext-plus"):
         return None
-    space, rare = words.embedding, recipe.mechanism == "santext+"
+    space, rare = words.embedding, recipe.mechanism == "santext-plus"
     return neighbours_of(
         space,
         outputs=np.arange(first_rare(space), len(space)) if rare else None,

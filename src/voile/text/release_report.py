@@ -19,7 +19,7 @@ def protect_report(facts: Mapping[str, Any], *, provenance: Provenance) -> Repor
     Every figure is one of the facts that the terminal and the guarantee file show.
     """
     basis = str(facts["basis"])
-    columns = columns_in_clear(facts)
+    columns = columns_in_clear(facts["passed_in_clear"], facts["looks_like_identifiers"])
     clear = bool(columns or facts["clear_by_choice"])
     levels = [row for row in facts["levels"] if row["epsilon"] is not None]
     weakest = max(levels, key=lambda row: float(row["epsilon"]), default=None)

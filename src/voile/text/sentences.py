@@ -44,7 +44,7 @@ def headline(facts: Facts) -> str:
 
 def in_brief(facts: Facts) -> list[str]:
     """What is said before anything else; whatever stands in clear comes first."""
-    columns = columns_in_clear(facts)
+    columns = columns_in_clear(facts["passed_in_clear"], facts["looks_like_identifiers"])
     lines = [headline(facts), columns] if words_in_clear(facts) else [columns, headline(facts)]
     return [line for line in lines if line]
 

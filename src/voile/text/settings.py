@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -14,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from voile.core.mechanism import Mechanism
-from voile.core.randomness import Generator, secure_rng, seeded_rng
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.jobs import RowProblem, open_source
 from voile.mechanisms._neighbours import cache_folder
 from voile.text import Unknown, Vocabulary, glove, minilm, read_vocabulary
+from voile.text.laws import KNOWN_WORD_BY_WORD, LAWS, builder
 from voile.text.neighbours import neighbours_for
 from voile.text.signs import Signs
 from voile.text.tiers import DEFAULT_PIPELINE, Tiers, tiers
@@ -26,9 +25,6 @@ from voile.text.tokens import Tokenizer
 from voile.text.vocabulary_files import DEFAULT_TOP, restricted
 from voile.text.word_protector import TextProtector
 
-MECHANISMS = ("tem", "exponential", "santext", "santext+", "custext", "madlib", "mahalanobis",
-              "vickrey")  # fmt: skip
-REMAPPABLE = ("tem", "exponential", "santext")
 PRIVATE_CORPUS = "private-corpus"
 
 
@@ -67,18 +63,14 @@ class TextRecipe:
     """Public words to look at; they decide nothing about the draws."""
     cache: str = "read"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mechanism", LAWS.find(self.mechanism).name)
+
     def identity(self) -> dict[str, Any]:
         """The recipe as JSON holds it, without where files lie and what is looked at."""
         facts = asdict(self)
         del facts["source"], facts["watch"], facts["cache"]
         return facts
-
-    def rng(self, part: int) -> Generator:
-        """A fresh secure generator, or the part's own repeatable one."""
-        if self.seed is None:
-            return secure_rng()
-        mixed = hashlib.sha256(f"{self.seed} {part}".encode()).digest()
-        return seeded_rng(int.from_bytes(mixed[:8], "little"))
 
 
 def load_vocabulary(recipe: TextRecipe) -> Vocabulary:
@@ -151,27 +143,7 @@ def _tiers(words: Vocabulary, pipeline: str) -> Tiers:
 
 def _builder(recipe: TextRecipe, words: Vocabulary) -> Callable[[float], Mechanism]:
     """The constructor of the recipe's mechanism, sharing one table of neighbours."""
-    from voile import mechanisms
-
-    space = words.embedding
-    name = recipe.mechanism
-    require(name in MECHANISMS, "mechanism", "one of " + ", ".join(MECHANISMS), name)
-    near = neighbours_for(recipe, words)
-    if near is not None:
-        if name == "santext+":
-            return lambda e: mechanisms.santext_plus(space, epsilon=e, neighbours=near)
-        if name == "tem":
-            return lambda e: mechanisms.word_truncated_exponential(
-                space, epsilon=e, neighbours=near
-            )
-        return lambda e: mechanisms.word_exponential(space, epsilon=e, neighbours=near)
-    simple: dict[str, Callable[..., Mechanism]] = {
-        "custext": mechanisms.custext,
-        "madlib": mechanisms.madlib,
-        "mahalanobis": mechanisms.mahalanobis,
-        "vickrey": mechanisms.vickrey,
-    }
-    return lambda e: simple[name](space, epsilon=e)
+    return builder(recipe.mechanism, words.embedding, neighbours_for(recipe, words))
 
 
 def _remapping(recipe: TextRecipe, words: Vocabulary) -> Callable[[float], Mechanism]:
@@ -179,8 +151,8 @@ def _remapping(recipe: TextRecipe, words: Vocabulary) -> Callable[[float], Mecha
     from voile.mechanisms._word_law import WordLaw
     from voile.mechanisms.word_remap import word_remap
 
-    require(recipe.mechanism in REMAPPABLE, "--remap",
-            "used with one of " + ", ".join(REMAPPABLE), recipe.mechanism)  # fmt: skip
+    require(recipe.mechanism in KNOWN_WORD_BY_WORD, "--remap",
+            "used with one of " + ", ".join(KNOWN_WORD_BY_WORD), recipe.mechanism)  # fmt: skip
     if recipe.public_length:
         raise InvalidInput(
             "--remap must not go with --public-length, which has a law for each length; use "
@@ -242,9 +214,9 @@ def epsilon_keeping(recipe: TextRecipe, share: float) -> float:
     """The epsilon at which this share of words is kept, from public frequencies alone."""
     from voile.leakage.words import epsilon_for_kept
 
-    if recipe.mechanism not in ("tem", "exponential", "santext"):
+    if recipe.mechanism not in KNOWN_WORD_BY_WORD:
         raise InvalidInput(
-            f"--keep must go with tem, exponential or santext, got {recipe.mechanism}; "
+            f"--keep must go with tem, word-exponential or santext, got {recipe.mechanism}; "
             "give --epsilon"
         )
     words = load_vocabulary(recipe)
@@ -257,10 +229,10 @@ def epsilon_keeping_watched(recipe: TextRecipe, most: float) -> float:
     from voile.leakage.words import epsilon_for_most_kept
     from voile.text.watched import WATCHED
 
-    if recipe.mechanism not in REMAPPABLE or recipe.remap:
+    if recipe.mechanism not in KNOWN_WORD_BY_WORD or recipe.remap:
         raise InvalidInput(
-            "--max-kept must go with tem, exponential or santext and without --remap, whose laws "
-            "are known word by word; give --epsilon"
+            "--max-kept must go with tem, word-exponential or santext and without --remap, whose "
+            "laws are known word by word; give --epsilon"
         )
     if any(alpha is None for alpha in recipe.alphas):
         raise InvalidInput("--max-kept must go without a level in clear: there all words are kept")

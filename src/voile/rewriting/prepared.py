@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-
 from voile.core.arrays import Floats
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
@@ -34,27 +32,24 @@ class Prepared:
     """
 
     draw: Callable[[Sequence[str], Generator], list[Any]]
-    guarantee: Guarantee
-    units: Callable[[Sequence[str]], float]
+    guarantee: Guarantee | None
+    """What it promises; None where nothing is known or claimed."""
+    units: Callable[[Sequence[str]], float] | None
     """Mean number of units that one text costs, for conversion between granularities."""
     read: Callable[[Sequence[Any]], list[str]] = list
     log_likelihood: Callable[[Sequence[str], Sequence[Any]], Any] | None = None
     """ln K(drawn | text) side by side, where the law is known."""
     inside: Inside | None = None
 
+    def text_epsilon(self, texts: Sequence[str]) -> float | None:
+        """The epsilon of a whole text, on average over these; None where it cannot be said."""
+        if self.guarantee is None or self.units is None:
+            return None
+        return self.guarantee.epsilon * self.units(texts)
+
     def rewrite(self, texts: Sequence[str], rng: Generator) -> list[str]:
         """One text for each."""
         return self.read(self.draw(texts, rng))
-
-
-def prepared_words(protector: Any) -> Prepared:
-    """A word mechanism: its law is known where its table is."""
-
-    def draw(texts: Sequence[str], rng: Generator) -> list[str]:
-        return [str(text) for text in protector.release(list(texts), rng)]
-
-    law = word_likelihood(protector) if hasattr(protector.laws[0], "log_prob") else None
-    return Prepared(draw, protector.guarantee, mean_words, log_likelihood=law)
 
 
 def prepared_prompted(rewriter: Any) -> Prepared:
@@ -93,38 +88,6 @@ def _rewritten(rewriter: Any) -> Callable[[Sequence[str], Generator], list[Any]]
         return list(rewriter.rewrite(list(texts), rng).texts)
 
     return draw
-
-
-def word_likelihood(protector: Any) -> Callable[[Sequence[str], Sequence[Any]], Any]:
-    """Ln K(release | text) of a protector whose law is known, word by word.
-
-    How many words there are is released as it is, so a text of another number of words is far less
-    likely than any of the same number: the nearer the number, the likelier. (Not −∞: a drawn word
-    such as “o'clock” may be read back as two.)
-    """
-
-    def positions(text: str) -> list[int]:
-        pieces = protector.tokenizer.split(text)
-        return [piece.position for piece in pieces if not isinstance(piece, str)]
-
-    def law(texts: Sequence[str], releases: Sequence[Any]) -> Any:
-        known = {text: positions(text) for text in {*texts, *releases}}
-        total = np.zeros(len(texts))
-        places: dict[int, list[tuple[int, int]]] = {}
-        for row, (text, release) in enumerate(zip(texts, releases, strict=True)):
-            before, after = known[text], known[release]
-            if len(before) != len(after):
-                total[row] = -1e6 * abs(len(before) - len(after))
-                continue
-            for word, drawn in zip(before, after, strict=True):
-                places.setdefault(word, []).append((row, drawn))
-        for word, found in places.items():
-            ends, columns = np.unique([end for _, end in found], return_inverse=True)
-            values = protector.laws[0].log_prob([word], ends)[0]
-            np.add.at(total, [row for row, _ in found], values[columns.ravel()])
-        return total
-
-    return law
 
 
 def mean_words(texts: Sequence[str]) -> float:

@@ -1,0 +1,131 @@
+"""Data in memory as a source of records; nothing of it ever lies on a disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from voile.errors import InvalidInput
+from voile.files.cutting import Piece
+from voile.files.locations import Location
+from voile.files.pieces import Block
+from voile.files.rows import ColumnRows
+from voile.files.source import IN_MEMORY, Source
+from voile.files.tables import Changes, Table
+
+
+@dataclass(frozen=True)
+class InMemory(Source):
+    """A table in memory; a record goes by its row number, from 1."""
+
+    table: Table = field(repr=False)
+    columns: tuple[str, ...]
+    types: Any = None
+    format: str = IN_MEMORY
+
+    @property
+    def name(self) -> str:
+        """Its kind, as it has no name."""
+        return self.table.called
+
+    @property
+    def location(self) -> Location:
+        """Refused: there is no file."""
+        raise InvalidInput(f"this needs a file, and {self.name} is in memory; write it to one")
+
+    def pieces(self, *, size: int) -> Iterator[Piece]:
+        """The rows in pieces of `size`."""
+        for part, start in enumerate(range(0, len(self.table), size)):
+            stop = min(start + size, len(self.table))
+            yield Piece(part, start + 1, ColumnRows(self.table.part(start, stop)), self.name)
+
+    def read(self, piece: Piece) -> Block:
+        """The rows of one piece."""
+        return Block(range(piece.first, piece.first + len(piece.content)), piece.content)
+
+    def fingerprint(self) -> str:
+        """A hash of all that the table holds."""
+        digest = hashlib.sha256(json.dumps(self.columns).encode())
+        for _, row in self.rows():
+            digest.update(json.dumps(row, default=str).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()[:32]
+
+    def size(self) -> int:
+        """About how many bytes there are, told from some of the rows."""
+        looked = self.table.part(0, 100)
+        sample = sum(len(str(value)) for values in looked.values() for value in values)
+        return sample * len(self.table) // min(100, len(self.table))
+
+    def where(self, number: int) -> str:
+        """A record by its row."""
+        return f"row {number}"
+
+
+def open_in_memory(data: Any) -> InMemory:
+    """A source from data in memory; see `open_source` for what it may be."""
+    table = _table(data)
+    if len(set(table.columns)) < len(table.columns):
+        raise InvalidInput(f"{table.called} must have distinct column names, got some twice")
+    if not table.columns:
+        raise InvalidInput(f"{table.called} must have at least one column, it has none")
+    if not len(table):
+        raise InvalidInput(f"{table.called} must hold at least one row, it holds none")
+    return InMemory(table, table.columns)
+
+
+def same_kind(source: Source, changes: Changes) -> Any:
+    """Data of the kind that the source was opened from, changed.
+
+    >>> source = open_in_memory(["a", "b", "c"])
+    >>> same_kind(source, Changes(rows=[0, 2], columns={"text": ["x", "z"]}))
+    ['x', 'z']
+    """
+    if not isinstance(source, InMemory):
+        raise InvalidInput("data of the same kind is given back for data in memory, got a file")
+    return source.table.changed(changes)
+
+
+def _table(data: Any) -> Table:
+    if isinstance(data, list | tuple):
+        from voile.files.tables.plain_table import list_table
+
+        if not data:
+            raise InvalidInput("the list must hold at least one row, it holds none")
+        return list_table(data)
+    if isinstance(data, np.ndarray):
+        from voile.files.tables.plain_table import array_table
+
+        return array_table(data)
+    home = type(data).__module__.partition(".")[0]
+    if home == "geopandas":
+        from voile.files.tables.geo_table import geo_table
+
+        return geo_table(data)
+    if home == "pyarrow" and type(data).__name__ != "RecordBatchReader":
+        from voile.files.tables.arrow_table import arrow_table
+
+        return arrow_table(data)
+    return _frame(data)
+
+
+def _frame(data: Any) -> Table:
+    if nw.dependencies.is_pandas_dataframe(data) or nw.dependencies.is_pandas_series(data):
+        from voile.files.tables.pandas_table import pandas_table
+
+        return pandas_table(data)
+    if nw.dependencies.is_polars_dataframe(data) or nw.dependencies.is_polars_series(data):
+        from voile.files.tables.polars_table import polars_table
+
+        return polars_table(data)
+    if nw.dependencies.is_polars_lazyframe(data):
+        raise InvalidInput("a LazyFrame must be collected first: give frame.collect()")
+    raise InvalidInput(
+        "data must be a file's name, a pandas, polars or Arrow table or column, a GeoDataFrame, a "
+        f"NumPy array or a list, got {type(data).__name__}"
+    )

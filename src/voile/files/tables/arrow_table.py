@@ -1,0 +1,104 @@
+"""Arrow tables: read as Parquet is, given back with their schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from voile.files.arrow_columns import ArrowColumn, compact
+from voile.files.pieces import TEXT_COLUMN
+from voile.files.tables import Changes
+
+
+@dataclass(frozen=True)
+class ArrowTable:
+    """An Arrow table; `give_back` makes a batch or an array of it if it came as one."""
+
+    table: Any
+    called: str
+    give_back: Callable[[Any], Any]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(self.table.column_names)
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def part(self, start: int, stop: int) -> Mapping[str, Sequence[Any]]:
+        """The columns of some rows."""
+        found = self.table.slice(start, stop - start)
+        return {name: ArrowColumn(found[name], name) for name in found.column_names}
+
+    def changed(self, changes: Changes) -> Any:
+        """The same kind, with the schema of what stays; its notes go with the first dropped column.
+
+        Notes of a schema may name columns, and what is left out is not to be named.
+        """
+        import pyarrow
+
+        order = [None if i in changes.masked else row for i, row in enumerate(changes.rows)]
+        places = pyarrow.array(order, type=pyarrow.int64())
+        names = [name for name in self.columns if name not in changes.dropped]
+        arrays: list[Any] = []
+        fields: list[Any] = []
+        for name in dict.fromkeys([*names, *changes.columns]):
+            field = self.table.schema.field(name) if name in self.columns else None
+            if name in changes.columns:
+                array = _array(list(changes.columns[name]), field)
+            else:
+                array = compact(self.table[name].take(places))
+            field = pyarrow.field(name, array.type) if field is None else field
+            fields.append(field.with_type(array.type).with_nullable(_nullable(field, changes)))
+            arrays.append(array)
+        notes = None if changes.dropped else self.table.schema.metadata
+        made = pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields, metadata=notes))
+        return self.give_back(made)
+
+
+def _nullable(field: Any, changes: Changes) -> bool:
+    return bool(field.nullable or changes.masked)
+
+
+def _array(values: list[Any], field: Any) -> Any:
+    """New values in the column's type; in their own if they do not fit it."""
+    import pyarrow
+
+    wrong = (pyarrow.ArrowException, TypeError, ValueError, OverflowError)
+    if field is not None:
+        try:
+            return pyarrow.array(values, type=field.type)
+        except wrong:
+            pass
+        try:  # text for a column of decimals or times
+            return pyarrow.array(values, type=pyarrow.string()).cast(field.type)
+        except wrong:
+            pass
+    return pyarrow.array(values)
+
+
+def arrow_table(data: Any) -> ArrowTable:
+    """A table, a record batch, an array or a chunked array."""
+    import pyarrow
+
+    if isinstance(data, pyarrow.Table):
+        return ArrowTable(data, "the table", lambda made: made)
+    if isinstance(data, pyarrow.RecordBatch):
+        table = pyarrow.Table.from_batches([data])
+        return ArrowTable(table, "the batch", _batch)
+    chunked = isinstance(data, pyarrow.ChunkedArray)
+    table = pyarrow.table({TEXT_COLUMN: data})
+    return ArrowTable(
+        table,
+        "the array",
+        lambda made: made[TEXT_COLUMN] if chunked else made[TEXT_COLUMN].combine_chunks(),
+    )
+
+
+def _batch(table: Any) -> Any:
+    import pyarrow
+
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pyarrow.RecordBatch.from_pylist([], schema=table.schema)

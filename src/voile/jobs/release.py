@@ -1,0 +1,186 @@
+"""What a release of any domain returns; the guarantee file beside it is the same value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from voile import __version__
+from voile.core.guarantee import Guarantee
+from voile.files.columns_in_clear import ColumnsInClear
+from voile.files.locations import location
+from voile.files.source import Source
+from voile.jobs.charging import Charging
+from voile.jobs.ledger_choice import Charged, charged
+from voile.jobs.records import Releaser
+from voile.jobs.run import JobReport, check_output, run_job
+from voile.jobs.settings import Running
+from voile.options import current_call
+from voile.packaged import ModelRecord
+from voile.report.provenance import spelled
+from voile.report.result import SILENT, Result
+from voile.report.words import columns_in_clear as clear_sentence
+
+FORMAT = "voile-release/1"
+"""Of the guarantee file; the schema is that of the result."""
+SECURE, SEEDED = "secure", "seeded: not for release"
+_OF_THIS_RUN = ("output", "seconds", "resumed_parts")
+"""How this run went, and not what was promised: the guarantee file leaves it out."""
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What the units of a release spent: half, nine in ten and all of them no more than this."""
+
+    unit: str
+    median: float
+    nine_in_ten: float
+    largest: float
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that no mechanism changed: what stands in clear, and what was left out."""
+
+    passed_in_clear: tuple[str, ...] = ()
+    passed_all: bool = False
+    dropped: tuple[str, ...] = ()
+    looks_like_identifiers: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, clear: ColumnsInClear) -> Columns:
+        """What a file says about them."""
+        return cls(
+            tuple(clear.shown[name] for name in clear.passed),
+            clear.passed_all,
+            tuple(clear.shown[name] for name in clear.dropped),
+            {clear.shown[name]: clear.signs[name] for name in clear.passed if clear.signs[name]},
+        )
+
+    def sentence(self) -> str:
+        """Which columns stand in clear, and what they look like; empty if none does."""
+        return clear_sentence(self.passed_in_clear, self.looks_like_identifiers)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What became of the rows."""
+
+    released: int = 0
+    skipped: int = 0
+    masked: int = 0
+    over_budget: int = 0
+
+    @classmethod
+    def of(cls, report: JobReport) -> Rows:
+        """The counts of a job."""
+        return cls(report.rows, report.skipped, report.masked, report.over_budget)
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Release(Result):
+    """What was promised for a release, for which unit, on what ground, and what lies outside.
+
+    `data` is what can be handed on: of the kind that was given, or the path of the file. `spent`
+    says what documents or persons spent, where that is known; `repeat` is the command.
+    """
+
+    releases: ClassVar[bool] = True
+
+    domain: str
+    mechanism: str
+    guarantee: Guarantee
+    columns: Columns
+    spent: tuple[Spending, ...] = ()
+    rows: Rows | None = None
+    models: tuple[ModelRecord, ...] = ()
+    seed: int | None = None
+    ledger: Charged | None = None
+    explanation: tuple[str, ...] = ()
+    output: str | None = None
+    seconds: float | None = None
+    resumed_parts: int = 0
+    format: str = FORMAT
+    voile: str = __version__
+    repeat: str = ""
+    randomness: str = ""
+    data: Any = field(default=None, metadata=SILENT)
+
+    def __post_init__(self) -> None:
+        call = current_call()
+        if not self.repeat and call is not None:
+            object.__setattr__(self, "repeat", spelled(call))
+        object.__setattr__(self, "randomness", SECURE if self.seed is None else SEEDED)
+
+    def guarantee_file(self) -> dict[str, Any]:
+        """What stands in the guarantee file: all that is promised, nothing of this run alone."""
+        found = self.to_dict()
+        return {name: value for name, value in found.items() if name not in _OF_THIS_RUN}
+
+    def _outputs(self) -> tuple[str, ...]:
+        return () if self.output is None else (self.output,)
+
+
+def carry_out(
+    source: Source,
+    make_releaser: Callable[[], Releaser],
+    *,
+    out: str | None,
+    describe: Callable[[JobReport], Release],
+    identity: Mapping[str, Any],
+    clear: ColumnsInClear,
+    running: Running,
+    charging: Charging | None = None,
+    seed: int | None = None,
+    added_columns: tuple[str, ...] = (),
+) -> Release:
+    """Release every row of a source once; `describe` says of the finished job what was promised.
+
+    A file becomes a file, with its guarantee file beside it.
+    """
+    assert out is not None
+    target = location(out)
+    found: list[Release] = []
+
+    def said(report: JobReport) -> Mapping[str, Any]:
+        found.append(replace(describe(report), ledger=charged(charging, report)))
+        return found[-1].guarantee_file()
+
+    report = run_job(
+        source,
+        target,
+        make_releaser,
+        identity=identity,
+        added_columns=added_columns,
+        dropped_columns=clear.dropped,
+        engine=running.chosen(),
+        batch_rows=running.batch_rows,
+        on_error=running.policy,
+        overwrite=running.overwrite,
+        charging=charging,
+        seed=seed,
+        guarantee=said,
+    )
+    return replace(
+        found[-1],
+        output=str(target),
+        data=str(target),
+        seconds=report.seconds,
+        resumed_parts=report.resumed,
+    )
+
+
+def output_for(data: Any, out: str | None, *, overwrite: bool, ending: str | None = None) -> str:
+    """Where a release of a file goes; refused at once if something is there already.
+
+    >>> output_for("s3://bucket/trips.csv.gz", None, overwrite=True)
+    's3://bucket/trips.protected.csv.gz'
+    """
+    folder, slash, name = str(data).rpartition("/")
+    stem, dot, endings = name.partition(".")
+    shown = f"{dot}{endings}" if ending is None else ending
+    target = out or f"{folder}{slash}{stem}.protected{shown}"
+    if not overwrite:
+        check_output(target, overwrite=False)
+    return target

@@ -1,0 +1,220 @@
+"""The result of a comparison: a cell for each mechanism and epsilon, and its report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from voile.audit.finding import Verdict
+from voile.report.model import Chart, Report, Table, Value
+from voile.report.result import SILENT, Result
+from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED, counted, sentence
+
+NO_CLAIM = "none"
+"""The basis of a mechanism that promises nothing."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What one attack showed: ε_emp with its interval, and the most it could have shown."""
+
+    attack: str
+    lower: float
+    middle: float
+    upper: float
+    ceiling: float
+    success: float
+    note: str = ""
+    is_evidence: bool = True
+    """False for a judge that did not compare: what it failed to show says nothing."""
+
+    def __str__(self) -> str:
+        if self.lower >= self.ceiling:
+            return f"≥ {self.lower:.2f}"
+        return f"{self.lower:.2f} – {or_endless(self.upper)}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One rewriter at one epsilon: how distinguishable, how useful, how fast.
+
+    A rewriter of the user's own may have no epsilon, promise nothing, and count nothing.
+    """
+
+    mechanism: str
+    epsilon: float | None
+    granularity: str
+    basis: str
+    text_epsilon: float | None
+    shown: tuple[Shown, ...]
+    f1: float | None
+    attribute_f1: float | None
+    similarity: float | None
+    empty: int
+    seconds: float
+    rows_per_second: float
+
+    @property
+    def worst(self) -> Shown:
+        """The attack that showed most."""
+        return max(self.shown, key=lambda s: (s.lower, s.middle))
+
+    @property
+    def called(self) -> str:
+        """The mechanism and its epsilon, in words."""
+        if self.epsilon is None:
+            return self.mechanism
+        return f"{self.mechanism} at ε = {self.epsilon:g}"
+
+    def by(self, attack: str) -> Shown | None:
+        """What this attack showed, if it was made."""
+        return next((s for s in self.shown if s.attack == attack), None)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The mechanism and epsilon that were recommended."""
+
+    mechanism: str
+    epsilon: float | None
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison(Result):
+    """All cells, the clean texts' own scores as yardsticks, and the answer if one was asked for."""
+
+    cells: tuple[Cell, ...]
+    trials: int
+    candidates: int
+    temperature: float
+    failure_probability: float
+    texts: int
+    duplicates: int
+    clean_f1: float | None
+    clean_attribute_f1: float | None
+    symmetric: bool
+    seed: int
+    answer: str | None = None
+    chosen: Chosen | None = None
+    caution: str = ""
+    own: tuple[str, ...] = ()
+    """Mechanisms that are the user's own."""
+    folder: str = field(default="", metadata=SILENT)
+    """Where the table, the charts and the releases were written."""
+
+    @property
+    def attacks(self) -> tuple[str, ...]:
+        """The attacks that were made on any cell, each once."""
+        return tuple(dict.fromkeys(s.attack for cell in self.cells for s in cell.shown))
+
+    def table(self) -> Table:
+        """A row for each cell; F1 where it was measured."""
+        useful = any(cell.f1 is not None for cell in self.cells)
+        hidden = any(cell.attribute_f1 is not None for cell in self.cells)
+        columns = ["mechanism", "ε", "counted for", "basis", "ε_emp at least"]
+        columns += (["F1"] if useful else []) + (["attribute F1"] if hidden else [])
+        return Table(
+            "All mechanisms and epsilons",
+            (*columns, "similarity", "rows/s"),
+            tuple((*_row(cell, useful, hidden),) for cell in self.cells),
+        )
+
+    def _attack_table(self) -> Table:
+        rows = tuple(
+            (cell.mechanism, cell.epsilon, *(_said(cell.by(name)) for name in self.attacks))
+            for cell in self.cells
+        )
+        return Table(
+            "ε_emp by attack: at least – what this attack shows at most; “≥” at its ceiling",
+            ("mechanism", "ε", *self.attacks),
+            rows,
+        )
+
+    def _report(self) -> Report:
+        """The answer, and the table behind it."""
+        return Report(
+            title="Rewriters compared",
+            about=TESTED,
+            answer=self._told(),
+            verdict=Verdict.OPEN,
+            because=self.caution,
+            guarantee=(self._game(), *self._own_words()),
+            not_protected=(ONE_ATTACKER, OWN_FIGURES),
+            tables=(self.table(), self._attack_table()),
+            draw=self.charts,
+            notes=tuple(self._notes()),
+            terms=("epsilon", "empirical epsilon", "ceiling", "attacker", "interval", "F1"),
+        )
+
+    def _told(self) -> str:
+        if self.answer is not None:
+            return f"Take {self.answer}." if self.chosen else sentence(self.answer)
+        calm = min(self.cells, key=lambda cell: max(s.upper for s in cell.shown))
+        most = max(s.upper for s in calm.shown)
+        return (
+            f"{calm.called} is the hardest to attack here: no attack shows an epsilon above "
+            f"{or_endless(most)} for one text."
+        )
+
+    def _game(self) -> str:
+        form = " (symmetric form)" if self.symmetric else ""
+        ceiling = max(s.ceiling for cell in self.cells for s in cell.shown)
+        return (
+            f"The game: {counted(self.trials, 'trial')} for each row, with {self.candidates} "
+            f"candidates; all intervals hold together with probability "
+            f"{1 - self.failure_probability:g}, and no attack could show more than "
+            f"{ceiling:.2f}{form}. Nominal epsilons count what each mechanism counts (a word, a "
+            "token, a text), empirical ones always one text."
+        )
+
+    def _own_words(self) -> Iterator[str]:
+        for name in self.own:
+            basis = next(cell.basis for cell in self.cells if cell.mechanism == name)
+            yield f"{name} is your own: " + (
+                "it promises nothing, and nothing is proved of it."
+                if basis == NO_CLAIM
+                else "what it promises is claimed, and nothing here has checked it."
+            )
+
+    def _notes(self) -> Iterator[str]:
+        if self.clean_f1 is not None:
+            yield f"F1 of the clean texts: {self.clean_f1:.3f}."
+        for cell in self.cells:
+            for s in cell.shown:
+                if s.note:
+                    yield f"{cell.called}, {s.attack}: {s.note}."
+        if self.folder:
+            yield (
+                f"Wrote {self.folder}/ (comparison.json, comparison.csv, charts; releases and "
+                "encodings for another run)."
+            )
+
+    def charts(self) -> list[Chart]:
+        """What is drawn of it."""
+        from voile.text.comparison_charts import comparison_charts
+
+        return comparison_charts(self.cells, chosen=self.chosen)
+
+
+def _row(cell: Cell, useful: bool, hidden: bool) -> Iterator[Value]:
+    yield from (
+        cell.mechanism,
+        cell.epsilon,
+        cell.granularity or None,
+        cell.basis,
+        cell.worst.lower,
+    )
+    if useful:
+        yield cell.f1
+    if hidden:
+        yield cell.attribute_f1
+    yield from (cell.similarity, cell.rows_per_second)
+
+
+def _said(shown: Shown | None) -> Value:
+    return None if shown is None else str(shown)
+
+
+def or_endless(value: float) -> str:
+    """A number, or the sign for one without end."""
+    return "∞" if value == float("inf") else f"{value:.2f}"

@@ -1,0 +1,81 @@
+"""How a distinguishability game is played: its trials, its judge, and how its answer is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from voile.errors import InvalidInput
+from voile.options import Option, Options
+
+if TYPE_CHECKING:
+    from voile.attackers.attribution import Attribution
+
+SHAPE = "shape"
+"""The attack on what rewriters of words leave in clear."""
+CAUTION = (
+    "ε_emp: what this attack shows of one whole text, a lower bound on its epsilon. A small value "
+    "means “not broken by this attack”, never “safe”."
+)
+IN_CLEAR = "Rewriters of words leave the number of words, punctuation and case in clear: "
+
+
+@dataclass(frozen=True)
+class Playing(Options):
+    """The trials of a game, and what is computed from its guesses."""
+
+    trials: Annotated[int, Option("Trials of each game.")] = 2000
+    candidates: Annotated[int, Option("How many texts an attacker chooses from.")] = 2
+    temperature: Annotated[
+        float, Option("λ: below 0 candidates far apart, above 0 alike, 0 uniform.")
+    ] = -10_000.0
+    failure_probability: Annotated[
+        float, Option("Probability that any interval of this run is wrong.")
+    ] = 0.01
+    symmetric: Annotated[
+        bool, Option("Estimate from true and false positives instead of right guesses.")
+    ] = False
+    seed: Annotated[int, Option("Repeatable draws; nothing here is for release.", "Running")] = 0
+
+
+@dataclass(frozen=True)
+class Judge(Options):
+    """A language model that joins the attacks; its key comes from VOILE_JUDGE_KEY alone."""
+
+    judge_url: Annotated[
+        str | None,
+        Option("OpenAI-compatible endpoint for an LLM judge: originals are sent to it."),
+    ] = None
+    judge_model: Annotated[
+        str | None, Option("Its model; “packaged” for SmolLM2 in this process.")
+    ] = None
+    originals_leave_this_machine: Annotated[
+        bool, Option("Allow a --judge-url elsewhere: original texts go to that host.")
+    ] = False
+
+    def attacks(self, out: Path | None) -> list[Attribution]:
+        """The judge that was asked for, its replies kept in `out`; none unless asked for."""
+        if self.judge_url is None and self.judge_model is None:
+            return []
+        if self.judge_model is None:
+            raise InvalidInput("--judge-url needs --judge-model, the name the endpoint knows it by")
+        from voile.text.attacks import judge
+
+        return [
+            judge(
+                self.judge_model,
+                url=self.judge_url,
+                key=os.environ.get("VOILE_JUDGE_KEY"),
+                originals_leave_this_machine=self.originals_leave_this_machine,
+                kept=out / "judge-replies.jsonl" if out else None,
+            )
+        ]
+
+
+def caution(attacks: Sequence[str]) -> str:
+    """How to read an audit by these attacks."""
+    seen = "the shape attack reads them." if SHAPE in attacks else "no attack here looked at them."
+    return f"{CAUTION} {IN_CLEAR}{seen}"
