@@ -149,7 +149,7 @@ class Storm:
 
     def check(self) -> dict[str, Any]:
         """Compare what was released with what was charged."""
-        from voile.ledger import Ledger, read_key, verify
+        from voile.ledger import Ledger, check_ledger, read_key
         from voile.ledger.amounts import epsilon_units, simple_cost
 
         released: Counter[str] = Counter()
@@ -169,7 +169,7 @@ class Storm:
             if told["ledger"]["rows_over_budget"] != self.given.rows - len(rows):
                 raise SystemExit(f"{out.name} does not say how many rows were refused")
         with Ledger(self.where, read_key(self.folder / "key")) as ledger:
-            found = verify(ledger)
+            found = check_ledger(ledger)
             if found.problems:
                 raise SystemExit(f"the ledger does not verify: {found.problems}")
             price, paid = epsilon_units(simple_cost(EPSILON)), 0

@@ -152,7 +152,7 @@ def measured(make: Callable[[Path], Callable[[bool], object]], repeats: int) -> 
     A ledger is new for each run: everybody in it is met for the first time.
     """
     from voile.jobs import charging as module
-    from voile.ledger._show import init_ledger
+    from voile.ledger import init
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -163,7 +163,7 @@ def measured(make: Callable[[Path], Callable[[bool], object]], repeats: int) -> 
                 module._opened.cache_clear()
                 for path in folder.glob("ledger.db*"):
                     path.unlink()
-                init_ledger(str(folder / "ledger.db"), key_file=str(folder / "key"), budget=1e8)
+                init(folder / "ledger.db", ledger_key=str(folder / "key"), budget=1e8)
             begun = np.array([time.process_time(), time.monotonic()])
             case(ledger)
             return np.array([time.process_time(), time.monotonic()]) - begun

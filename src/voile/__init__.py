@@ -44,7 +44,7 @@ _HOMES = {
     "secure_rng": "voile.core.randomness",
     "seeded_rng": "voile.core.randomness",
 }
-_ROOMS = ("audit", "leakage", "mechanisms", "metrics")
+_ROOMS = ("audit", "leakage", "ledger", "mechanisms", "metrics")
 
 __all__ = [
     "Basis",
@@ -62,6 +62,7 @@ __all__ = [
     "audit",
     "is_secure",
     "leakage",
+    "ledger",
     "load",
     "mechanisms",
     "metrics",

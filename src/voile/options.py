@@ -47,7 +47,8 @@ class Option:
 
     `flag` is its name on the command line where it cannot be Python's. `reads` says that it names
     a file and whose: a report hashes a private one under a key. `shown` lets a word stand in
-    reports; numbers, choices and the last part of a file's name always may.
+    reports; numbers, choices and the last part of a file's name always may. `secret` is for what
+    may hold a password or name a person: no report shows any of it, no recipe keeps it.
     """
 
     help: str
@@ -57,6 +58,7 @@ class Option:
     writes: bool = False
     shown: bool = False
     environment: str = ""
+    secret: bool = False
 
 
 class Options:
@@ -79,6 +81,11 @@ class Parameter:
     def required(self) -> bool:
         """Whether there is no default."""
         return self.default is inspect.Parameter.empty
+
+    def parts(self, value: Any) -> list[Any]:
+        """Values that were given together, one by one; data in memory is one, whatever it holds."""
+        in_memory = self.type is Data and not isinstance(value, str | Path)
+        return list(value) if isinstance(value, list | tuple) and not in_memory else [value]
 
     @property
     def flag(self) -> str:
@@ -177,7 +184,7 @@ class Call:
             value
             for name, parameter in self.case.parameters.items()
             if parameter.option.reads == reads
-            for value in _listed(self.given.get(name))
+            for value in parameter.parts(self.given.get(name))
             if isinstance(value, str | Path)
         ]
 
@@ -243,10 +250,6 @@ def _read(hint: Any, name: str) -> tuple[Any, Option]:
         if option is not None:
             return kind, option
     raise TypeError(f"the option {name!r} must be annotated with its Option")
-
-
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def one_of(value: str, allowed: tuple[str, ...], name: str) -> str:

@@ -145,7 +145,6 @@ def quick(monkeypatch, room):
         chosen = SimpleNamespace(strengths=(0.30000000000000004, 1.0))
         monkeypatch.setattr(module, "_Known", lambda *given: STUB)
         monkeypatch.setattr(module, "load_vocabulary", lambda recipe: STUB)
-        monkeypatch.setattr(module, "_laws", lambda recipe: ())
         monkeypatch.setattr(module, "names_evaluator", lambda *given, **named: STUB)
         monkeypatch.setattr(
             module, "adapt", lambda *g, **n: SimpleNamespace(rounds=(), best=chosen)

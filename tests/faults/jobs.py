@@ -21,7 +21,7 @@ from voile.jobs import Batch, Charging, WhenSpent, open_source, run_job
 from voile.jobs import charging as charging_module
 from voile.jobs.engines import Engine
 from voile.jobs.ledger_choice import LedgerChoice
-from voile.ledger import Budget, Kind, Ledger, make_key, read_key, verify
+from voile.ledger import Budget, Kind, Ledger, check_ledger, make_key, read_key
 
 PERSONS = "ababca"
 PART = 2
@@ -183,7 +183,7 @@ class Case:
             return
         charging_module._opened.cache_clear()
         with Ledger(self.where, read_key(self.io / "key")) as ledger:
-            found = verify(ledger)
+            found = check_ledger(ledger)
             assert not found.problems, (where, found.problems)
             released = Counter(PERSONS[int(row["id"])] for row in rows)
             charged = {person: ledger.account(person)[3] for person in released}
@@ -213,12 +213,11 @@ def release_stub(case: Case) -> None:
 
 
 def release_text(case: Case) -> None:
-    from voile.text._protect import protect_file
-    from voile.text.settings import TextRecipe
+    from voile.text._protect import protect
 
-    recipe = TextRecipe(source=str(case.io / "in.csv"), column="text", epsilon=1.0,
-                        vocabulary=str(case.folder / "words.txt"))  # fmt: skip
-    protect_file(recipe, out=case.out, batch_rows=PART, pass_columns="all", ledger=case.choice)
+    words = str(case.folder / "words.txt")
+    protect(str(case.io / "in.csv"), column="text", epsilon=1.0, out=case.out, batch_rows=PART,
+            vocabulary=words, pass_="all", charge=case.choice)  # fmt: skip
 
 
 def release_places(case: Case) -> None:

@@ -98,6 +98,8 @@ def _typed(parameter: Parameter) -> tuple[Any, dict[str, Any]]:
         ), {}
     if kind in (int, float, bool, Path):
         return _or_none(kind, optional), {}
+    if get_origin(kind) is list:
+        return _or_none(kind, True), {}
     if _is_list(kind):
         return list[str] | None, {"metavar": "A,B,…"}
     return _or_none(str, optional), {}

@@ -9,6 +9,7 @@ import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from voile.files.locations import location
@@ -42,8 +43,16 @@ def provenance_of(
         when=call.when,
         seconds=time.monotonic() - call.begun,
         digests=tuple(digests),
+        mechanism=_mechanism(call),
     )
     return made, key.hex() if private else ""
+
+
+def _mechanism(call: Call) -> str:
+    """What was used, where the command lets choose: by its name, or its file's last name."""
+    parameter = call.case.parameters.get("mechanism")
+    value = None if parameter is None else call.value("mechanism")
+    return "" if value is None or parameter is None else _shown(parameter, value).replace("…", "")
 
 
 def randomness(call: Call, *, releases: bool) -> str:
@@ -66,25 +75,31 @@ def spelled(call: Call) -> str:
     """
     words = ["voile", *call.case.name.split()]
     for name, parameter in call.case.parameters.items():
-        if name not in call.given or call.given[name] == parameter.default:
+        if name not in call.given or _is_default(parameter, call.given[name]):
             continue
         value = call.given[name]
         if parameter.positional:
-            words += [_shown(parameter, part) for part in _parts(value)]
+            words += [_shown(parameter, part) for part in parameter.parts(value)]
         elif isinstance(value, bool):
             words.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
         else:
-            words += [parameter.flag, ",".join(_shown(parameter, part) for part in _parts(value))]
+            shown = ",".join(_shown(parameter, part) for part in parameter.parts(value))
+            words += [parameter.flag, shown]
     return " ".join(words)
 
 
-def _parts(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else (value,)
+def _is_default(parameter: Parameter, value: Any) -> bool:
+    """Whether it need not be said; frames are not to be compared."""
+    if isinstance(value, str | Path | bool | int | float | tuple | NoneType):
+        return bool(value == parameter.default)
+    return value is parameter.default
 
 
 def _shown(parameter: Parameter, value: Any) -> str:
     from typing import Literal, get_origin
 
+    if parameter.option.secret:
+        return "…"
     if isinstance(value, bool | int | float):
         return f"{value:g}" if isinstance(value, float) else str(value)
     if isinstance(value, Path) or (parameter.option.reads or parameter.option.writes):

@@ -62,6 +62,10 @@ class Result:
         """Files that this result was written to: public, since they are handed on."""
         return ()
 
+    def _piped(self) -> str | None:
+        """What a command prints in the place of the report, where the result is itself a text."""
+        return None
+
     @property
     def hash_key(self) -> str:
         """The key of the private files' hashes in the page written last; it stands nowhere else."""

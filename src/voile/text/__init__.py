@@ -21,6 +21,7 @@ from voile.text.word_protector import TextProtector, protector
 _HOMES = {
     "calibrate": "voile.text._calibrate",
     "compare": "voile.text._compare",
+    "protect": "voile.text._protect",
 }
 """Use cases, each imported when it is first asked for."""
 
@@ -32,6 +33,7 @@ __all__ = [
     "compare",
     "glove",
     "minilm",
+    "protect",
     "protector",
     "read_vocabulary",
     "vocabulary",

@@ -123,7 +123,7 @@ def _whole(entry: Entry) -> bool:
     return len(entry.persons) % HASH_BYTES == 0
 
 
-def verify(ledger: Ledger, *, head: Head | None = None) -> Verification:
+def check_ledger(ledger: Ledger, *, head: Head | None = None) -> Verification:
     """Read every entry and recompute everything that follows from them.
 
     Without a key the chain is checked, with one the seals too: a chain that somebody rewrote from

@@ -1,36 +1,65 @@
-"""Keeping a ledger: a backup, another place, the refund of a job that will never be finished."""
+"""Giving up a job that will never be finished: what it drew is deleted, its charges taken back."""
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from voile.errors import BadFile, CannotWrite, InvalidInput
 from voile.jobs.workspace import Workspace
-from voile.ledger import Event, Head, Ledger, read_key, verify
-from voile.ledger.address import is_server
-from voile.ledger.copies import backup, migrate
+from voile.ledger import Event, Ledger, check_ledger, read_key
+from voile.ledger._options import KeyFile, Where
+from voile.options import Option, use_case
+from voile.report.model import Report
+from voile.report.result import Result
 
 _JOB = re.compile(r"[0-9a-f]{32}")
 
 
-def backup_ledger(where: str, out: str, *, key_file: str | None = None) -> Head:
-    """The whole ledger as one new file, verified; its head."""
-    if is_server(out):
-        raise InvalidInput("a backup must be a file; `voile ledger migrate` moves to a server")
-    return backup(where, out, None if key_file is None else read_key(key_file))
+@dataclass(frozen=True, repr=False, eq=False)
+class Abandoned(Result):
+    """A job that was given up: its name, and how many of its parts had been charged."""
+
+    job: str
+    parts: int
+
+    def _report(self) -> Report:
+        return Report(
+            title="A job, given up",
+            answer=f"Took back the charges of {self.parts:,} parts of job {self.job}.",
+        )
 
 
-def migrate_ledger(where: str, to: str, *, key_file: str | None) -> Head:
-    """The ledger goes on at another address, or in the present format; its head there."""
-    return migrate(where, to, read_key(key_file))
+@use_case("ledger abandon")
+def abandon(
+    ledger: Where,
+    job: Annotated[
+        str, Option("The output of an interrupted job, or the job's name.", writes=True)
+    ],
+    *,
+    deleted: Annotated[
+        bool, Option("Its folder was deleted, and nobody had read it.", "Budget")
+    ] = False,
+    ledger_key: KeyFile = None,
+) -> Abandoned:
+    """Give up a job that will never be finished: delete what it drew, take back its charges.
+
+    Only a job whose output never appeared; it can never be resumed afterwards.
+
+    Example: `voile ledger abandon ledger.db reviews.protected.csv --ledger-key ledger.db.key`
+    """
+    with Ledger(str(ledger), read_key(ledger_key)) as opened:
+        if check_ledger(opened).problems:
+            raise BadFile("the ledger must verify, and does not; `voile ledger verify` says why")
+        name = _given_up(opened, str(job), deleted=deleted)
+        return Abandoned(name, opened.refund(name))
 
 
-def abandon_job(
-    where: str, job: str, *, key_file: str | None, deleted: bool = False
-) -> tuple[str, int]:
-    """Take back the charges of a job that will never be finished; its name and how many parts.
+def _given_up(ledger: Ledger, job: str, *, deleted: bool) -> str:
+    """The name of a job that can publish nothing any more: its folder is gone.
 
     A refund is right only if nobody has read what was drawn. A job's output appears after the
     ledger says that it is finished, so a job without that entry has published nothing, and its
@@ -40,27 +69,22 @@ def abandon_job(
     ledger must verify as a whole: else the entry that says "finished" might have been removed. From
     then on the job can neither charge nor finish, wherever a copy of its folder may lie.
     """
-    with Ledger(where, read_key(key_file)) as ledger:
-        if verify(ledger).problems:
-            raise BadFile("the ledger must verify, and does not; `voile ledger verify` says why")
-        folder = Workspace(job).folder
-        if folder.inside("manifest.json").exists():
-            name = _removed(ledger, job)
-        elif not _JOB.fullmatch(job):
-            raise InvalidInput(
-                f"there must be a folder {folder.name} of an interrupted job; if it was deleted, "
-                "give the job's name (32 letters and digits, as `voile ledger export --entries` "
-                "writes it) and --deleted"
-            )
-        elif not deleted:
-            raise InvalidInput(
-                "a refund is right only if nobody has read what the job drew: say --deleted if its "
-                "folder was deleted unread; if it is still there, give the output's name instead"
-            )
-        else:
-            name = job
-            _require_open(ledger, name)
-        return name, ledger.refund(name)
+    folder = Workspace(job).folder
+    if folder.inside("manifest.json").exists():
+        return _removed(ledger, job)
+    if not _JOB.fullmatch(job):
+        raise InvalidInput(
+            f"there must be a folder {folder.name} of an interrupted job; if it was deleted, "
+            "give the job's name (32 letters and digits, as `voile ledger export --entries` "
+            "writes it) and --deleted"
+        )
+    if not deleted:
+        raise InvalidInput(
+            "a refund is right only if nobody has read what the job drew: say --deleted if its "
+            "folder was deleted unread; if it is still there, give the output's name instead"
+        )
+    _require_open(ledger, job)
+    return job
 
 
 def _removed(ledger: Ledger, output: str) -> str:
