@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 NEEDED = {
-    "messages": ("explain", "text.protect", "text.utility"),
+    "messages": ("text.protect", "text.utility"),
     "gps-points": ("places.design", "places.protect"),
     "my-own-mechanism": ("text.compare",),
 }
