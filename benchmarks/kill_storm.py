@@ -50,14 +50,12 @@ def write_trips(path: Path, rows: int, rng: random.Random) -> None:
 
 
 def design(path: Path) -> None:
-    from voile.places._design import design_places, public_map
-    from voile.storage import save
+    import voile
 
-    public = public_map(rows=3, columns=3, tasks=4)
-    save(
-        design_places(public, epsilon=EPSILON, method="laplace", bound=False, against_aipo=False),
-        path,
-    )
+    voile.places.design(
+        cells="3x3", task_count=4, epsilon=EPSILON, method="laplace", bound=False,
+        against_aipo=False, out=path,
+    )  # fmt: skip
 
 
 class Storm:

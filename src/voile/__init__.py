@@ -44,7 +44,7 @@ _HOMES = {
     "secure_rng": "voile.core.randomness",
     "seeded_rng": "voile.core.randomness",
 }
-_ROOMS = ("audit", "leakage", "ledger", "mechanisms", "metrics")
+_ROOMS = ("audit", "labels", "leakage", "ledger", "mechanisms", "metrics", "places", "text")
 
 __all__ = [
     "Basis",
@@ -61,14 +61,17 @@ __all__ = [
     "VoileError",
     "audit",
     "is_secure",
+    "labels",
     "leakage",
     "ledger",
     "load",
     "mechanisms",
     "metrics",
+    "places",
     "save",
     "secure_rng",
     "seeded_rng",
+    "text",
 ]
 
 

@@ -221,18 +221,18 @@ def release_text(case: Case) -> None:
 
 
 def release_places(case: Case) -> None:
-    from voile.places._protect import protect_places
+    from voile.places._protect import protect
 
-    protect_places(case.io / "in.csv", mechanism=case.folder / "city.voile", out=case.out,
-                   batch_rows=PART, pass_columns="all", ledger=case.choice,
-                   engine=case.engine)  # fmt: skip
+    protect(case.io / "in.csv", mechanism=case.folder / "city.voile", out=case.out,
+            batch_rows=PART, pass_="all", charge=case.choice,
+            engine="local" if case.engine is None else "ray")  # fmt: skip
 
 
 def release_labels(case: Case) -> None:
-    from voile.labels._protect import labels_protect
+    from voile import labels
 
-    labels_protect(case.io / "in.csv", out=case.out, label="state", epsilon=1.0, mechanism="rr",
-                   classes=("ill", "well"), pass_columns="all", ledger=case.choice)  # fmt: skip
+    labels.protect(case.io / "in.csv", out=case.out, label="state", epsilon=1.0, mechanism="rr",
+                   classes=("ill", "well"), pass_="all", ledger_choice=case.choice)  # fmt: skip
 
 
 def write_inputs(folder: Path, domain: str) -> None:
@@ -248,13 +248,13 @@ def write_inputs(folder: Path, domain: str) -> None:
         (folder / "words.txt").write_text("\n".join(lines) + "\n")
         columns["text"] = ["cat sat", "dog", "tree", "cat", "sat dog", "tree"]
     elif domain == "places":
-        from voile.places._design import design_places, public_map
-        from voile.storage import save
+        import voile
 
-        public = public_map(rows=2, columns=2, tasks=2)
-        save(design_places(public, epsilon=1.0, method="laplace", bound=False, against_aipo=False),
-             folder / "city.voile")  # fmt: skip
-        lat, lon = public.projection.to_degrees(public.problem.places[[0] * 6])
+        design = voile.places.design(
+            cells="2x2", task_count=2, epsilon=1.0, method="laplace", bound=False,
+            against_aipo=False, out=folder / "city.voile",
+        )  # fmt: skip
+        lat, lon = design.projection.to_degrees(design.places[[0] * 6])
         columns |= {"lat": list(lat), "lon": list(lon)}
     else:
         columns |= {"state": ["well", "ill"] * 3, "age": [*range(20, 80, 10)]}

@@ -10,19 +10,8 @@ import numpy as np
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
 from voile.errors import require
+from voile.leakage.bounds import Interval
 from voile.leakage.labels import advantage_bound, label_only_utility, response_law
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate with a bootstrap interval."""
-
-    value: float
-    lower: float
-    upper: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.3f} [{self.lower:.3f}, {self.upper:.3f}]"
 
 
 @dataclass(frozen=True)

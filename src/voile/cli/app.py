@@ -11,7 +11,6 @@ from voile.cli import (
     labels,
     places,
     text,
-    text_leakage,
 )
 from voile.cli.reporting import begin
 from voile.cli.rooms import group
@@ -28,8 +27,6 @@ app = typer.Typer(
 )
 
 
-text.app.command()(text_leakage.audit)
-text.app.command()(text_leakage.tune)
 app.add_typer(text.app, name="text")
 app.add_typer(places.app, name="places")
 app.add_typer(labels.app, name="labels")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from voile.cli import text_measure
 from voile.cli.rooms import group
 
 app = typer.Typer(
@@ -13,5 +12,3 @@ app = typer.Typer(
     help="Release text word by word, and measure utility and leakage.",
     rich_markup_mode="markdown",
 )
-app.command()(text_measure.utility)
-app.command()(text_measure.membership)

@@ -13,6 +13,7 @@ from typing import Any
 
 from voile.core.randomness import seeded_rng
 from voile.errors import CannotWrite, InvalidInput
+from voile.report.result import plain
 from voile.demo.steps import Event, Found, Skipped, Steps, missing
 
 ROOMS = ("town", "text", "places", "labels")
@@ -44,7 +45,7 @@ class Demo:
                     "command": f.plan.command,
                     "note": f.plan.note,
                     "found": list(f.lines),
-                    "facts": dict(f.facts),
+                    "facts": plain(f.facts),
                     "seconds": f.seconds,
                 }
                 for f in self.found

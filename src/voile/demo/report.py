@@ -183,11 +183,10 @@ def _text(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
 
 def _places(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
     from voile.places.design_report import design_report
-    from voile.places._protect import load_design
-    from voile.places.ratios import local_ratios
+    from voile.places.loading import load_design
 
     design = load_design(folder / "city.voile")
-    base = design_report(design, ratios=local_ratios(design), provenance=made)
+    base = replace(design_report(design), provenance=made)
     attack, files = facts[2]["attack"], facts[2]["files"]
     errors = [
         ("before any release", attack["blind"]),
@@ -211,26 +210,26 @@ def _places(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
 
 def _labels(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
     audit, _, protected, compared = facts
-    at = audit["audit"]["epsilons"]
-    points = compared["points"]
+    at = audit["audit"].epsilons
+    points = compared["compared"].points
     table = Table(
         "Use against leakage",
         ("mechanism", "ε", "label guessed", "AUC"),
-        tuple((p["mechanism"], p["epsilon"], p["leakage"], p["auc"]) for p in points),
+        tuple((p.mechanism, p.epsilon, p.leakage, p.auc) for p in points),
     )
     low = at[0]
     epsilon = float(protected["epsilon"])
     kept = protected["basis"] == "statistical" and protected["certified"] <= epsilon
     return Report(
         title="Labels: a table of patients",
-        answer=f"Noise with ε = {low['epsilon']:g} on a diagnosis promises at most "
-        f"{100 * low['expected']:.0f} % right guesses; the other columns make it "
-        f"{100 * low['total']['value']:.0f} %, which protecting both together caps.",
+        answer=f"Noise with ε = {low.epsilon:g} on a diagnosis promises at most "
+        f"{100 * low.expected:.0f} % right guesses; the other columns make it "
+        f"{100 * low.total.value:.0f} %, which protecting both together caps.",
         verdict=Verdict.HOLDS if kept else Verdict.OPEN,
         because=f"What was released keeps ε = {epsilon:g} for label and features together, "
         f"{protected['ground']}. Noise on the label alone would not: as a "
-        f"bound on the whole release, ε = {low['epsilon']:g} is {low['verdict']}, at least "
-        f"{low['effective_epsilon_at_least']:.2f} being shown.",
+        f"bound on the whole release, ε = {low.epsilon:g} is {low.verdict}, at least "
+        f"{low.effective_epsilon_at_least:.2f} being shown.",
         guarantee=(
             f"Released here: label and features together at ε = {epsilon:g}. Any two labels: "
             f"whatever is released, the odds between them change by at most e^{epsilon:g} = "

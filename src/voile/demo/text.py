@@ -24,7 +24,8 @@ from voile.text._calibrate import calibrate
 from voile.text._protect import protect
 from voile.text.settings import TextSettings, load_vocabulary
 from voile.text.sentences import odds_sentences
-from voile.text._utility import read_texts, text_utility
+from voile.text._utility import utility
+from voile.text.reading import texts_of
 
 EPSILON = 3.5
 MESSAGES = 400
@@ -89,7 +90,7 @@ def _useful(original: Path, released: Path) -> Iterator[Event]:
         )
         plan = Plan("text", title, command)
         yield plan
-        found = text_utility(original, released, label=label, encoder=False)
+        found = utility(original, released, label=label, encoder=False)
         kept, before = (
             value.value if value is not None else float("nan")
             for value in (found.accuracy, found.baseline)
@@ -127,7 +128,7 @@ class _Known:
         return Knowledge.of(self.public[:count], vocabulary=len(self.levels))
 
     def reading(self, original: Path, released: Path, laws: tuple[WordLaw, ...]) -> Reading:
-        before, after = (read_texts(path, "text", None)[0] for path in (original, released))
+        before, after = (texts_of(path, "text") for path in (original, released))
         texts = corpus(
             read_words(before, self.words),
             read_words(after, self.words),
@@ -169,7 +170,7 @@ def _told_apart(folder: Path, original: Path, released: Path, seed: int | None) 
     )
     plan = Plan("text", "Audit: which of two messages does a release come from?", command)
     yield plan
-    before, after = (read_texts(path, "text", None)[0] for path in (original, released))
+    before, after = (texts_of(path, "text") for path in (original, released))
     with pairs.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerows([("text", "released"), *zip(before, after, strict=True)])
@@ -244,7 +245,7 @@ def _adapted(known: _Known, original: Path, out: Path, seed: int | None) -> Iter
     )  # fmt: skip
     laws = tuple(known.build(alpha * EPSILON) for alpha in (pii, poii, 1.0))
     found = known.reading(original, out, laws)
-    useful = text_utility(original, out, label="topic", encoder=False)
+    useful = utility(original, out, label="topic", encoder=False)
     accuracy = useful.accuracy.value if useful.accuracy is not None else float("nan")
     yield Found(
         plan,

@@ -62,16 +62,16 @@ def opening(report: Report, *, identity: str = "") -> str:
     """What stands in clear, then the answer, the verdict and the figures that sum it up."""
     named = f' id="{identity}"' if identity else ""
     return (
-        f"{_in_clear(report.in_clear)}"
+        f"{_notice('at-risk', report.at_risk)}{_notice('in-clear', report.in_clear)}"
         f'<p class="answer"{named}>{escape(report.answer)}</p>\n'
         f"{_verdict(report)}{_stamps(report)}{_pairs('cards', report.cards)}"
     )
 
 
-def _in_clear(lines: Sequence[str]) -> str:
+def _notice(kind: str, lines: Sequence[str]) -> str:
     if not lines:
         return ""
-    return f'<div class="in-clear" role="note">{_paragraphs(lines)}</div>\n'
+    return f'<div class="{kind}" role="note">{_paragraphs(lines)}</div>\n'
 
 
 def _verdict(report: Report) -> str:

@@ -152,6 +152,8 @@ class Report:
     cards: tuple[tuple[str, str], ...] = ()
     for_owner: tuple[Table, ...] = ()
     sample: tuple[tuple[str, str], ...] = ()
+    at_risk: tuple[str, ...] = ()
+    """What a reader might take for protected and is not: said before all else, in red."""
 
     def __post_init__(self) -> None:
         require(bool(self.answer.strip()), "answer", "a sentence", "nothing")

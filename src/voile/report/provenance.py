@@ -83,7 +83,8 @@ def spelled(call: Call) -> str:
         elif isinstance(value, bool):
             words.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
         else:
-            shown = ",".join(_shown(parameter, part) for part in parameter.parts(value))
+            between = "," if parameter.words == 1 else " "
+            shown = between.join(_shown(parameter, part) for part in parameter.parts(value))
             words += [parameter.flag, shown]
     return " ".join(words)
 

@@ -39,6 +39,10 @@ class Result:
         """Keep the call that led here; the first one counts, a use case may call another."""
         object.__setattr__(self, "_call", call)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: all but the call, whose arguments are its caller's."""
+        return {name: value for name, value in vars(self).items() if name not in ("_call", "_key")}
+
     def _report(self) -> Report:
         raise NotImplementedError
 

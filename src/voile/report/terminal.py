@@ -22,6 +22,8 @@ def show(report: Report, console: Any) -> None:
     def line(text: str, style: str = "") -> None:
         console.print(Text(text, style=style), soft_wrap=True)
 
+    for text in report.at_risk:
+        line(text, "bold red")
     for text in report.in_clear:
         line(text, "bold yellow")
     if report.stamp:

@@ -1,15 +1,16 @@
-"""The privacy loss of a design per geodesic km: between random places, close ones, all over."""
+"""The privacy loss of a law on a map, per km: between random places, close ones, all over."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
 from voile.core.arrays import Floats
+from voile.core.guarantee import Guarantee
 from voile.optimise.smooth import SmoothMechanism
-from voile.places.designs import PlacesDesign
 
 STEP = 0.01
 """Ten metres: close enough for a gradient, far above the resolution that places snap to."""
@@ -19,9 +20,30 @@ PAIRS = 4096
 """Close pairs in a block."""
 
 
-def random_blocks(
-    places: int, *, seed: int
-) -> list[Callable[[PlacesDesign], tuple[float, int, int]]]:
+class OnAMap(Protocol):
+    """A mechanism on a box of a plane, with the distance that its ε is per."""
+
+    @property
+    def mechanism(self) -> Any:
+        """`probabilities` and `snap` of points of the plane."""
+        ...
+
+    @property
+    def box(self) -> tuple[Floats, Floats]:
+        """The corners of the map."""
+        ...
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What one release promises."""
+        ...
+
+    def apart(self, first: Floats, second: Floats) -> Floats:
+        """The distance between points, pair by pair."""
+        ...
+
+
+def random_blocks(places: int, *, seed: int) -> list[Callable[[OnAMap], tuple[float, int, int]]]:
     """All pairs of random places, in blocks that can be computed apart: see `random_ratio`."""
     starts = range(0, places - 1, ROWS)
     return [partial(_random_block, places=places, seed=seed, start=start) for start in starts]
@@ -35,7 +57,7 @@ def random_ratio(blocks: Sequence[tuple[float, int, int]]) -> tuple[float, float
     )
 
 
-def close_blocks(pairs: int, *, seed: int) -> list[Callable[[PlacesDesign], float]]:
+def close_blocks(pairs: int, *, seed: int) -> list[Callable[[OnAMap], float]]:
     """The largest ratio over pairs 1 to 50 m apart, in blocks that each draw their own."""
     counts = [min(PAIRS, pairs - start) for start in range(0, pairs, PAIRS)]
     return [
@@ -44,9 +66,7 @@ def close_blocks(pairs: int, *, seed: int) -> list[Callable[[PlacesDesign], floa
     ]
 
 
-def _random_block(
-    design: PlacesDesign, *, places: int, seed: int, start: int
-) -> tuple[float, int, int]:
+def _random_block(design: OnAMap, *, places: int, seed: int, start: int) -> tuple[float, int, int]:
     """Largest ratio, pairs above the claim, and pairs, of each place here with all later ones."""
     from scipy.spatial.distance import cdist
 
@@ -64,7 +84,7 @@ def _random_block(
     return float(ratio.max(initial=0.0)), above, len(ratio)
 
 
-def _close_block(design: PlacesDesign, *, pairs: int, seed: int, block: int) -> float:
+def _close_block(design: OnAMap, *, pairs: int, seed: int, block: int) -> float:
     rng = np.random.default_rng([seed, 1, block])
     low, high = design.box
     first = rng.uniform(low, high, (pairs, len(low)))
@@ -78,7 +98,7 @@ def _close_block(design: PlacesDesign, *, pairs: int, seed: int, block: int) -> 
     return float((sure / design.apart(first, second)).max(initial=0.0))
 
 
-def doubt(design: PlacesDesign) -> float:
+def doubt(design: OnAMap) -> float:
     """What of a difference of logarithms may be rounding: a proved law is evaluated in doubles.
 
     Its probabilities are good to about 1e-11 of themselves; a certified law's are what is drawn.
@@ -86,17 +106,17 @@ def doubt(design: PlacesDesign) -> float:
     return 0.0 if isinstance(design.mechanism, SmoothMechanism) else 1e-10
 
 
-def snapped(design: PlacesDesign, points: Floats) -> Floats:
+def snapped(design: OnAMap, points: Floats) -> Floats:
     """The points as a release sees them: on the map, and at its resolution."""
     return design.mechanism.snap(np.clip(points, *design.box))
 
 
-def log_law(design: PlacesDesign, points: Floats) -> Floats:
+def log_law(design: OnAMap, points: Floats) -> Floats:
     """Log-probabilities; below 1e-280, and where an output is never drawn, all alike."""
     return np.asarray(np.log(np.maximum(design.mechanism.probabilities(points), 1e-280)))
 
 
-def local_ratios(design: PlacesDesign, *, cells: int = 600) -> Floats:
+def local_ratios(design: OnAMap, *, cells: int = 600) -> Floats:
     """The largest |ln p_y(x) − ln p_y(x′)| / d(x, x′) around the middle of each cell of the map.
 
     x′ runs over eight directions, ten metres off; y over all outputs. Each value is the loss of

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from voile.attackers.attack import Observed
+from voile.attackers.corpus import Corpus
 from voile.attackers.markov import MarkovAttack, MarkovPrior, fit_markov, markov_attack
 from voile.core.arrays import Floats
 from voile.errors import InvalidInput
-from voile.text.sequences import Corpus
 
 
 def sensitive_only(texts: Corpus, items: Sequence[Observed]) -> list[Observed]:
