@@ -7,7 +7,7 @@ code inside a `with` block, so no function hands one on to the next.
 >>> with heard_by(heard.append):
 ...     tell("reading", done=1, total=2)
 >>> heard
-[Step(what='reading', done=1, total=2)]
+[Step(what='reading', done=1, total=2, stays=False)]
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ class Step:
     what: str
     done: float | None = None
     total: float | None = None
+    stays: bool = False
+    """Whether it is a line to be read later too, and not only the state of things."""
 
 
 Listener = Callable[[Step], None]
@@ -40,6 +42,11 @@ _LISTENER: ContextVar[Listener] = ContextVar("voile.progress", default=_nobody)
 def tell(what: str, *, done: float | None = None, total: float | None = None) -> None:
     """Say how far the work is; costs next to nothing where nobody listens."""
     _LISTENER.get()(Step(what, done, total))
+
+
+def say(line: str) -> None:
+    """Tell something that stays on the screen."""
+    _LISTENER.get()(Step(line, stays=True))
 
 
 @contextmanager

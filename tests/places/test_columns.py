@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import voile
-from voile.cli.places import app
+from voile.cli.app import places_app as app
 from voile.errors import InvalidInput
 
 pytest.importorskip("pyproj")

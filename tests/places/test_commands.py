@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import voile
-from voile.cli.places import app
+from voile.cli.app import places_app as app
 from voile.core.randomness import keyed_rng
 from voile.errors import BadFile, GuaranteeBroken, InvalidInput
 from voile.jobs import Batch, ColumnsInClear, open_source

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import voile
-from voile.cli.places import app
+from voile.cli.app import places_app as app
 from voile.core.randomness import seeded_rng
 from voile.errors import BadFile, InvalidInput
 from voile.places import size as places_size

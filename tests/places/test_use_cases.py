@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import voile
-from voile.cli.places import app
+from voile.cli.app import places_app as app
 from voile.core.randomness import seeded_rng
 from voile.errors import BadFile, CannotWrite, InvalidInput
 from voile.places import public_map as map_module

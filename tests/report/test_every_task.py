@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from functools import wraps
-from typing import get_type_hints
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
@@ -28,7 +27,7 @@ from jsonschema import Draft202012Validator
 from report import runs
 from report.browser import Browser, executable
 from voile.cli.app import app
-from voile.report.schema import SHARED, schema
+from voile.surface import names, schema
 
 CHARTS = {
     "places design": {"loss", "sweep", "blur", "certificate", "odds"},
@@ -119,13 +118,10 @@ def all_commands():
 
 def use_cases():
     """The use cases that commands are made from, by name."""
-    from importlib import import_module
+    from voile.options import case_of
+    from voile.surface import use_case_named
 
-    from voile.cli.rooms import ROOMS
-
-    homes = (home.split(":") for room in ROOMS.values() for home in room.values())
-    found = (getattr(import_module(module), name, None) for module, name in homes)
-    return {f.use_case.name: f.use_case for f in found if hasattr(f, "use_case")}
+    return {name: case_of(use_case_named(name)) for name in names()}
 
 
 # ── programs ───────────────────────────────────────────────────────────────────────────────────
@@ -141,7 +137,7 @@ def test_every_command_with_json_has_a_definition():
         for name, command in all_commands().items()
         if any(p.name == "as_json" for p in command.params)
     }
-    assert with_json == set(schema()["$defs"]) - SHARED
+    assert with_json == {name.replace(" ", "-") for name in names()} <= set(schema()["$defs"])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -290,7 +286,6 @@ def test_every_option_is_shown_or_hidden_on_purpose():
 
     A use case says so at the option itself.
     """
-    from voile.cli.reporting import SHOWN, _shown
     from voile.report.provenance import spelled
 
     hidden = {
@@ -308,20 +303,9 @@ def test_every_option_is_shown_or_hidden_on_purpose():
         "pipeline",
     }
     made = use_cases()
-    words = {
-        name
-        for called, command in all_commands().items()
-        if called not in made
-        for name, kind in get_type_hints(command.callback).items()
-        if "str" in str(kind) and {"report", "context"} <= set(get_type_hints(command.callback))
-    }
-    assert words - SHOWN - hidden == set()
     assert {"column", "command", "mechanisms"} <= {name for name, _ in word_options()}
     for name, parameter in word_options():
         assert parameter.option.shown or name in hidden or _is_file(parameter), name
-    for name in hidden:
-        assert _shown(name, "https://user:password@host") == "…"
-    assert _shown("vocabulary", "/home/somebody/vectors.txt") == "vectors.txt"
     for case in made.values():
         for name, parameter in case.parameters.items():
             if name in hidden and parameter.type is not bool:
@@ -339,28 +323,12 @@ def called_with(case, name):
 
 def word_options():
     """The options of all use cases that take words of any kind."""
-    from importlib import import_module
-
-    from voile.cli.rooms import ROOMS
-    from voile.options import case_of
-
-    for name, command in all_commands().items():
-        room, _, last = name.rpartition(" ")
-        home = ROOMS.get(room, {}).get(last)
-        if home is None or not _is_made(command):
-            continue
-        module, _, attribute = home.partition(":")
-        case = case_of(getattr(import_module(module), attribute))
+    for case in use_cases().values():
         yield from (
             (option, parameter)
             for option, parameter in case.parameters.items()
             if "str" in str(parameter.type) or "Any" in str(parameter.type)
         )
-
-
-def _is_made(command):
-    """Whether a command was made from its use case."""
-    return any(parameter.name == "save_recipe" for parameter in command.params)
 
 
 def _is_file(parameter):

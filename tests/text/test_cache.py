@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from voile.cli.text import app
+from voile.cli.app import text_app as app
 from voile.mechanisms import _neighbours
 from voile.text import neighbours as text_neighbours
 from voile.text import settings

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import voile
 from voile import text
-from voile.cli.text import app
+from voile.cli.app import text_app as app
 from voile.errors import InvalidInput, VoileError
 from voile.leakage.words import epsilon_for_most_kept, kept_chances
 from voile.mechanisms import word_exponential, word_truncated_exponential

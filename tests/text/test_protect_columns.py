@@ -11,7 +11,7 @@ pytest.importorskip("numba", reason="the text extra is not installed")
 
 from typer.testing import CliRunner
 
-from voile.cli.text import app
+from voile.cli.app import text_app as app
 from voile.errors import InvalidInput, VoileError
 from voile.text._protect import protect
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import voile
 from voile import text
-from voile.cli.text import app
+from voile.cli.app import text_app as app
 from voile.errors import BadFile, InvalidInput, NotAMetric, VoileError
 from voile.leakage.words import best_guess, epsilon_for_kept, kept_share, representative_words
 from voile.mechanisms import word_exponential, word_truncated_exponential
@@ -389,7 +389,7 @@ def test_a_killed_command_continues(files: Path) -> None:
     (files / "long.csv").write_text("id,text\n" + rows)
     arguments = ["protect", str(files / "long.csv"), "--vocabulary", str(files / "words.txt")]
     arguments += ["--epsilon", "1", "--batch-rows", "5", "--pass", "all"]
-    code = "from voile.cli.text import app; import sys; app(sys.argv[1:])"
+    code = "from voile.cli.app import text_app as app; import sys; app(sys.argv[1:])"
     job = subprocess.Popen(
         [sys.executable, "-c", code, *arguments], env=dict(os.environ), stdout=subprocess.DEVNULL
     )

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import voile
 from voile import text
-from voile.cli.text import app
+from voile.cli.app import text_app as app
 from voile.text.signs import Signs, without_signs
 from voile.text.word_protector import TextProtector
 

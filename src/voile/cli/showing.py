@@ -162,6 +162,9 @@ def _bar(console: Any) -> Iterator[None]:
         task = progress.add_task("…", total=None)
 
         def hear(step: Step) -> None:
+            if step.stays:
+                progress.console.print(step.what, highlight=False, markup=False, soft_wrap=True)
+                return
             if step.done is None or progress.tasks[0].total != step.total:
                 progress.reset(task, total=step.total, description=step.what)
             progress.update(task, description=step.what, completed=step.done or 0, total=step.total)
@@ -182,7 +185,14 @@ def _log() -> Iterator[None]:
     thread = threading.Thread(target=tick, daemon=True)
     thread.start()
     try:
-        with heard_by(lambda step: latest.__setitem__(0, step)):
+
+        def hear(step: Step) -> None:
+            if step.stays:
+                typer.echo(step.what)
+            else:
+                latest[0] = step
+
+        with heard_by(hear):
             yield
     finally:
         ended.set()

@@ -46,9 +46,7 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     )
     yield plan
     public = write_clinic(folder / "other-clinic.csv", count=RECORDS, seed=2)
-    made = recipe(
-        public, label="diabetic", out=folder / "clinic-recipe.json", overwrite=True
-    )
+    made = recipe(public, label="diabetic", out=folder / "clinic-recipe.json", overwrite=True)
     yield Found(
         plan,
         (

@@ -46,9 +46,7 @@ def places_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         f"{seeded(seed)} --overwrite",
     )
     yield plan
-    done = protect(
-        trips, mechanism=mechanism, pass_=("vehicle", "stop"), seed=seed, overwrite=True
-    )
+    done = protect(trips, mechanism=mechanism, pass_=("vehicle", "stop"), seed=seed, overwrite=True)
     rows, clear = (done.rows or Rows()).released, done.columns.passed_in_clear
     yield Found(
         plan,

@@ -10,14 +10,11 @@ from typing import Any
 
 from voile.audit.finding import Verdict
 from voile.core.rounding import exp_upwards, odds_at_most
-from voile.report import Provenance
-from voile.report import Report
-from voile.report import Table
-from voile.report import combined
-from voile.report.charts_common import bar_chart, frontier_chart
-from voile.labels.charts import label_leakage_chart
-from voile.report.words import sentence
 from voile.demo.steps import Found
+from voile.labels.charts import label_leakage_chart
+from voile.report import Provenance, Report, Table, combined
+from voile.report.charts_common import bar_chart, frontier_chart
+from voile.report.words import sentence
 
 Facts = Mapping[str, Any]
 AGAIN = "The same person reported again: each report spends ε anew."
@@ -54,7 +51,7 @@ def _steps(steps: Sequence[Found]) -> Table:
 
 
 def _provenance(command: str, seed: int | None, seconds: float) -> Provenance:
-    from voile import __version__
+    from voile.version import __version__
 
     command += "" if seed is None else f" --seed {seed}"
 

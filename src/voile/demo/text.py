@@ -11,21 +11,21 @@ import numpy as np
 
 from voile.adapt.levels import Levels, Round, adapt, frontier, meets
 from voile.core.arrays import Indices
-from voile.text.sequences import corpus, read_words
-from voile.text.tiers import tiers
-from voile.text.vocabularies import Vocabulary
+from voile.demo.readers import Knowledge, Reading, names_evaluator, read_release
+from voile.demo.steps import Event, Found, Plan, seeded
 from voile.mechanisms import word_truncated_exponential
 from voile.mechanisms._neighbours import cache_folder, neighbours_of
 from voile.mechanisms._word_law import WordLaw
-from voile.text.sample_messages import messages, names_and_places, write_messages
-from voile.demo.readers import Knowledge, Reading, names_evaluator, read_release
-from voile.demo.steps import Event, Found, Plan, seeded
 from voile.text._calibrate import calibrate
 from voile.text._protect import protect
-from voile.text.settings import TextSettings, load_vocabulary
-from voile.text.sentences import odds_sentences
 from voile.text._utility import utility
 from voile.text.reading import texts_of
+from voile.text.sample_messages import messages, names_and_places, write_messages
+from voile.text.sentences import odds_sentences
+from voile.text.sequences import corpus, read_words
+from voile.text.settings import TextSettings, load_vocabulary
+from voile.text.tiers import tiers
+from voile.text.vocabularies import Vocabulary
 
 EPSILON = 3.5
 MESSAGES = 400

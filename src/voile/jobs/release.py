@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
-from voile import __version__
 from voile.core.guarantee import Guarantee
 from voile.files.columns_in_clear import ColumnsInClear
 from voile.files.locations import location
@@ -22,6 +21,7 @@ from voile.packaged import ModelRecord
 from voile.report.provenance import spelled
 from voile.report.result import SILENT, Result
 from voile.report.words import columns_in_clear as clear_sentence
+from voile.version import __version__
 
 FORMAT = "voile-release/1"
 """Of the guarantee file; the schema is that of the result."""

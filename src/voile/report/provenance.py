@@ -28,7 +28,7 @@ def provenance_of(
     Files that were read as private are hashed under a fresh key, which the caller shows to the
     owner and writes nowhere; public ones and released ones without.
     """
-    from voile import __version__
+    from voile.version import __version__
 
     if call is None:
         return Provenance(__version__, "from Python", "not recorded", "", 0.0), ""

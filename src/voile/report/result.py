@@ -10,16 +10,14 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from voile.audit.finding import Verdict
+from voile.options import Call
 from voile.report.model import Report, Value
 from voile.report.provenance import provenance_of
-
-if TYPE_CHECKING:
-    from voile.options import Call
 
 SILENT: Mapping[str, Any] = {"json": False}
 """The metadata of a field that JSON leaves out: a mechanism, an array, a reader's own data."""
