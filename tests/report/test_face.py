@@ -105,6 +105,9 @@ def test_records_are_shown_only_where_the_report_carries_them():
     assert "Shows records: do not hand on" in text
     assert "before &lt;b&gt;" in text
     assert 'href="#sample"' in text
+    parts = [report(), report(sample=(("a", "b"),))]
+    whole = body(render(combined("All", parts, answer="Both.", provenance=HOW)))
+    assert whole.index("Shows records: do not hand on") < whole.index('id="part-1"')
     without = body(render(report()))
     assert "do not hand" not in without
     assert 'id="sample"' not in without

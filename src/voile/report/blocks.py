@@ -84,7 +84,8 @@ def _verdict(report: Report) -> str:
 
 
 def _stamps(report: Report) -> str:
-    shows = "Shows records: do not hand on" if report.sample else ""
+    held = any(part.sample for part in (report, *report.parts))
+    shows = "Shows records: do not hand on" if held else ""
     return "".join(f'<p class="stamp">{text}</p>\n' for text in (report.stamp, shows) if text)
 
 
