@@ -19,11 +19,11 @@ from pathlib import Path
 
 import torch
 from teda_figures import DATA
-from voile.text.workshop import BOUND_PROMPTS
 
 import voile
 from voile.rewriting.dp_prompt import chat_question, dp_prompt
 from voile.rewriting.models import packaged_model
+from voile.rewriting.workshop import BOUND_PROMPTS
 
 RESULTS = Path(__file__).parent / "results"
 CAP = 16

@@ -25,15 +25,16 @@ from typing import Any
 
 import numpy as np
 from teda_tables import FAR, write_tables
-from voile.text.models import PACKAGED
-from voile.text.workshop import Workshop
 
 import voile
 from voile.attackers.attribution_embedding import NearestEmbedding, NearestLatent
 from voile.attackers.attribution_surface import Overlap
 from voile.audit.distinguish import attribute, plan
 from voile.audit.empirical import from_rates
+from voile.rewriting.trained_here import PACKAGED
+from voile.rewriting.workshop import Workshop
 from voile.text.attacks import judge
+from voile.text.rewriters import MECHANISMS, Rewriters
 
 RESULTS = Path(__file__).parent / "results"
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -52,6 +53,8 @@ Pools of slow rewriters are small: a text that is met again, and written alike, 
 """
 BOTH = ("atis", "snips")
 TRIALS = 10_000
+NAMES = {"em": "word-exponential"}
+"""The paper's names where they are not ours."""
 Cell = dict[str, Any]
 
 
@@ -139,7 +142,7 @@ class Bench:
     """Data, models that are loaded or trained once, and one way to run a cell."""
 
     def __init__(self) -> None:
-        self.shops: dict[tuple[str, str], Workshop] = {}
+        self.shops: dict[tuple[str, str], Rewriters] = {}
 
     def texts(self, data: str) -> list[str]:
         """Distinct texts of a data set, shuffled."""
@@ -147,19 +150,19 @@ class Bench:
         distinct = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
         return [distinct[i] for i in np.random.default_rng(0).permutation(len(distinct))]
 
-    def shop(self, data: str, fidelity: str) -> Workshop:
-        """A workshop whose public texts are the last 1,500: no pool of a trained rewriter."""
+    def shop(self, data: str, fidelity: str) -> Rewriters:
+        """Rewriters whose public texts are the last 1,500: no pool of a trained rewriter."""
         if (data, fidelity) not in self.shops:
-            shop = Workshop(public=self.texts(data)[-1500:], fidelity=fidelity)
-            shop.max_new_tokens, shop.batch = 16, 256
+            public = self.texts(data)[-1500:]
+            workshop = Workshop({}, public, fidelity, max_new_tokens=16, batch=256)
+            shop = self.shops[data, fidelity] = Rewriters(workshop)
             shop.encoder = self.encode
-            self.shops[data, fidelity] = shop
         return self.shops[data, fidelity]
 
     @cached_property
     def encode(self) -> Any:
         """The sentence encoder of all attacks and candidate sets."""
-        return Workshop().encoder
+        return Rewriters().encoder
 
     @cached_property
     def judge(self) -> Any:
@@ -171,7 +174,8 @@ class Bench:
         pool = self.texts(todo["data"])[: todo["pool"]]
         name, _, rest = todo["mechanism"].partition(" (")
         fidelity, epsilon = rest.rstrip(")") or "sound", todo["epsilon"]
-        made: Any = self.shop(todo["data"], fidelity).prepare(name, epsilon)
+        which = MECHANISMS.find(NAMES.get(name, name))
+        made: Any = self.shop(todo["data"], fidelity).prepare(which, epsilon)
         rewrite: Callable[..., Any] = made.rewrite
         attack: Any = NearestEmbedding(self.encode)
         if todo["attack"] == "internal":

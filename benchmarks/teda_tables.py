@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from voile.text.calibration_charts import calibration_charts
+
+from voile.report.pictures import write_charts
+from voile.text import comparison
+from voile.text.comparison_charts import comparison_charts
 
 Cell = dict[str, Any]
 FAR = -10_000.0
@@ -49,7 +52,8 @@ def write_tables(rows: Sequence[Cell], folder: Path) -> None:
                 for data in sorted({row["data"] for row in here}):
                     chart = [row for row in here if row["data"] == data]
                     name = section if data in section else f"{section}-{data}"
-                    calibration_charts([_charted(row) for row in chart], folder / f"teda-{name}")
+                    charts = comparison_charts([_charted(row) for row in chart], each_attack=True)
+                    write_charts(charts, folder / f"teda-{name}")
     lines += _varied(rows, folder)
     (folder / "teda_figures.md").write_text("\n".join(lines), encoding="utf-8")
 
@@ -189,13 +193,19 @@ def _panels(
     plt.close(figure)
 
 
-def _charted(row: Cell) -> Cell:
-    one = {name: row[name] for name in ("attack", "lower", "middle", "upper", "ceiling")}
-    one["success"] = row["successes"] / row["trials"]
-    return {
-        "mechanism": row["mechanism"],
-        "epsilon": row["epsilon"],
-        "text_epsilon": row["epsilon"] * row["units"],
-        "shown": [one],
-        "f1": None,
-    }
+def _charted(row: Cell) -> comparison.Cell:
+    ends = {name: row[name] for name in ("attack", "lower", "middle", "upper", "ceiling")}
+    return comparison.Cell(
+        mechanism=row["mechanism"],
+        epsilon=row["epsilon"],
+        granularity=row["unit"],
+        basis="",
+        text_epsilon=row["epsilon"] * row["units"],
+        shown=(comparison.Shown(**ends, success=row["successes"] / row["trials"]),),
+        f1=None,
+        attribute_f1=None,
+        similarity=None,
+        empty=0,
+        seconds=0.0,
+        rows_per_second=0.0,
+    )

@@ -200,13 +200,15 @@ def _design() -> Any:
     """The mechanism of the tutorial: the made-up city at ε = 0.8 per km."""
     import tempfile
 
-    from voile.places._design import design_places, public_map
+    import voile
     from voile.places.sample_trips import write_city, write_crowd
 
     with tempfile.TemporaryDirectory() as folder:
         roads, crowd = write_city(Path(folder) / "city"), write_crowd(Path(folder) / "crowd.csv")
-        public = public_map(roads=roads, prior_file=crowd, rows=6, columns=8, tasks=20)
-    return design_places(public, epsilon=0.8, bound=False, against_aipo=False)
+        return voile.places.design(
+            roads=roads, prior=crowd, cells="6x8", task_count=20, epsilon=0.8, bound=False,
+            against_aipo=False,
+        )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from voile import audit, leakage, mechanisms, metrics
+    from voile import audit, labels, leakage, mechanisms, metrics, places, text
     from voile.audit.finding import Finding, Verdict
     from voile.core.certificate import Certificate
     from voile.core.channel import Channel
@@ -44,7 +44,7 @@ _HOMES = {
     "secure_rng": "voile.core.randomness",
     "seeded_rng": "voile.core.randomness",
 }
-_ROOMS = ("audit", "labels", "leakage", "mechanisms", "metrics")
+_ROOMS = ("audit", "labels", "leakage", "ledger", "mechanisms", "metrics", "places", "text")
 
 __all__ = [
     "Basis",
@@ -63,12 +63,15 @@ __all__ = [
     "is_secure",
     "labels",
     "leakage",
+    "ledger",
     "load",
     "mechanisms",
     "metrics",
+    "places",
     "save",
     "secure_rng",
     "seeded_rng",
+    "text",
 ]
 
 

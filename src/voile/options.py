@@ -29,7 +29,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from voile.errors import InvalidInput
 
@@ -47,7 +48,8 @@ class Option:
 
     `flag` is its name on the command line where it cannot be Python's. `reads` says that it names
     a file and whose: a report hashes a private one under a key. `shown` lets a word stand in
-    reports; numbers, choices and the last part of a file's name always may.
+    reports; numbers, choices and the last part of a file's name always may. `secret` is for what
+    may hold a password or name a person: no report shows any of it, no recipe keeps it.
     """
 
     help: str
@@ -57,6 +59,7 @@ class Option:
     writes: bool = False
     shown: bool = False
     environment: str = ""
+    secret: bool = False
 
 
 class Options:
@@ -82,13 +85,26 @@ class Parameter:
 
     def parts(self, value: Any) -> list[Any]:
         """Values that were given together, one by one; data in memory is one, whatever it holds."""
-        in_memory = self.type is Data and not isinstance(value, str | Path)
-        return list(value) if isinstance(value, list | tuple) and not in_memory else [value]
+        return list(value) if self.several and isinstance(value, list | tuple) else [value]
+
+    @property
+    def several(self) -> bool:
+        """Whether it holds several values; a list of records is one value, the data."""
+        parts = get_args(self.type) if get_origin(self.type) in (Union, UnionType) else (self.type,)
+        return any(get_origin(part) in (tuple, list) for part in parts)
 
     @property
     def flag(self) -> str:
         """Its name on the command line."""
         return self.option.flag or "--" + self.name.removesuffix("_").replace("_", "-")
+
+    @property
+    def words(self) -> int:
+        """How many words it takes on the command line: several files stand side by side."""
+        for part in get_args(self.type) if get_origin(self.type) is not tuple else (self.type,):
+            if get_origin(part) is tuple and set(get_args(part)) == {Data}:
+                return len(get_args(part))
+        return 1
 
 
 class UseCase:
@@ -259,3 +275,12 @@ def one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
     if value not in allowed:
         raise InvalidInput(f"{name} must be {' or '.join(allowed)}, got {value!r}")
     return value
+
+
+def several(value: Any) -> tuple[Any, ...]:
+    """The values of an option that takes several, where one may be given by itself.
+
+    >>> several(0.5), several(["rnn", "lstm"])
+    ((0.5,), ('rnn', 'lstm'))
+    """
+    return tuple(value) if isinstance(value, list | tuple) else (value,)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -50,3 +50,16 @@ def heard_by(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _LISTENER.reset(token)
+
+
+@contextmanager
+def about(topic: str) -> Iterator[None]:
+    """All that is told inside the block is told about this.
+
+    >>> with heard_by(print), about("the lstm"):
+    ...     tell("epoch", done=1, total=30)
+    Step(what='the lstm: epoch', done=1, total=30)
+    """
+    outer = _LISTENER.get()
+    with heard_by(lambda step: outer(replace(step, what=f"{topic}: {step.what}"))):
+        yield

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from voile.errors import BadFile, CannotWrite
+from voile.errors import BadFile, CannotWrite, InvalidInput
 from voile.files import write_private
 
 FORMAT = 1
+_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]*@")
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,13 @@ class Recipe:
 
 
 def write_recipe(path: Path, command: str, options: Mapping[str, Any]) -> None:
-    """Write a command's options; paths as they were given, so run it from the same folder."""
+    """Write a command's options; paths as they were given, so run it from the same folder.
+
+    A recipe may stand in a repository, so one that would hold a password is refused.
+    """
+    for name, value in options.items():
+        if _PASSWORD.search(str(value)):
+            raise InvalidInput(f"{name} holds a password, which no recipe may; leave it out there")
     lines = [f"voile = {FORMAT}", f"command = {_value(command)}", "", "[options]"]
     lines += [f"{name} = {_value(value)}" for name, value in options.items() if value is not None]
     try:

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from voile.catalogue import catalogue, mechanism_names
+from voile.catalogue import FAMILIES, mechanism_names, mechanisms
 
 NAMES = mechanism_names()
 
@@ -39,9 +39,33 @@ def test_docstrings_cite_explain_and_show():
         assert len(text.split()) > 60, f"{name} must explain itself"
 
 
-def test_the_catalogue_reads_the_folder():
-    assert [entry.name for entry in catalogue()] == NAMES
-    assert all(entry.law for entry in catalogue())
+def test_the_catalogue_holds_every_name_once_and_every_mechanism_of_the_folder():
+    entries = mechanisms().mechanisms
+    names = [entry.name for entry in entries]
+    assert len(set(names)) == len(names), "one name for one thing"
+    homes = {named.home for family, _ in FAMILIES.values() for named in family.entries}
+    missing = [
+        name
+        for name in NAMES
+        if name.replace("_", "-") not in names and f"voile.mechanisms:{name}" not in homes
+    ]
+    assert not missing
+    for entry in entries:
+        assert entry.law, entry.name
+        assert entry.used, entry.name
+        assert entry.metric, entry.name
+        assert entry.basis, entry.name
+
+
+def test_every_name_of_an_option_has_its_row(root):
+    page = (root / "docs" / "mechanisms.md").read_text(encoding="utf-8")
+    missing = [
+        named.name
+        for family, _ in FAMILIES.values()
+        for named in family.entries
+        if f"| `{named.name}` (" not in page
+    ]
+    assert not missing, f"docs/mechanisms.md must name them: {missing}"
 
 
 def source_files(root):

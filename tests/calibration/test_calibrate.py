@@ -12,7 +12,8 @@ from voile.attackers.attribution_surface import Overlap
 from voile.attackers.kept_vectors import KeptVectors
 from voile.audit.black_box import line_command
 from voile.errors import InvalidInput
-from voile.text._calibrate import calibrate_command
+from voile.text.black_boxes import Program, attack_rewriter
+from voile.text.game import Playing
 
 TEXTS = [f"ticket {i} to {town}" for i in range(20) for town in ("rome", "oslo", "bern")]
 
@@ -85,8 +86,11 @@ def test_a_program_goes_on_where_it_stopped(tmp_path):
     script, kept = tmp_path / "program.py", tmp_path / "kept"
 
     def run(command, **more):
-        return calibrate_command(
-            TEXTS, command, attacks=[Overlap()], temperature=0.0, trials=50, folder=kept, **more
+        return attack_rewriter(
+            TEXTS,
+            Program(tuple(command), folder=kept).releases,
+            attacks=[Overlap()],
+            playing=Playing(temperature=0.0, trials=50, **more),
         )
 
     command = failing(script, after=30)
@@ -113,10 +117,12 @@ def test_copies_keep_their_own_lines(tmp_path):
     texts = ["same", "other"]
 
     def run():
-        return calibrate_command(
-            texts, command, attacks=[Overlap()], temperature=0.0, trials=8, copies=4,
-            folder=tmp_path,
-        )  # fmt: skip
+        return attack_rewriter(
+            texts,
+            Program(tuple(command), copies=4, folder=tmp_path).releases,
+            attacks=[Overlap()],
+            playing=Playing(temperature=0.0, trials=8),
+        )
 
     assert run().kept == 0
     assert len(list(tmp_path.iterdir())) == 4

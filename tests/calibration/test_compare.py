@@ -7,17 +7,23 @@ import sys
 import numpy as np
 import pytest
 from typer.testing import CliRunner
-from voile.text.prepared import Prepared, word_likelihood
-from voile.text.workshop import Workshop, read_lines
 
 import voile
+from voile.attackers.names import ATTACKS
 from voile.audit.black_box import line_command
 from voile.errors import InvalidInput, VoileError
 from voile.metrics import discrete
+from voile.rewriting.prepared import Prepared
+from voile.rewriting.workshop import Workshop
 from voile.text import kept_releases as text_releases
-from voile.text._compare import compare
+from voile.text._compare import read_lines
+from voile.text.cells import Beside, play
+from voile.text.comparison import Shown
 from voile.text.frontier import recommend
+from voile.text.game import Playing
 from voile.text.kept_releases import make_releases
+from voile.text.rewriters import MECHANISMS, Rewriters
+from voile.text.word_likelihood import word_likelihood
 
 pytest.importorskip("sklearn")
 
@@ -26,16 +32,13 @@ TEXTS = [f"{a} {b} {c}" for a in WORDS for b in WORDS for c in WORDS[:3]]
 LABELS = ["music" if "song" in t or "jazz" in t else "travel" for t in TEXTS]
 
 
-class Coins:
+class Coins(Rewriters):
     """Every word is kept with a probability that grows with epsilon, else drawn anew."""
 
-    def __init__(self):
-        self.models, self.public, self.fidelity = {}, (), "sound"
-        self.max_new_tokens, self.top, self.calls = 0, 0, 0
-
+    calls = 0
     encoder = None
 
-    def prepare(self, name, epsilon):
+    def prepare(self, which, epsilon):
         keep = 1 - len(WORDS) / (np.exp(epsilon) + len(WORDS) - 1)
 
         def rewrite(texts, rng):
@@ -49,17 +52,27 @@ class Coins:
         return Prepared(rewrite, guarantee, lambda texts: 3.0)
 
 
-def run(workshop=None, **more):
-    settings = {
-        "mechanisms": ["tem"],
-        "epsilons": [0.1, 2.0, 9.0],
-        "labels": LABELS,
-        "attributes": LABELS,
-        "attacks": ["tf-idf", "overlap"],
-        "temperature": 0.0,
-        "trials": 600,
-    }
-    return compare(TEXTS, workshop=workshop or Coins(), **(settings | more))
+def run(
+    rewriters=None,
+    *,
+    texts=TEXTS,
+    mechanisms=("tem",),
+    epsilons=(0.1, 2.0, 9.0),
+    beside=Beside(LABELS, LABELS),
+    attacks=("tf-idf", "overlap"),
+    trials=600,
+    folder=None,
+):
+    return play(
+        texts,
+        mechanisms=MECHANISMS.find_all(mechanisms),
+        epsilons=epsilons,
+        rewriters=rewriters or Coins(),
+        attacks=ATTACKS.find_all(attacks),
+        game=Playing(temperature=0.0, trials=trials),
+        beside=beside,
+        folder=folder,
+    )
 
 
 def test_the_table_moves_as_it_must():
@@ -103,17 +116,21 @@ def test_the_number_of_words_alone_stops_a_recommendation():
     texts = [" ".join(["word"] * n) for n in range(1, 41)]
 
     class Noise(Coins):
-        def prepare(self, name, epsilon):
+        def prepare(self, which, epsilon):
             def rewrite(texts, rng):
                 return [" ".join(rng.choice(WORDS, size=len(t.split()))) for t in texts]
 
             guarantee = voile.Guarantee(epsilon, discrete(), "one word", "proved")
             return Prepared(rewrite, guarantee, lambda texts: 3.0)
 
-    found = compare(
-        texts, workshop=Noise(), mechanisms=["tem"], epsilons=[0.01], temperature=0.0, trials=400,
+    found = run(
+        Noise(),
+        texts=texts,
+        epsilons=[0.01],
+        trials=400,
         attacks=["tf-idf", "overlap", "shape"],
-    )  # fmt: skip
+        beside=Beside(),
+    )
     shown = {s.attack: s for s in found.cells[0].shown}
     assert shown["tf-idf"].lower == shown["overlap"].lower == 0.0
     assert shown["shape"].lower > 3
@@ -122,8 +139,6 @@ def test_the_number_of_words_alone_stops_a_recommendation():
 
 def test_a_judge_that_did_not_compare_is_no_reason_to_recommend():
     from dataclasses import replace
-
-    from voile.text.frontier import Shown
 
     found = run(trials=100, attacks=["shape"])
     idle = Shown("llm", 0.0, 0.0, 0.1, 5.0, 0.5, "it did not compare", is_evidence=False)
@@ -134,11 +149,11 @@ def test_a_judge_that_did_not_compare_is_no_reason_to_recommend():
 
 
 def test_releases_are_made_once_and_survive_a_crash(tmp_path, monkeypatch):
-    workshop = Coins()
-    first = run(workshop, folder=tmp_path)
-    asked = workshop.calls
-    again = run(workshop, folder=tmp_path)
-    assert workshop.calls == asked, "nothing is released twice"
+    coins = Coins()
+    first = run(coins, folder=tmp_path)
+    asked = coins.calls
+    again = run(coins, folder=tmp_path)
+    assert coins.calls == asked, "nothing is released twice"
     assert [c.shown for c in again.cells] == [c.shown for c in first.cells]
     monkeypatch.setattr(text_releases, "PART", 10)
     done = []
@@ -167,23 +182,33 @@ def test_releases_are_made_once_and_survive_a_crash(tmp_path, monkeypatch):
 def test_another_model_is_another_mechanism(tmp_path):
     """Releases of one model are never taken for those of another, whoever uses it."""
     first, second = Coins(), Coins()
-    second.models = {"dp-mlm": "another"}
-    run(first, folder=tmp_path, mechanisms=["dp-mlm+"])
-    run(second, folder=tmp_path, mechanisms=["dp-mlm+"])
+    second.workshop.models = {"dp-mlm": "another"}
+    run(first, folder=tmp_path, mechanisms=["dp-mlm-plus"])
+    run(second, folder=tmp_path, mechanisms=["dp-mlm-plus"])
     assert second.calls == first.calls
 
 
 def test_bad_input():
-    with pytest.raises(InvalidInput, match="mechanisms must be among"):
-        run(mechanisms=["nothing"])
-    with pytest.raises(InvalidInput, match="attacks must be among"):
-        run(attacks=["guess"])
+    def asked(**more):
+        options = {"mechanisms": ("tem",), "epsilon": (1.0,)} | more
+        return voile.text.compare(TEXTS, **options)
+
+    with pytest.raises(InvalidInput, match="mechanisms must be one of tem, "):
+        asked(mechanisms=("nothing",))
+    with pytest.raises(InvalidInput, match="attacks must be one of embedding, "):
+        asked(attacks=("guess",))
     with pytest.raises(InvalidInput, match="epsilon must be a finite number > 0"):
-        run(epsilons=[-1.0])
+        asked(epsilon=(-1.0,))
     with pytest.raises(InvalidInput, match="labels must be one for each"):
-        run(labels=["a"])
+        asked(label=["a"])
+    with pytest.raises(InvalidInput, match="must be one of text"):
+        asked(label="stars")
+    with pytest.raises(InvalidInput, match="--model must be for one of adept, "):
+        asked(model=("dp-mlm-plus=x",))
     with pytest.raises(InvalidInput, match="dp-st is trained here and needs public texts"):
         Workshop()._public("dp-st")
+    with pytest.raises(InvalidInput, match=r"one text a line$"):
+        Workshop()._public("dp-bart-pr")
 
 
 def test_likelihood_of_words_is_the_sum_over_words():
@@ -270,15 +295,17 @@ def test_calibrate_a_program_on_the_command_line(table_file):
 
 def test_compare_on_the_command_line_writes_table_and_charts(table_file, tmp_path, monkeypatch):
     pytest.importorskip("vl_convert")
-    monkeypatch.setattr(Workshop, "prepare", Coins().prepare)
+    monkeypatch.setattr(Rewriters, "prepare", Coins.prepare)
+    monkeypatch.setattr(Rewriters, "calls", 0, raising=False)
     out = tmp_path / "out"
     done = invoke(
-        "compare", table_file, "--mechanisms", "tem,em", "--epsilon", "0.1,9", "--label",
-        "label", "--attacks", "overlap,shape", "--temperature", "0", "--trials", "400",
+        "compare", table_file, "--mechanisms", "tem,word_exponential", "--epsilon", "0.1,9",
+        "--label", "label", "--attacks", "overlap,shape", "--temperature", "0", "--trials", "400",
         "--out", out, "--target-epsilon-emp", "9",
     )  # fmt: skip
     assert done.exit_code == 0, (done.output, done.exception)
-    assert "Answer:" in done.output
+    assert done.output.startswith("Take ")
+    assert "Wrote out/ (comparison.json, comparison.csv, charts" in done.output
     names = {path.name for path in out.iterdir()}
     assert {"comparison.json", "comparison.csv", "calibration.png", "frontier.svg",
             "converted.png"} <= names  # fmt: skip
@@ -300,7 +327,7 @@ def test_compare_on_the_command_line_writes_table_and_charts(table_file, tmp_pat
         ).output
     )
     for words, message in (
-        (("--epsilon", "x"), "numbers separated by commas"),
+        (("--epsilon", "x"), "--epsilon must be numbers between commas"),
         (("--epsilon", "1", "--model", "dp-mlm"), "NAME=ID or NAME=FOLDER"),
         (("--epsilon", "1", "--judge-url", "http://x"), "needs --judge-model"),
     ):

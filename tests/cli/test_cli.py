@@ -83,11 +83,14 @@ def test_a_fault_of_ours_shows_no_traceback(monkeypatch, tmp_path):
 
 
 def test_mechanisms_lists_all():
-    from voile.catalogue import mechanism_names
+    from voile.catalogue import mechanisms
 
-    found = json.loads(run("mechanisms", "--json").stdout)
-    assert [entry["name"] for entry in found] == mechanism_names()
-    assert "tight_constraints" in run("mechanisms").stdout
+    found = json.loads(run("mechanisms", "--json").stdout)["mechanisms"]
+    assert found == mechanisms().to_dict()["mechanisms"]
+    names = [entry["name"] for entry in found]
+    assert len(set(names)) == len(names), "one name for one thing"
+    assert {"tem", "dp-mlm", "spline", "rr", "tight-constraints"} <= set(names)
+    assert "tight-constraints" in run("mechanisms").stdout
 
 
 def test_demo_writes_what_it_says(tmp_path):

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from voile.cli.app import app
 from voile.errors import CannotWrite, InvalidInput, MissingExtra
 from voile.jobs import Processes, Ray, engine_named, open_source, run_job, spread
-from voile.text._calibrate import calibrate_command
+from voile.text.black_boxes import Program, attack_rewriter
+from voile.text.game import Playing
 
 
 def test_answers_come_in_the_items_order_whoever_gave_them() -> None:
@@ -52,13 +53,18 @@ def test_copies_of_a_program_share_the_trials(tmp_path: Path) -> None:
     texts = [f"text number {i} of a few" for i in range(20)]
     from voile.attackers.attribution_surface import Overlap
 
+    command = (sys.executable, "-c", echo)
     found = [
-        calibrate_command(
-            texts, [sys.executable, "-c", echo], attacks=[Overlap()], trials=101,
-            temperature=0.0, copies=copies, engine=Processes(copies),
-        ).attributed[0].estimate
+        attack_rewriter(
+            texts,
+            Program(command, copies=copies, engine=Processes(copies)).releases,
+            attacks=[Overlap()],
+            playing=Playing(trials=101, temperature=0.0),
+        )
+        .attributed[0]
+        .estimate
         for copies in (1, 2)
-    ]  # fmt: skip
+    ]
     assert found[0] == found[1]
     assert sorted(log.read_text().split()) == ["101", "50", "51"]
 
@@ -72,12 +78,12 @@ def test_designs_for_several_epsilons(tmp_path: Path) -> None:
     runner = CliRunner()
     swept = runner.invoke(app, [*arguments, "--epsilon", "0.5,1", "--out", str(out)])
     assert swept.exit_code == 0, swept.output
-    rows = json.loads(swept.stdout)
+    rows = json.loads(swept.stdout)["designs"]
     assert [row["epsilon"] for row in rows] == [0.5, 1.0]
     for row, name in zip(rows, ("town-0.5.voile", "town-1.voile"), strict=True):
         one = tmp_path / "one.voile"
         alone = runner.invoke(
-            app, [*arguments, "--epsilon", f"{row['epsilon']}", "--out", str(one)]
+            app, [*arguments, "--epsilon", f"{row['epsilon']}", "--out", str(one), "--overwrite"]
         )
         assert json.loads(alone.stdout)["loss"] == row["loss"]
         again = runner.invoke(app, ["places", "audit", str(tmp_path / name), "--json"])
@@ -93,17 +99,22 @@ def test_a_comparison_is_the_same_in_two_processes() -> None:
     pytest.importorskip("numba")
     from dataclasses import replace
 
-    from voile.text.workshop import Workshop
-
-    from voile.text._compare import compare
+    from voile.attackers.names import ATTACKS
+    from voile.text.cells import play
+    from voile.text.rewriters import MECHANISMS, Rewriters
 
     texts = [f"a train to {town} at noon" for town in ("boston", "denver", "paris", "rome")]
 
     def compared(engine: Processes | None) -> list[object]:
-        found = compare(
-            texts, mechanisms=["madlib"], epsilons=[3.0, 12.0], workshop=Workshop(top=2000),
-            attacks=["overlap"], temperature=0.0, trials=40, engine=engine,
-        )  # fmt: skip
+        found = play(
+            texts,
+            mechanisms=MECHANISMS.find_all("madlib"),
+            epsilons=[3.0, 12.0],
+            rewriters=Rewriters(top=2000),
+            attacks=ATTACKS.find_all("overlap"),
+            game=Playing(temperature=0.0, trials=40),
+            engine=engine,
+        )
         return [replace(cell, seconds=0.0, rows_per_second=0.0) for cell in found.cells]
 
     alone = compared(None)

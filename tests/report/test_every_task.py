@@ -51,11 +51,11 @@ NAMES = list(CHARTS)
 SLOW = {
     "voile.labels._audit.audit",
     "voile.labels._compare.compare",
-    "voile.text._audit.audit_text",
-    "voile.text._tune.tune_text",
-    "voile.places._design.design_places",
-    "voile.places.price.priced_places",
-    "voile.text._compare.compare",
+    "voile.text._audit.audit",
+    "voile.text._tune.tune",
+    "voile.places._design.solve",
+    "voile.places._design.priced",
+    "voile.text._compare.play",
 }
 
 
@@ -102,19 +102,30 @@ def done(folder):
 
 
 def all_commands():
-    """The names of all commands with their parameters, made from use cases or by hand."""
-    import click
+    """The names of all commands with their parameters, those made from use cases too."""
     import typer.main
+    from typer import Context
 
     def walk(command, words):
         if not hasattr(command, "list_commands"):
             yield " ".join(words), command
             return
-        context = click.Context(command)
+        context = Context(command)
         for name in command.list_commands(context):
             yield from walk(command.resolve_command(context, [name])[1], [*words, name])
 
     return dict(walk(typer.main.get_command(app), []))
+
+
+def use_cases():
+    """The use cases that commands are made from, by name."""
+    from importlib import import_module
+
+    from voile.cli.rooms import ROOMS
+
+    homes = (home.split(":") for room in ROOMS.values() for home in room.values())
+    found = (getattr(import_module(module), name, None) for module, name in homes)
+    return {f.use_case.name: f.use_case for f in found if hasattr(f, "use_case")}
 
 
 # ── programs ───────────────────────────────────────────────────────────────────────────────────
@@ -223,44 +234,44 @@ def test_the_canaries_are_in_the_files(done, folder):
 
 def test_an_audit_names_words_on_the_screen_alone(done):
     """`worst` is for the auditor's eyes; what reports and programs get does not have it."""
-    from voile.text.audit_facts import facts_of
-    from voile.text.audit_reports import audit_report
+    from voile.report.page import render
 
-    facts = facts_of(_fake_posterior(worst=((3.0, "secretone", "secrettwo"),)))
-    page = repr(audit_report(facts, provenance=runs.HOW))
-    assert "secretone" not in json.dumps(facts) + page
+    found = _fake_audit(worst=((3.0, "secretone", "secrettwo"),))
+    assert "secretone" in str(found)
+    hidden = json.dumps(found.to_dict()) + render(found.report()) + repr(found)
+    assert "secretone" not in hidden + found._repr_html_()
 
 
 def test_several_attackers_keep_the_schema_and_stand_in_the_report():
-    from voile.text.audit_facts import facts_of
-    from voile.text.audit_reports import audit_report
-
-    one = facts_of(_fake_posterior(()))
+    one, several = (
+        _fake_audit(runs=pairs) for pairs in ((("lstm", 0),), (("rnn", 0), ("rnn", 1), ("lstm", 0)))
+    )
     check = Draft202012Validator(schema("text audit"))
-    check.validate(one)
-    pairs = (("rnn", 0), ("rnn", 1), ("lstm", 0))
-    several = json.loads(json.dumps(facts_of(_fake_posterior((), runs=pairs))))
-    check.validate(several)
-    assert set(several) - set(one) == {"runs"}
     captions = {}
-    for facts in (one, several):
-        page = audit_report(facts, provenance=runs.HOW)
-        captions[len(page.tables)] = {table.caption: table for table in page.tables}
+    for found in (one, several):
+        check.validate(json.loads(json.dumps(found.to_dict())))
+        tables = found.report().tables
+        captions[len(tables)] = {table.caption: table for table in tables}
     told = captions[3]["All attackers, over their splits"]
     assert set(captions[2]) < set(captions[3])
     rows = [dict(zip(told.columns, row, strict=True)) for row in told.rows]
     assert [(row["attacker"], row["splits"]) for row in rows] == [("rnn", 2), ("lstm", 1)]
-    assert rows[0]["mean share"] == several["runs"][0]["mean_share"]
+    assert rows[0]["mean share"] == several.runs[0].mean_share
     assert "mean share in the control" not in told.columns
 
 
-def _fake_posterior(worst, runs=(("lstm", 0),)):
+def _fake_audit(worst=(), runs=(("lstm", 0),)):
+    from dataclasses import replace
+
     import numpy as np
 
+    from voile.attackers.attack import Observed
+    from voile.attackers.corpus import Corpus
     from voile.attackers.reliability import reliability
+    from voile.audit.documents import AttackRun
     from voile.audit.posterior import verdicts
     from voile.leakage.posterior import posterior_leakage
-    from voile.text._audit import AttackRun, TextPosterior
+    from voile.text.audit_result import text_audit
 
     rng = np.random.default_rng(1)
     points = rng.normal(size=(10, 2))
@@ -269,7 +280,9 @@ def _fake_posterior(worst, runs=(("lstm", 0),)):
     audit = verdicts(posterior_leakage(shifts, apart, epsilons=[0.5]), delta=0.05)
     trust = reliability(np.log(np.tile([0.6, 0.4], (100, 1))), np.array([0] * 58 + [1] * 42))
     made = tuple(AttackRun(name, seed, audit, trust) for name, seed in runs)
-    return TextPosterior(made, 20, 0, 0, 10, 60, worst)
+    item, ten = Observed(*[np.arange(3)] * 3), np.arange(10)
+    texts = Corpus(None, (item,) * 20, ten, ten, ten, unaligned=0, unpaired=0)
+    return replace(text_audit(made, texts, sensitive="all"), worst=worst)
 
 
 def test_every_option_is_shown_or_hidden_on_purpose():
@@ -278,6 +291,7 @@ def test_every_option_is_shown_or_hidden_on_purpose():
     A use case says so at the option itself.
     """
     from voile.cli.reporting import SHOWN, _shown
+    from voile.report.provenance import spelled
 
     hidden = {
         "classes",
@@ -293,17 +307,64 @@ def test_every_option_is_shown_or_hidden_on_purpose():
         "model",
         "pipeline",
     }
+    made = use_cases()
     words = {
         name
-        for command in all_commands().values()
+        for called, command in all_commands().items()
+        if called not in made
         for name, kind in get_type_hints(command.callback).items()
         if "str" in str(kind) and {"report", "context"} <= set(get_type_hints(command.callback))
     }
-    assert {"column", "command", "epsilon"} <= words
     assert words - SHOWN - hidden == set()
+    assert {"column", "command", "mechanisms"} <= {name for name, _ in word_options()}
+    for name, parameter in word_options():
+        assert parameter.option.shown or name in hidden or _is_file(parameter), name
     for name in hidden:
         assert _shown(name, "https://user:password@host") == "…"
     assert _shown("vocabulary", "/home/somebody/vectors.txt") == "vectors.txt"
+    for case in made.values():
+        for name, parameter in case.parameters.items():
+            if name in hidden and parameter.type is not bool:
+                assert spelled(called_with(case, name)).endswith(" …"), (case.name, name)
+            elif parameter.type in (str, str | None):
+                assert parameter.option.shown, (case.name, name)
+
+
+def called_with(case, name):
+    """A call with a private word as one of its options."""
+    from voile.options import Call
+
+    return Call(case, {name: "https://user:password@host"}, 0.0, "")
+
+
+def word_options():
+    """The options of all use cases that take words of any kind."""
+    from importlib import import_module
+
+    from voile.cli.rooms import ROOMS
+    from voile.options import case_of
+
+    for name, command in all_commands().items():
+        room, _, last = name.rpartition(" ")
+        home = ROOMS.get(room, {}).get(last)
+        if home is None or not _is_made(command):
+            continue
+        module, _, attribute = home.partition(":")
+        case = case_of(getattr(import_module(module), attribute))
+        yield from (
+            (option, parameter)
+            for option, parameter in case.parameters.items()
+            if "str" in str(parameter.type) or "Any" in str(parameter.type)
+        )
+
+
+def _is_made(command):
+    """Whether a command was made from its use case."""
+    return any(parameter.name == "save_recipe" for parameter in command.params)
+
+
+def _is_file(parameter):
+    return bool(parameter.option.reads or parameter.option.writes)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,37 +5,51 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from voile.text.prepared import Prepared, prepared_prompted, prepared_whole
-from voile.text.workshop import Workshop
 
 import voile
+from voile.attackers.names import ATTACKS
 from voile.errors import InvalidInput
-from voile.text._compare import compare
+from voile.rewriting.prepared import Prepared, prepared_prompted, prepared_whole
+from voile.rewriting.workshop import Workshop
+from voile.text.cells import play
+from voile.text.game import Playing
+from voile.text.rewriters import MECHANISMS, Rewriters
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 
-class Shop(Workshop):
+class Shop(Rewriters):
     """Prepares one rewriter, whatever name is asked for."""
 
     def __init__(self, make):
         super().__init__()
         self.make = make
 
-    def prepare(self, name, epsilon):
+    def prepare(self, which, epsilon):
         return self.make(epsilon)
 
 
-def table(make, short_texts, **more):
-    settings = {
-        "mechanisms": ["dp-prompt"],
-        "epsilons": [2.0],
-        "attacks": ["overlap", "likelihood"],
-        "temperature": 0.0,
-        "trials": 800,
-    }
-    return compare(short_texts, workshop=Shop(make), **(settings | more))
+def table(
+    make,
+    short_texts,
+    *,
+    mechanisms=("dp-prompt",),
+    epsilons=(2.0,),
+    attacks=("overlap", "likelihood"),
+    trials=800,
+    symmetric=False,
+    folder=None,
+):
+    return play(
+        short_texts,
+        mechanisms=MECHANISMS.find_all(mechanisms),
+        epsilons=epsilons,
+        rewriters=Shop(make),
+        attacks=ATTACKS.find_all(attacks),
+        game=Playing(temperature=0.0, trials=trials, symmetric=symmetric),
+        folder=folder,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +151,7 @@ def test_the_symmetric_form_is_another_estimate_of_the_same_guesses(prompted, sh
     plain = table(prompted, short_texts, epsilons=[8.0])
     other = table(prompted, short_texts, epsilons=[8.0], symmetric=True)
     assert other.symmetric
-    assert other.to_json()["symmetric"] is True
+    assert other.to_dict()["symmetric"] is True
     for a, b in zip(plain.cells[0].shown, other.cells[0].shown, strict=True):
         assert a.success == b.success
         assert a.lower != b.lower
@@ -145,16 +159,20 @@ def test_the_symmetric_form_is_another_estimate_of_the_same_guesses(prompted, sh
 
 
 def test_bart_is_trained_here_pruned_and_used_to_noise(public, short_texts, monkeypatch):
-    from voile.text import models as text_models
+    from voile.rewriting import trained_here
 
     shop = Workshop(public=public * 4)
-    clear = shop.prepare("dp-bart", 50.0)
-    pruned = shop.prepare("dp-bart-pr", 50.0)
-    noisy = shop.prepare("dp-bart-pr+", 50.0)
+
+    def prepare(name, epsilon, shop=shop):
+        return shop.prepare(name, epsilon, encoder=list)
+
+    clear = prepare("dp-bart", 50.0)
+    pruned = prepare("dp-bart-pr", 50.0)
+    noisy = prepare("dp-bart-pr-plus", 50.0)
     assert isinstance(clear, Prepared)
     width = len(clear.inside.kept)
     left = width
-    for _ in range(text_models.ROUNDS):
+    for _ in range(trained_here.ROUNDS):
         left -= left // 4
     assert abs(len(pruned.inside.kept) - left) <= 2
     assert pruned.inside.noise.sigma < clear.inside.noise.sigma
@@ -164,21 +182,20 @@ def test_bart_is_trained_here_pruned_and_used_to_noise(public, short_texts, monk
         apart = np.linalg.norm(vectors[:1] - vectors[1:], axis=1) / made.inside.sensitivity
         assert apart.mean() > 0.1, "it reads: texts have vectors of their own"
     assert len(clear.rewrite(short_texts[:3], voile.seeded_rng(1))) == 3
-    base = shop._loaded["dp-bart-pr+"].language.model.state_dict()
+    base = shop._loaded["dp-bart-pr-plus"].language.model.state_dict()
     twin = noisy.inside.language.model.state_dict()
     assert any(not (base[name] == twin[name]).all() for name in base), "it has learned"
-    other = shop.prepare("dp-bart-pr+", 5.0).inside.language.model.state_dict()
+    other = prepare("dp-bart-pr-plus", 5.0).inside.language.model.state_dict()
     assert any(not (other[name] == twin[name]).all() for name in base), "for its own epsilon"
     with pytest.raises(InvalidInput, match="dp-bart is trained here and needs public texts"):
-        Workshop().prepare("dp-bart", 1.0)
+        prepare("dp-bart", 1.0, shop=Workshop())
 
 
 def test_what_is_trained_through_the_clip_is_not_clipped_from_the_start(public, monkeypatch):
     """Where every state is clipped no gradient passes, and a model learns to write unread texts."""
-    from voile.text.models import trained_bart
-
     from voile.rewriting import training
     from voile.rewriting.dp_bart import BOUND, dp_bart
+    from voile.rewriting.trained_here import trained_bart
 
     monkeypatch.setattr(training, "train_bart", lambda *given, **more: [])
     states = dp_bart(trained_bart(public), epsilon=1.0).latent(public)

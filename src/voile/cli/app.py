@@ -9,10 +9,8 @@ import typer
 
 from voile.cli import (
     labels,
-    ledger,
     places,
     text,
-    text_leakage,
 )
 from voile.cli.reporting import begin
 from voile.cli.rooms import group
@@ -29,12 +27,18 @@ app = typer.Typer(
 )
 
 
-text.app.command()(text_leakage.audit)
-text.app.command()(text_leakage.tune)
 app.add_typer(text.app, name="text")
 app.add_typer(places.app, name="places")
 app.add_typer(labels.app, name="labels")
-app.add_typer(ledger.app, name="ledger")
+app.add_typer(
+    typer.Typer(
+        cls=group("ledger"),
+        no_args_is_help=True,
+        help="A budget for each person: who has spent how much, by keyed hash.",
+        rich_markup_mode="markdown",
+    ),
+    name="ledger",
+)
 
 
 def _version(asked: bool) -> None:

@@ -37,6 +37,15 @@ ROOMS: dict[str, dict[str, str]] = {
         "protect": "voile.labels._protect:protect",
         "compare": "voile.labels._compare:compare",
     },
+    "ledger": {
+        "init": "voile.ledger._init:init",
+        "show": "voile.ledger._show:show",
+        "export": "voile.ledger._export:export",
+        "verify": "voile.ledger._verify:verify",
+        "backup": "voile.ledger._keep:backup",
+        "migrate": "voile.ledger._keep:migrate",
+        "abandon": "voile.jobs._abandon:abandon",
+    },
 }
 """The use cases by room and name, in the order of the help; "" holds those of no one room."""
 

@@ -183,11 +183,10 @@ def _text(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
 
 def _places(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
     from voile.places.design_report import design_report
-    from voile.places._protect import load_design
-    from voile.places.ratios import local_ratios
+    from voile.places.loading import load_design
 
     design = load_design(folder / "city.voile")
-    base = design_report(design, ratios=local_ratios(design), provenance=made)
+    base = replace(design_report(design), provenance=made)
     attack, files = facts[2]["attack"], facts[2]["files"]
     errors = [
         ("before any release", attack["blind"]),

@@ -75,9 +75,8 @@ def open_source(data: Any, *, header: bool = True) -> Source:
 
     In memory: a pandas or polars DataFrame or Series, an Arrow table, batch or array, a
     GeoDataFrame of points (columns `lat` and `lon`), a NumPy array, or a list: of strings (the
-    column `text`), of dictionaries, or of tuples.
-
-    Without a `header` a CSV file's columns are called c1, c2, …; everything else names its own.
+    column `text`), of dictionaries, or of tuples. Without a `header` the columns of a CSV file are
+    c1, c2, … and its first line is a record.
 
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "two.csv"

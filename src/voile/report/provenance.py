@@ -43,8 +43,16 @@ def provenance_of(
         when=call.when,
         seconds=time.monotonic() - call.begun,
         digests=tuple(digests),
+        mechanism=_mechanism(call),
     )
     return made, key.hex() if private else ""
+
+
+def _mechanism(call: Call) -> str:
+    """What was used, where the command lets choose: by its name, or its file's last name."""
+    parameter = call.case.parameters.get("mechanism")
+    value = None if parameter is None else call.value("mechanism")
+    return "" if value is None or parameter is None else _shown(parameter, value).replace("…", "")
 
 
 def randomness(call: Call, *, releases: bool) -> str:
@@ -75,7 +83,8 @@ def spelled(call: Call) -> str:
         elif isinstance(value, bool):
             words.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
         else:
-            shown = ",".join(_shown(parameter, part) for part in parameter.parts(value))
+            between = "," if parameter.words == 1 else " "
+            shown = between.join(_shown(parameter, part) for part in parameter.parts(value))
             words += [parameter.flag, shown]
     return " ".join(words)
 
@@ -90,6 +99,8 @@ def _is_default(parameter: Parameter, value: Any) -> bool:
 def _shown(parameter: Parameter, value: Any) -> str:
     from typing import Literal, get_origin
 
+    if parameter.option.secret:
+        return "…"
     if isinstance(value, bool | int | float):
         return f"{value:g}" if isinstance(value, float) else str(value)
     if isinstance(value, Path) or (parameter.option.reads or parameter.option.writes):

@@ -39,6 +39,10 @@ class Result:
         """Keep the call that led here; the first one counts, a use case may call another."""
         object.__setattr__(self, "_call", call)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: all but the call, whose arguments are its caller's."""
+        return {name: value for name, value in vars(self).items() if name not in ("_call", "_key")}
+
     def _report(self) -> Report:
         raise NotImplementedError
 
@@ -61,6 +65,10 @@ class Result:
     def _outputs(self) -> tuple[str | Path, ...]:
         """Files that this result was written to: public, since they are handed on."""
         return ()
+
+    def _piped(self) -> str | None:
+        """What a command prints in the place of the report, where the result is itself a text."""
+        return None
 
     @property
     def hash_key(self) -> str:

@@ -11,7 +11,7 @@ from voile.errors import InvalidInput
 SHARED = frozenset(
     {
         "basis", "bounds", "cell", "charged", "estimate", "finding", "guarantee", "interval",
-        "model", "priced", "round", "shown", "trade-point", "verdict",
+        "model", "place-design", "priced", "round", "shown", "trade-point", "verdict",
     }
 )  # fmt: skip
 """Definitions that belong to no one command."""

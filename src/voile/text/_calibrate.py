@@ -242,13 +242,13 @@ def calibrate(
     attacking = ON_TEXTS.find_all(attacks)
     out = None if out is None else Path(out)
     read = texts_of(texts, column)
+    releases = values_of(texts, released, "releases", rows=len(read))
     stock = Rewriters(
         Workshop({"encoder": encoder} if encoder else {}), kept=out / "encodings" if out else None
     )
     encode = stock.encoder if needs_encoder(attacking, game.temperature) else None
     every = [*attacks_on_texts(attacking, encode), *judge.attacks(out)]
-    if command is None:
-        releases = values_of(texts, released, "releases", rows=len(read)) or []
+    if releases is not None:
         found = attack_pairs(
             read, releases, attacks=every, encode=encode, playing=game, delta=delta
         )
@@ -265,7 +265,7 @@ def _rewriter(
 ) -> Callable[[Sequence[str]], tuple[list[str], int]]:
     """A program's lines, or the answers of a function that was passed."""
     if isinstance(command, str):
-        words = tuple(shlex.split(command))
+        words = _words(command)
         folder = out / "releases" if out else None
         return Program(words, timeout, copies.jobs, copies.chosen(), folder).releases
     own = own_rewriter(Named(called(command), given=command, own=True), None)
@@ -278,3 +278,10 @@ def _rewriter(
         return made, 0
 
     return released
+
+
+def _words(command: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(command))
+    except ValueError:
+        raise InvalidInput("--command must be a command line; a quote is left open") from None

@@ -135,6 +135,11 @@ def compare(
     out = None if out is None else _writable(Path(out))
     read = texts_of(texts, column)
     require(len(read) >= 2, "texts", "at least two", len(read))
+    beside = Beside(
+        values_of(texts, label, "labels", rows=len(read)),
+        values_of(texts, attribute, "attributes", rows=len(read)),
+        utility_rows,
+    )
     found = play(
         read,
         mechanisms=chosen,
@@ -143,11 +148,7 @@ def compare(
         attacks=attacking,
         extra_attacks=judge.attacks(out),
         game=game,
-        beside=Beside(
-            values_of(texts, label, "labels", rows=len(read)),
-            values_of(texts, attribute, "attributes", rows=len(read)),
-            utility_rows,
-        ),
+        beside=beside,
         folder=out / "releases" if out else None,
         engine=workers.chosen(),
     )

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 from voile.errors import InvalidInput, require
 from voile.files import no_such_column
-from voile.jobs import RowProblem, open_source
+from voile.jobs import RowProblem, Source, open_source
 
 
 def texts_of(data: Any, column: str = "text") -> list[str]:
-    """The texts of a path, a frame's column, a Series or a list; a missing one is empty.
+    """The texts of whatever holds them; a missing one is empty.
 
     >>> texts_of(["one", None, "two"])
     ['one', '', 'two']
     """
-    return _read(data, column, lambda value: "" if _is_missing(value) else str(value))
+    source = open_source(data)
+    alone = source.in_memory and not hasattr(data, "columns") and len(source.columns) == 1
+    column = source.columns[0] if alone else column
+    return list(_values(source, column))
 
 
 def values_of(data: Any, given: Any, name: str, *, rows: int) -> list[str] | None:
@@ -29,57 +31,23 @@ def values_of(data: Any, given: Any, name: str, *, rows: int) -> list[str] | Non
     """
     if given is None:
         return None
-    if not isinstance(given, str):
-        found = [str(value) for value in _listed(given)]
-    elif _is_column(data):
-        raise InvalidInput(f"{name} must be the values themselves where texts come as a list")
+    if isinstance(given, str):
+        found = list(_values(open_source(data), given))
     else:
-        found = _read(data, given, str)
+        source = open_source(given)
+        found = list(_values(source, source.columns[0]))
     require(len(found) == rows, name, f"one for each of {rows} texts", len(found))
     return found
 
 
-def _read(data: Any, column: str, spelled: Callable[[Any], str]) -> list[str]:
-    if isinstance(data, str | Path):
-        return [spelled(value) for value in _of_file(data, column)]
-    if _is_column(data):
-        return [spelled(value) for value in _listed(data)]
-    names = getattr(data, "column_names", None) or getattr(data, "columns", None)
-    if names is None:
-        raise InvalidInput(
-            f"texts must be a path, a frame, a Series or a list, got {type(data).__name__}"
-        )
-    if column not in list(names):
-        raise no_such_column(column, [str(name) for name in names])
-    return [spelled(value) for value in _listed(data[column])]
-
-
-def _of_file(path: str | Path, column: str) -> Iterable[Any]:
-    source = open_source(path)
-    name = Path(path).name
+def _values(source: Source, column: str) -> Iterator[str]:
     if column not in source.columns:
-        raise no_such_column(column, source.columns, what=f"the column of {name}")
-    for line, row in source.rows():
+        raise no_such_column(column, source.columns, what=f"the column of {source.name}")
+    for number, row in source.rows():
         if isinstance(row, RowProblem):
-            raise InvalidInput(f"{name}, line {line}: {row.reason}")
-        yield row.get(column)
-
-
-def _is_column(data: Any) -> bool:
-    """Whether it is one column by itself: a list, an array, a Series."""
-    if isinstance(data, list | tuple):
-        return True
-    return hasattr(data, "__len__") and not (
-        isinstance(data, str | Path) or hasattr(data, "columns") or hasattr(data, "column_names")
-    )
-
-
-def _listed(values: Any) -> Sequence[Any]:
-    for method in ("to_pylist", "to_list", "tolist"):
-        if hasattr(values, method):
-            found: Sequence[Any] = getattr(values, method)()
-            return found
-    return list(values)
+            raise InvalidInput(f"{source.name}, {source.where(number)}: {row.reason}")
+        value = row.get(column)
+        yield "" if _is_missing(value) else str(value)
 
 
 def _is_missing(value: Any) -> bool:
