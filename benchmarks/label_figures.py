@@ -124,7 +124,7 @@ def figure_1(tables: dict[str, Table], lines: list[str]) -> None:
             axis.plot(
                 grid, [true_total(variance, e) for e in grid], color="#3f7d4e", lw=1, label="truth"
             )
-        axis.axhline(found.at[0].without_release, color="#2a6f97", lw=0.8, label="features alone")
+        axis.axhline(found.at[0].features_alone, color="#2a6f97", lw=0.8, label="features alone")
         axis.set(xscale="log", xlabel="ε of the label", title=name)
     axes[0].set_ylabel("attacker's accuracy")
     axes[0].legend(frameon=False, fontsize=8)

@@ -15,7 +15,7 @@ from voile.core.randomness import Generator, seeded_rng
 from voile.errors import InvalidInput, require
 from voile.jobs import spread
 from voile.jobs.settings import Workers
-from voile.labels.audited import AuditedLabels, LeakingLine, leakage_at
+from voile.labels.audited import AuditedLabels, LeakageAtEpsilon, LeakingLine
 from voile.labels.columns import columns_of, constant, determines, matrix_of
 from voile.labels.reading import AS_WRITTEN, Label, Reading, read_labelled
 from voile.labels.table import Table
@@ -84,7 +84,7 @@ def audit(
         guess=float(found.prior.max()),
         classifier=found.classifier,
         log_loss=dict(found.losses),
-        epsilons=tuple(leakage_at(point, found) for point in found.at),
+        epsilons=tuple(LeakageAtEpsilon.of(point, found) for point in found.at),
         features=shares,
         worst_lines=_worst(table, found, worst),
         warnings=found.warnings,

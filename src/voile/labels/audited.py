@@ -19,25 +19,29 @@ from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED, counted, sente
 
 
 @dataclass(frozen=True)
-class LeakageAtEpsilon:
-    """An attack on labels whose noisy copy at ε stands beside the features as they are.
+class LeakageAtEpsilon(LeakageAt):
+    """The same, and what it says of epsilon as a bound on the whole release.
 
-    Shares of labels guessed, as `LeakageAt` says; the effective epsilons are of the whole release,
-    once as the classifiers see it, once as counting proves it.
+    The effective epsilons are of the whole release, once as the classifiers see it, once as
+    counting proves it.
     """
 
-    epsilon: float
-    expected: float
-    total: Interval
-    unexpected: Interval
-    features_alone: float
-    advantage: Interval
-    advantage_bound: float
-    believed: float
     effective_epsilon_estimate: float
     effective_epsilon_at_least: float
     verdict: Verdict
     failure_probability: float
+
+    @classmethod
+    def of(cls, point: LeakageAt, audit: LabelAudit) -> LeakageAtEpsilon:
+        """One epsilon of an audit."""
+        finding = audit.finding(point.epsilon)
+        return cls(
+            **vars(point),
+            effective_epsilon_estimate=audit.effective(point.epsilon),
+            effective_epsilon_at_least=finding.lower,
+            verdict=finding.verdict,
+            failure_probability=finding.failure_probability,
+        )
 
     @property
     def proved(self) -> float:
@@ -48,25 +52,6 @@ class LeakageAtEpsilon:
     def surest(self) -> float:
         """The same for the record of which the classifiers are surest: an estimate."""
         return self.effective_epsilon_estimate - self.epsilon
-
-
-def leakage_at(point: LeakageAt, audit: LabelAudit) -> LeakageAtEpsilon:
-    """One epsilon of an audit, with what it says of epsilon as a bound on the whole release."""
-    finding = audit.finding(point.epsilon)
-    return LeakageAtEpsilon(
-        epsilon=point.epsilon,
-        expected=point.expected,
-        total=point.total,
-        unexpected=point.unexpected,
-        features_alone=point.without_release,
-        advantage=point.advantage,
-        advantage_bound=point.advantage_bound,
-        believed=point.believed,
-        effective_epsilon_estimate=audit.effective(point.epsilon),
-        effective_epsilon_at_least=finding.lower,
-        verdict=finding.verdict,
-        failure_probability=audit.failure_probability,
-    )
 
 
 @dataclass(frozen=True)
@@ -106,7 +91,8 @@ class AuditedLabels(Result):
 
     def to_frame(self) -> Any:
         """A pandas frame with a row for each epsilon."""
-        return frame_of(_IN_A_FRAME, [_in_a_frame(point) for point in self.epsilons])
+        rows = [_in_a_frame(point) for point in self.epsilons]
+        return frame_of(tuple(rows[0]), [tuple(row.values()) for row in rows])
 
     def _report(self) -> Report:
         first = self.epsilons[0]
@@ -227,20 +213,6 @@ _ADDED = (
     "estimated",
     "verdict",
 )
-_IN_A_FRAME = (
-    "epsilon",
-    "expected",
-    "total",
-    "total_lower",
-    "total_upper",
-    "unexpected",
-    "features_alone",
-    "advantage",
-    "advantage_bound",
-    "effective_epsilon_at_least",
-    "effective_epsilon_estimate",
-    "verdict",
-)
 
 
 def _added(point: LeakageAtEpsilon) -> tuple[Value, ...]:
@@ -255,18 +227,11 @@ def _added(point: LeakageAtEpsilon) -> tuple[Value, ...]:
     )
 
 
-def _in_a_frame(point: LeakageAtEpsilon) -> tuple[Value, ...]:
-    return (
-        point.epsilon,
-        point.expected,
-        point.total.value,
-        point.total.lower,
-        point.total.upper,
-        point.unexpected.value,
-        point.features_alone,
-        point.advantage.value,
-        point.advantage_bound,
-        point.effective_epsilon_at_least,
-        point.effective_epsilon_estimate,
-        str(point.verdict),
-    )
+def _in_a_frame(point: LeakageAtEpsilon) -> dict[str, Value]:
+    """Estimates by their values; the interval of the total beside it."""
+    row: dict[str, Value] = {
+        name: value.value if isinstance(value, Interval) else value
+        for name, value in vars(point).items()
+    }
+    ends: dict[str, Value] = {"total_lower": point.total.lower, "total_upper": point.total.upper}
+    return row | ends | {"verdict": str(point.verdict)}
