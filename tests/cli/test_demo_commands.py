@@ -111,7 +111,7 @@ class Recorder:
             self.calls.append((name, asked))
             if self.limit is not None and len(self.calls) == self.limit:
                 raise Stop
-            return self.results.get(name, STUB)
+            return self.results.get(module, STUB)
 
         return called
 
@@ -126,15 +126,9 @@ POINT = SimpleNamespace(
     epsilon=0.5, expected=0.5, total=SimpleNamespace(value=0.5), mechanism="x", auc=0.5,
     leakage=0.5, cap=None, auc_error=0.5,
 )  # fmt: skip
-GUESSED = SimpleNamespace(
-    attack="overlap", successes=1, trials=2, lower=0.0, middle=0.0, upper=1.0, ceiling=1.0
-)
 RESULTS = {
-    "calibrate_pairs": SimpleNamespace(attributed=[GUESSED]),
-    "audit": SimpleNamespace(epsilons=[POINT], features=[STUB]),
-    "compare": SimpleNamespace(points=[POINT], clean_auc=0.5, features_alone=0.5, guess=0.5),
-    "protect_places": {"rows": 1, "passed_in_clear": []},
-    "audit_design": {"findings": [STUB, STUB], "attack": STUB},
+    "labels_audit": SimpleNamespace(epsilons=[POINT], features=[STUB]),
+    "labels_compare": SimpleNamespace(points=[POINT], clean_auc=0.5, features_alone=0.5, guess=0.5),
 }
 
 

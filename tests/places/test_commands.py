@@ -335,6 +335,8 @@ def test_comparison_lists_all_methods():
         (["--epsilon", "1", "--cells", "big"], "ROWSxCOLUMNS"),
         (["--epsilon", "1", "--task-count", "0"], "at least 1"),
         (["--epsilon", "1", "--box", "49,2,48"], "4 numbers"),
+        (["--epsilon", "1", "--method", "magic"], "one of best"),
+        (["--epsilon", "1", "--method", "smooth-spline"], "is now `spline`"),
         (["--epsilon", "1", "--box", "49,2,48,3"], "south < north"),
         (["--epsilon", "1", "--roads", "/nowhere.graphml"], "no file"),
     ],
@@ -345,16 +347,12 @@ def test_bad_arguments_give_one_clear_line(words, message):
     assert message in str(done.exception)
 
 
-@pytest.mark.parametrize(
-    ("words", "choices"), [(["--method", "magic"], "laplace-remap"), (["--metric", "l7"], "linf")]
-)
-def test_bad_choices_are_told_the_good_ones(words, choices):
-    done = runner.invoke(app, ["design", "--epsilon", "1", *words])
+def test_a_bad_choice_is_told_the_good_ones():
+    done = runner.invoke(app, ["design", "--epsilon", "1", "--metric", "l7"])
     assert done.exit_code == 2
-    assert choices in done.stderr
-    option = words[0].removeprefix("--")
-    with pytest.raises(InvalidInput, match=choices):
-        voile.places.design(epsilon=1.0, **{option: words[1]})
+    assert "linf" in done.stderr
+    with pytest.raises(InvalidInput, match="l2 or l1 or linf"):
+        voile.places.design(epsilon=1.0, metric="l7")
 
 
 def test_city_coordinates_are_on_the_map():

@@ -16,7 +16,7 @@ from voile.places.designs import PlacesDesign
 from voile.places.methods import Comparison
 from voile.places.price import priced
 from voile.places.public_map import public_map
-from voile.places.settings import HERE, MADE_UP, USUAL, Map, Solving
+from voile.places.settings import DEGREES, HERE, MADE_UP, USUAL, Coordinates, Map, Solving
 from voile.places.solve import check_epsilon, solve
 from voile.places.sweep import Designs, compare_sweep, design_sweep, file_for, require_distinct
 from voile.storage import save
@@ -30,6 +30,7 @@ def design(
         Option("Privacy parameter per km; several with commas: one design each.", "How strong"),
     ],
     area: Map = MADE_UP,
+    columns: Coordinates = DEGREES,
     solving: Solving = USUAL,
     compare: Annotated[
         bool, Option("Run all methods and print a table; saves nothing.", "Running")
@@ -67,7 +68,7 @@ def design(
     if len(epsilons) == 1 and not alone:
         raise InvalidInput("--jobs and --engine spread designs for several epsilons, got one")
     engine = workers.chosen()
-    public = public_map(area, step=solving.step)
+    public = public_map(area, columns, step=solving.step)
     if compare:
         rows = compare_sweep(public, epsilons=epsilons, solving=solving, engine=engine)
         return Comparison(public.description, rows)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from voile.errors import InvalidInput, require
 from voile.jobs.settings import Workers
 from voile.options import Data, Option, Options, one_of
+from voile.places.method_names import METHODS
 
-Method = Literal["best", "spline", "bilinear", "axis", "laplace", "laplace-remap"]
 Metric = Literal["l2", "l1", "linf"]
 EXPONENTS = {"l2": 2.0, "l1": 1.0, "linf": float("inf")}
 """The exponent of each ℓ_p metric."""
@@ -26,7 +26,7 @@ class Coordinates(Options):
 
 
 @dataclass(frozen=True)
-class Map(Coordinates):
+class Map(Options):
     """A public map: roads or a box, where people tend to be, and where they travel to."""
 
     roads: Annotated[
@@ -79,9 +79,9 @@ def rows_and_columns(cells: str | tuple[int, int]) -> tuple[int, int]:
 class Solving(Options):
     """How a mechanism is solved for, and what it is compared with."""
 
-    method: Annotated[
-        Method, Option("best, spline, bilinear, axis, laplace or laplace-remap.", "How strong")
-    ] = "best"
+    method: Annotated[str, Option(f"One of {', '.join(METHODS)}.", "How strong", shown=True)] = (
+        "best"
+    )
     metric: Annotated[Metric, Option("l2, l1 or linf.", "How strong")] = "l2"
     resolution: Annotated[float, Option("Metres; part of the guarantee.", "How strong")] = 1.0
     bound: Annotated[bool, Option("Compute the lower bound and the gap.", "Running")] = True
@@ -91,7 +91,7 @@ class Solving(Options):
     against_aipo: Annotated[bool, Option("Also solve AIPO, to compare.", "Running")] = True
 
     def __post_init__(self) -> None:
-        one_of(self.method, get_args(Method), "--method")
+        METHODS.find(self.method)
         one_of(self.metric, tuple(EXPONENTS), "--metric")
         require(self.resolution > 0, "--resolution", "> 0", self.resolution)
 

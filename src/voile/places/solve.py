@@ -16,6 +16,7 @@ from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap
 from voile.optimise.lower_bounds import partition_bound
 from voile.optimise.smooth import SmoothMechanism
 from voile.places.designs import PlacesDesign
+from voile.places.method_names import METHODS
 from voile.places.public_map import PublicMap
 from voile.places.settings import USUAL, Solving
 from voile.places.size import require_solver
@@ -40,7 +41,7 @@ def solve(public: PublicMap, *, epsilon: float, solving: Solving = USUAL) -> Pla
     require_solver(outputs, public.cells, method=solving.method, against_aipo=solving.against_aipo)
     tell(public.description)
     plane, begun = public.plane_epsilon(epsilon), time.monotonic()
-    mechanism, solved = _METHODS[solving.method](public, plane, solving)
+    mechanism, solved = _METHODS[METHODS.find(solving.method).name](public, plane, solving)
     worth_keeping()
     cells = (public.cells[1], public.cells[0])
     seconds = time.monotonic() - begun
