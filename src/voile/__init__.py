@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from voile.core.metric import Metric
     from voile.core.randomness import is_secure, secure_rng, seeded_rng
     from voile.core.space import Space
-    from voile.core.transcript import Transcript
     from voile.errors import VoileError
     from voile.meaning import explain
     from voile.runs import check, run
@@ -42,7 +41,6 @@ _HOMES = {
     "Mechanism": "voile.core.mechanism",
     "Metric": "voile.core.metric",
     "Space": "voile.core.space",
-    "Transcript": "voile.core.transcript",
     "Verdict": "voile.audit.finding",
     "VoileError": "voile.errors",
     "is_secure": "voile.core.randomness",
@@ -63,7 +61,6 @@ __all__ = [
     "Mechanism",
     "Metric",
     "Space",
-    "Transcript",
     "Verdict",
     "VoileError",
     "audit",

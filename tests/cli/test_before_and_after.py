@@ -64,14 +64,13 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_release(folder, o
 
 
 def test_an_output_that_exists_is_refused_before_anything_is_loaded(folder, monkeypatch):
-    from voile.text import _protect as text_protect
-    from voile.text import settings as text_recipe
+    from voile.text import _protect, building
 
     def loaded(*arguments, **more):
         raise AssertionError("the vocabulary was loaded first")
 
-    monkeypatch.setattr(text_protect, "build_protector", loaded)
-    monkeypatch.setattr(text_recipe, "epsilon_keeping", loaded)
+    monkeypatch.setattr(_protect, "load_vocabulary", loaded)
+    monkeypatch.setattr(building, "epsilon_keeping", loaded)
     Path("out.csv").write_text("kept\n")
     for strength in (("--epsilon", "1"), ("--keep", "0.2")):
         code, _, err = voile(

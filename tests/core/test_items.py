@@ -132,9 +132,7 @@ def test_positions_are_whole():
             as_positions(wrong, name="x", below=3)
 
 
-def test_groups_and_levels_are_whole_too():
-    with pytest.raises(InvalidInput, match="groups must be"):
-        voile.Transcript([1, 2], [1, 2], groups=[0.2, 0.9])
+def test_levels_are_whole_too():
     channel = voile.mechanisms.randomised_response(["a", "b"], epsilon=1.0)
     with pytest.raises(InvalidInput, match="levels must be"):
         voile.mechanisms.tiered([channel, channel], levels=[0.9, 1.2])

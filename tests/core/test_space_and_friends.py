@@ -50,27 +50,5 @@ def test_twenty_thousand_points_do_not_need_their_square():
     assert peak < 2**27
 
 
-def test_transcripts_keep_groups_whole():
-    groups = np.repeat(np.arange(50), 3)
-    whole = voile.Transcript(np.arange(150), np.arange(150), groups)
-    parts = whole.split([0.6, 0.2, 0.2], voile.seeded_rng(0))
-    assert [len(part) for part in parts] == [90, 30, 30]
-    seen = [set(part.groups.tolist()) for part in parts]
-    assert not seen[0] & seen[1]
-    assert not seen[2] & (seen[0] | seen[1])
-    assert "150 records in 50 groups" in repr(whole)
-
-
-def test_a_transcript_never_shows_its_secrets():
-    assert "hunter2" not in repr(voile.Transcript(["hunter2"], ["x"]))
-
-
-def test_misaligned_transcripts_are_refused():
-    with pytest.raises(InvalidInput, match="3 secrets, 2 releases"):
-        voile.Transcript([1, 2, 3], [1, 2])
-    with pytest.raises(InvalidInput, match="groups must be at least 3, got 2"):
-        voile.Transcript([1, 2], [1, 2]).split([0.6, 0.2, 0.2], voile.seeded_rng(0))
-
-
 def test_items_may_be_labels():
     assert as_items(["a", "b"]).tolist() == ["a", "b"]

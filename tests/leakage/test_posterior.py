@@ -8,7 +8,6 @@ from laws import spaces
 from voile.attackers.bayes import joint_bayes
 from voile.errors import InvalidInput
 from voile.leakage.posterior import belief_shift, posterior_leakage
-from voile.leakage.sampled_posterior import sample_pairs, sampled_leakage
 
 
 def shift_of(attack, releases):
@@ -171,24 +170,3 @@ def test_bad_input(shifts, distances, epsilons, message):
 def test_a_candidate_without_a_prior_is_refused():
     with pytest.raises(InvalidInput, match="prior above zero"):
         belief_shift(np.zeros((1, 2)), np.array([[0.0, -np.inf]]))
-
-
-def test_sampled_pairs_agree_with_all_pairs():
-    rng = np.random.default_rng(2)
-    space = voile.Space(rng.normal(size=(60, 3)), metric=voile.metrics.euclidean())
-    shifts = rng.normal(size=(5, 60))
-    whole = posterior_leakage(shifts, space.distances(), epsilons=[0.5, 1.0])
-    pairs = sample_pairs(space, near=60, uniform=60_000, rng=voile.seeded_rng(3))
-    sampled = sampled_leakage(shifts, pairs, epsilons=[0.5, 1.0])
-    # Uniform pairs repeat each of the 1770 about 33 times: binomial noise below 1 %.
-    assert sampled.uniform_shares == pytest.approx(whole.violation_shares, abs=0.01)
-    assert sampled.largest <= whole.supremum * (1 + 1e-12)
-    assert sampled.near_shares[1] > sampled.uniform_shares[1]
-
-
-def test_near_pairs_are_nearest_neighbours():
-    space = voile.Space([[0.0], [0.1], [5.0], [9.0]], metric=voile.metrics.euclidean())
-    pairs = sample_pairs(space, near=4, uniform=10, rng=voile.seeded_rng(0))
-    near = np.sort(np.column_stack([pairs.first, pairs.second])[:4], axis=1)
-    assert {tuple(pair) for pair in near.tolist()} == {(0, 1), (2, 3)}
-    assert (pairs.distances > 0).all()

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from voile.cli.app import text_app as app
 from voile.mechanisms import _neighbours
 from voile.text import neighbours as text_neighbours
-from voile.text import settings
+from voile.text.options import Words
+from voile.text.settings import TextSettings
 
 pytest.importorskip("numba")
 
@@ -94,7 +95,7 @@ def test_the_cache_is_no_part_of_a_release(folder: Path) -> None:
     del facts[0]["repeat"]
     assert facts[0] == facts[1]
     with_cache, without = (
-        settings.TextSettings("text", 1.0, words=settings.Words(no_cache=no_cache), cache=cache)
+        TextSettings("text", 1.0, words=Words(no_cache=no_cache), cache=cache)
         for no_cache, cache in ((False, "read"), (True, "none"))
     )
     assert with_cache.identity() == without.identity()

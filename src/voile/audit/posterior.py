@@ -14,7 +14,6 @@ from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
 from voile.leakage.bounds import (
     chernoff_interval,
-    clopper_pearson,
     groups_needed,
     hoeffding_log10_failure,
 )
@@ -28,14 +27,13 @@ BATCH = 32
 class PosteriorAudit:
     """One finding for each epsilon, and the leakage they rest on.
 
-    `hoeffding_log10` and `triple_bounds` count triples as if they were independent, as the paper
-    does; the findings themselves rest on groups, which are.
+    `hoeffding_log10` counts triples as if they were independent, as the paper does; the findings
+    themselves rest on groups, which are.
     """
 
     findings: tuple[Finding, ...]
     leakage: PosteriorLeakage
     hoeffding_log10: tuple[float, ...]
-    triple_bounds: tuple[tuple[float, float], ...]
     groups: int
     groups_to_certify: tuple[int | None, ...]
     learned: Learned | None = None
@@ -125,7 +123,7 @@ def verdicts(
     groups = len(leakage.shares)
     idle = learned is not None and not learned.shown(failure_probability)
     share_of_failure = failure_probability / len(leakage.epsilons)
-    findings, logs, triples, needed = [], [], [], []
+    findings, logs, needed = [], [], []
     for k, epsilon in enumerate(leakage.epsilons):
         mean = float(leakage.shares[:, k].mean())
         lower, upper = chernoff_interval(
@@ -148,13 +146,6 @@ def verdicts(
             )
         )
         logs.append(hoeffding_log10_failure(samples=leakage.triples, delta=delta, share=overall))
-        triples.append(
-            clopper_pearson(
-                successes=leakage.violations[k],
-                samples=leakage.triples,
-                failure_probability=share_of_failure,
-            )
-        )
         enough = mean < delta
         needed.append(
             groups_needed(delta=delta, share=mean, failure_probability=share_of_failure)
@@ -165,7 +156,6 @@ def verdicts(
         tuple(findings),
         leakage,
         tuple(logs),
-        tuple(triples),
         groups,
         tuple(needed),
         learned,

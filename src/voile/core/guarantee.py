@@ -10,7 +10,6 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from voile.core.arrays import Floats
 from voile.core.metric import Metric, MetricRecord
 from voile.core.rounding import (
     at_most,
@@ -261,11 +260,6 @@ class Guarantee:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise BadFile("a guarantee must have the fields that to_dict writes") from problem
-
-
-def odds_curve(guarantee: Guarantee, distances: Floats) -> Floats:
-    """The odds factor at many distances."""
-    return np.array([guarantee.odds_factor(float(d)) for d in distances])
 
 
 def _likeliest(candidates: int | None, prior: Sequence[float] | None) -> tuple[float, int]:

@@ -19,11 +19,12 @@ from voile.mechanisms._word_law import WordLaw
 from voile.text._calibrate import calibrate
 from voile.text._protect import protect
 from voile.text._utility import utility
+from voile.text.building import load_vocabulary
 from voile.text.reading import texts_of
 from voile.text.sample_messages import messages, names_and_places, write_messages
 from voile.text.sentences import odds_sentences
 from voile.text.sequences import corpus, read_words
-from voile.text.settings import TextSettings, load_vocabulary
+from voile.text.settings import TextSettings
 from voile.text.tiers import tiers
 from voile.text.vocabularies import Vocabulary
 

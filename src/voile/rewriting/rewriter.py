@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 from voile.core.guarantee import Basis, Guarantee
-from voile.core.randomness import Generator
 from voile.errors import require
 from voile.metrics import discrete
 
@@ -24,28 +23,6 @@ class Rewritten:
 
     def __repr__(self) -> str:  # never the texts
         return f"Rewritten({len(self.texts)} texts, {sum(self.units)} draws, {self.cut} cut)"
-
-
-class Rewriter(Protocol):
-    """Text in, text out, under a guarantee for one unit and one for the whole text."""
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """For one drawn unit: a token, a triple, a text."""
-        ...
-
-    @property
-    def text_guarantee(self) -> Guarantee:
-        """For one whole text, by composition over all units that it may take."""
-        ...
-
-    def rewrite(self, texts: list[str], rng: Generator) -> Rewritten:
-        """One rewritten text for each."""
-        ...
-
-    def at(self, epsilon: float) -> Any:
-        """The same rewriter, model and all, at another epsilon."""
-        ...
 
 
 def check_fidelity(fidelity: str) -> None:

@@ -26,22 +26,16 @@ from voile.mechanisms._neighbour_table import Version, checked_versions, take_as
 from voile.mechanisms._neighbours import cache_folder, delete_telling_caches
 from voile.options import Data, Option, use_case
 from voile.progress import tell
+from voile.text.building import build_protector, load_vocabulary, with_epsilon
 from voile.text.models_used import models_used
 from voile.text.neighbours import fill_neighbours
+from voile.text.options import Names, Strength, Words
 from voile.text.plan import Plan
 from voile.text.promise import Tally, counted, left_alone, levels_of
 from voile.text.release import Remapped, TextRelease, VocabularyUsed
 from voile.text.released import Refused, ReleasedText
 from voile.text.sentences import explanation
-from voile.text.settings import (
-    Names,
-    Strength,
-    TextSettings,
-    Words,
-    build_protector,
-    load_vocabulary,
-    settings_from,
-)
+from voile.text.settings import TextSettings, settings_from
 from voile.text.vocabularies import Vocabulary
 from voile.text.word_protector import TextProtector
 
@@ -94,7 +88,8 @@ def protect(
     clear = columns_in_clear(
         source, changed=changed, passing=columns.passing, dropping=columns.drop
     )
-    settings = settings_from(column, strength, mechanism, words, names, source)
+    settings = settings_from(column, strength, mechanism, words, names)
+    settings = with_epsilon(settings, strength, source)
     tell("loading the vocabulary")
     vocabulary = load_vocabulary(settings, source)
     deleted = delete_telling_caches(cache_folder())

@@ -58,7 +58,9 @@ class Rewriters:
         return None if code is None else "|".join([which.name, repr(epsilon), which.home, code])
 
     def _words(self, name: str, epsilon: float) -> Prepared:
-        from voile.text.settings import TextSettings, Words, build_protector, load_vocabulary
+        from voile.text.building import build_protector, load_vocabulary
+        from voile.text.options import Words
+        from voile.text.settings import TextSettings
 
         words = Words(top=self.top, identifiers=False)
         settings = TextSettings("", epsilon, LAWS.find(name), words)

@@ -1,0 +1,177 @@
+"""The protector that settings of text mean, and the epsilon that a wish for kept words means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from voile.core.mechanism import Mechanism
+from voile.errors import InvalidInput, require
+from voile.files.rows import RowProblem
+from voile.files.source import Source
+from voile.mechanisms._neighbours import cache_folder
+from voile.text.laws import KNOWN_WORD_BY_WORD, builder
+from voile.text.neighbours import neighbours_for
+from voile.text.options import Strength
+from voile.text.released import Unknown
+from voile.text.settings import PRIVATE_CORPUS, TextSettings, share_of
+from voile.text.signs import Signs
+from voile.text.tiers import Tiers, tiers
+from voile.text.tokens import Tokenizer
+from voile.text.vocabularies import Vocabulary
+from voile.text.vocabulary_files import DEFAULT_TOP, glove, minilm, read_vocabulary, restricted
+from voile.text.watched import WATCHED
+from voile.text.word_protector import TextProtector
+
+
+def with_epsilon(settings: TextSettings, strength: Strength, source: Source) -> TextSettings:
+    """The settings with the epsilon that keeps as many words as was asked for, if it was."""
+    if strength.keep is not None:
+        return replace(settings, epsilon=epsilon_keeping(settings, strength.keep, source))
+    if strength.max_kept is not None:
+        found = epsilon_keeping_watched(settings, strength.max_kept, source)
+        return replace(settings, epsilon=found)
+    return settings
+
+
+def epsilon_keeping(settings: TextSettings, share: float, source: Source) -> float:
+    """The epsilon at which this share of words is kept, from public frequencies alone."""
+    from voile.leakage.words import epsilon_for_kept
+
+    name = settings.mechanism.name
+    if name not in KNOWN_WORD_BY_WORD:
+        raise InvalidInput(f"--keep must go with {_known()}, got {name}; give --epsilon")
+    words = load_vocabulary(settings, source)
+    beta = 0.001 if name == "tem" else None
+    return epsilon_for_kept(words.embedding, words.frequencies(), share=share, beta=beta)
+
+
+def _known() -> str:
+    return f"{', '.join(KNOWN_WORD_BY_WORD[:-1])} or {KNOWN_WORD_BY_WORD[-1]}"
+
+
+def epsilon_keeping_watched(settings: TextSettings, most: float, source: Source) -> float:
+    """The epsilon at which no watched word is kept more often than this, in any level."""
+    from voile.leakage.words import epsilon_for_most_kept
+
+    name, options = settings.mechanism.name, settings.words
+    if name not in KNOWN_WORD_BY_WORD or options.remap:
+        raise InvalidInput(
+            f"--max-kept must go with {_known()} and without --remap, whose laws are known word "
+            "by word; give --epsilon"
+        )
+    if any(alpha is None for alpha in settings.alphas):
+        raise InvalidInput("--max-kept must go without a level in clear: there all words are kept")
+    if options.keep_stopwords or options.unknown == "keep":
+        raise InvalidInput(
+            "--max-kept must go without --keep-stopwords and --unknown keep: they keep watched "
+            "words always; leave them out, or give --epsilon"
+        )
+    words = load_vocabulary(settings, source)
+    listed = (*settings.watch, *(word for words in WATCHED.values() for word in words))
+    rows = sorted({words.positions[word] for word in listed if word in words.positions})
+    beta = 0.001 if name == "tem" else None
+    epsilon = epsilon_for_most_kept(
+        words.embedding, np.array(rows, dtype=np.intp), most=most, beta=beta
+    )
+    return epsilon / max((1.0, *(alpha for alpha in settings.alphas if alpha is not None)))
+
+
+def load_vocabulary(settings: TextSettings, source: Source | None = None) -> Vocabulary:
+    """The vocabulary that the settings name: glove, minilm, a file, or the texts' own words."""
+    words = settings.words
+    if words.vocabulary == PRIVATE_CORPUS:
+        if source is None:
+            raise InvalidInput("a vocabulary of the private texts needs the texts")
+        whole = glove(top=words.top, metric=words.metric)
+        return restricted(whole, _occurring(whole, source, settings.column))
+    if words.vocabulary == "glove":
+        return glove(top=words.top, metric=words.metric)
+    if words.vocabulary == "minilm":
+        return minilm(top=None if words.top == DEFAULT_TOP else words.top, metric=words.metric)
+    return _from_file(words.vocabulary, words.top, words.metric)
+
+
+@lru_cache(maxsize=1)
+def _from_file(path: str, top: int | None, metric: str) -> Vocabulary:
+    return read_vocabulary(Path(path), top=top, metric=metric)
+
+
+def _occurring(whole: Vocabulary, source: Source, column: str) -> set[str]:
+    tokenizer = Tokenizer(whole)
+    found: set[str] = set()
+    for _, row in source.rows():
+        text = None if isinstance(row, RowProblem) else row.get(column)
+        if isinstance(text, str):
+            pieces = tokenizer.split(text)
+            found.update(whole.written[p.position] for p in pieces if not isinstance(p, str))
+    return found
+
+
+def build_protector(settings: TextSettings, words: Vocabulary) -> TextProtector:
+    """The protector of some settings over their vocabulary, with neighbours as `cache` says."""
+    options = settings.words
+    plain = TextProtector(
+        words,
+        (),
+        unknown=Unknown(options.unknown),
+        keep_stopwords=options.keep_stopwords,
+        identifiers=options.identifiers,
+        signs=Signs(options.signs),
+        longest=settings.longest,
+    )
+    build = _remapping(settings, words) if options.remap else _builder(settings, words)
+    if settings.alphas:
+        laws = [None if a is None else build(a * settings.epsilon) for a in settings.alphas]
+        if all(law is None for law in laws):
+            raise InvalidInput("at least one tier must be perturbed, got none")
+        return replace(plain, laws=tuple(laws), tiers=_tiers(words, settings.pipeline))
+    if settings.document_epsilon is not None and settings.public_length:
+        budget = settings.document_epsilon
+        per_length = lru_cache(maxsize=4096)(lambda words: build(share_of(budget, words)))
+        return replace(plain, laws=(per_length(1),), law_of_length=per_length)
+    return replace(plain, laws=(build(settings.epsilon),))
+
+
+@lru_cache(maxsize=1)
+def _tiers(words: Vocabulary, pipeline: str) -> Tiers:
+    """Found once a process: the pipeline reads thousands of words for it."""
+    return tiers(words, pipeline=pipeline)
+
+
+def _builder(settings: TextSettings, words: Vocabulary) -> Callable[[float], Mechanism]:
+    """The constructor of the mechanism, sharing one table of neighbours."""
+    near = neighbours_for(settings.mechanism, words, settings.cache)
+    return builder(settings.mechanism, words.embedding, near)
+
+
+def _remapping(settings: TextSettings, words: Vocabulary) -> Callable[[float], Mechanism]:
+    """The same laws, each followed by the remap for public word frequencies."""
+    from voile.mechanisms._word_law import WordLaw
+    from voile.mechanisms.word_remap import word_remap
+
+    name = settings.mechanism.name
+    must = "used with one of " + ", ".join(KNOWN_WORD_BY_WORD)
+    require(name in KNOWN_WORD_BY_WORD, "--remap", must, name)
+    if settings.public_length:
+        raise InvalidInput(
+            "--remap must not go with --public-length, which has a law for each length; use "
+            "--longest"
+        )
+    if words.private:
+        raise InvalidInput(
+            "--remap must go with a public vocabulary: its prior is the vocabulary's own"
+        )
+    build, frequencies = _builder(settings, words), words.frequencies()
+    kept = None if settings.cache == "none" else cache_folder().with_name("remaps")
+
+    def remapped(epsilon: float) -> Mechanism:
+        law = build(epsilon)
+        assert isinstance(law, WordLaw)
+        return word_remap(law, prior=frequencies, cache=kept)
+
+    return remapped

@@ -1,0 +1,130 @@
+"""The options of a release of text, as users give them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from voile.errors import InvalidInput, require
+from voile.options import Option, Options
+from voile.text.vocabulary_files import DEFAULT_TOP
+
+
+@dataclass(frozen=True)
+class Strength(Options):
+    """How much a word or a document may give away; one of the first four must be given."""
+
+    epsilon: Annotated[float | None, Option("Privacy parameter for each word.", "How strong")] = (
+        None
+    )
+    keep: Annotated[
+        float | None,
+        Option("Choose epsilon so that this share of words is kept.", "How strong"),
+    ] = None
+    max_kept: Annotated[
+        float | None,
+        Option(
+            "Choose epsilon so that no watched word is kept more often than this.", "How strong"
+        ),
+    ] = None
+    document_epsilon: Annotated[
+        float | None,
+        Option("A budget for each document instead of each word.", "How strong"),
+    ] = None
+    longest: Annotated[
+        int | None, Option("Drop what follows this many words of a document.", "How strong")
+    ] = None
+    public_length: Annotated[
+        bool, Option("Split the budget over each actual length.", "How strong")
+    ] = False
+    watch: Annotated[
+        Path | None,
+        Option(
+            "A public list, one word a line: show how often the law keeps them.",
+            "How strong",
+            reads="public",
+        ),
+    ] = None
+    document_column: Annotated[
+        bool, Option("Add each document's total epsilon as a column.", "Output")
+    ] = False
+
+    def __post_init__(self) -> None:
+        given = (self.epsilon, self.keep, self.max_kept, self.document_epsilon)
+        if sum(value is not None for value in given) > 1:
+            raise InvalidInput(ONE_OF)
+
+
+ONE_OF = "give one of --epsilon, --keep, --max-kept and --document-epsilon"
+
+
+@dataclass(frozen=True)
+class Words(Options):
+    """What a word is, and what may stand in its place."""
+
+    vocabulary: Annotated[
+        str, Option("glove, minilm, a file of vectors, or private-corpus.", "Names", shown=True)
+    ] = "glove"
+    top: Annotated[int | None, Option("Use this many most frequent words.", "Names")] = DEFAULT_TOP
+    metric: Annotated[
+        Literal["euclidean", "angular"], Option("How far apart two words are.", "Names")
+    ] = "euclidean"
+    unknown: Annotated[
+        Literal["perturb", "drop", "fail", "keep"],
+        Option("What happens to words outside the vocabulary.", "Names"),
+    ] = "perturb"
+    keep_stopwords: Annotated[bool, Option("Leave stop words in clear.", "Names")] = False
+    identifiers: Annotated[
+        bool, Option("Replace e-mails, phones, cards, … by placeholders.", "Names")
+    ] = True
+    signs: Annotated[
+        Literal["drop", "keep"], Option("Signs at words, as in HIV+ and O-.", "Names")
+    ] = "drop"
+    remap: Annotated[
+        bool,
+        Option("Replace each drawn word by the likeliest-to-serve one; costs no ε.", "Names"),
+    ] = False
+    no_cache: Annotated[
+        bool,
+        Option("Keep nothing on disk of what was worked out for the vocabulary.", "Running"),
+    ] = False
+
+
+@dataclass(frozen=True)
+class Names(Options):
+    """Names and words close to names, with a strength of their own."""
+
+    tiers: Annotated[
+        Literal["pii", "pii,poii"] | None,
+        Option("Give names (pii), and words close to names (poii), their own strength.", "Names"),
+    ] = None
+    alpha: Annotated[
+        tuple[str, ...],
+        Option(
+            "Strengths of pii, poii and the rest, times epsilon; or 'keep'.", "Names", shown=True
+        ),
+    ] = ("0.3", "0.6", "1")
+    pipeline: Annotated[
+        str | None,
+        Option("Finds names: a spaCy pipeline, or a .txt list; default: small English.", "Names"),
+    ] = None  # fmt: skip
+
+    def alphas(self) -> tuple[float | None, ...]:
+        """Strengths of pii, poii and the rest; poii follows the rest if it is not asked for."""
+        if self.tiers is None:
+            return ()
+        require(self.tiers in ("pii", "pii,poii"), "--tiers", "pii or pii,poii", self.tiers)
+        shown = ",".join(map(str, self.alpha))
+        try:
+            values = [None if str(a).strip() == "keep" else float(a) for a in self.alpha]
+        except ValueError:
+            raise InvalidInput(f"--alpha must be numbers or 'keep', got {shown!r}") from None
+        require(all(v is None or v > 0 for v in values), "--alpha", "> 0", shown)
+        if len(values) == 2 and self.tiers == "pii,poii":
+            values.append(1.0)
+        if self.tiers == "pii":
+            values = [values[0], values[-1] if len(values) > 1 else 1.0]
+            values.insert(1, values[-1])
+        require(len(values) == 3, "--alpha", "one number for each tier and the rest", shown)
+        return tuple(values)
