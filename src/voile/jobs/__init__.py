@@ -16,8 +16,9 @@ from voile.files.source import Source, open_source
 from voile.jobs.charging import Charging, WhenSpent
 from voile.jobs.engines import Engine, Processes, Ray, engine_named, spread
 from voile.jobs.in_memory import release_in_memory
+from voile.jobs.job_report import JobReport
 from voile.jobs.records import Batch, BeyondBudget, Planned, Releaser, Replaced, Telling
-from voile.jobs.run import JobReport, check_output, run_job
+from voile.jobs.run import check_output, run_job
 
 __all__ = [
     "Batch",

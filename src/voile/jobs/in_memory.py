@@ -22,8 +22,9 @@ from voile.files.source import Source
 from voile.files.tables import Changes
 from voile.jobs.charging import Charging
 from voile.jobs.draw import Drawn, PartTask, draw_rows
+from voile.jobs.job_report import JobReport, check_rows_left, report_of
 from voile.jobs.records import Releaser
-from voile.jobs.run import JobReport, check_rows_left, part_key, report_of
+from voile.jobs.run import part_key
 from voile.progress import tell
 
 

@@ -13,9 +13,10 @@ from voile.files.locations import location
 from voile.files.source import Source
 from voile.jobs.charging import Charging
 from voile.jobs.in_memory import release_in_memory
+from voile.jobs.job_report import JobReport
 from voile.jobs.ledger_choice import Charged, charged
 from voile.jobs.records import Releaser
-from voile.jobs.run import JobReport, check_output, run_job
+from voile.jobs.run import check_output, run_job
 from voile.jobs.settings import Running
 from voile.options import current_call
 from voile.packaged import ModelRecord

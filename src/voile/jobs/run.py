@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from voile.errors import CannotWrite, InvalidInput, VoileError, require
+from voile.errors import CannotWrite, VoileError, require
 from voile.files.disk import LocalFile
 from voile.files.fitting import check_fits
 from voile.files.formats import format_of
@@ -22,30 +21,11 @@ from voile.files.source import Source
 from voile.jobs.charging import Charging
 from voile.jobs.draw import PartTask, draw_part
 from voile.jobs.engines import Engine, Processes
+from voile.jobs.job_report import JobReport, check_rows_left, report_of
 from voile.jobs.records import Releaser
 from voile.jobs.unchanged import check_piece, check_unchanged
 from voile.jobs.workspace import Note, Workspace, write_json, writing
 from voile.progress import tell
-
-
-@dataclass(frozen=True)
-class JobReport:
-    """What a job did: counts, and the sums of what its releaser counted."""
-
-    output: str
-    rows: int
-    skipped: int
-    masked: int
-    parts: int
-    resumed: int
-    seconds: float
-    totals: Mapping[str, float] = field(default_factory=dict)
-    over_budget: int = 0
-    """Rows that the ledger did not cover: masked or dropped, as `charging` says."""
-    job: str = ""
-    """The job's own name; a ledger was charged under it."""
-    guarantee: Mapping[str, Any] = field(default_factory=dict)
-    """What the guarantee file says."""
 
 
 def run_job(
@@ -188,25 +168,6 @@ def check_output(target: str | os.PathLike[str] | Location, *, overwrite: bool) 
         raise CannotWrite(f"{str(out)!r} exists already; choose another name or --overwrite")
 
 
-def report_of(output: str, notes: Sequence[Note], resumed: int, job: str) -> JobReport:
-    """The counts and totals of all parts together."""
-    totals: Counter[str] = Counter()
-    for note in notes:
-        totals.update(note["totals"])
-    return JobReport(
-        output=output,
-        rows=sum(note["rows"] for note in notes),
-        skipped=sum(note["skipped"] for note in notes),
-        masked=sum(note["masked"] for note in notes),
-        parts=len(notes),
-        resumed=resumed,
-        seconds=0.0,
-        totals=dict(totals),
-        over_budget=sum(note.get("over_budget", 0) for note in notes),
-        job=job,
-    )
-
-
 def part_key() -> int:
     """A key for one part's draws, from the operating system; kept in memory only."""
     return secrets.randbits(128)
@@ -283,14 +244,6 @@ class _Progress:
         self.rows += sum(note.get(key, 0) for key in ("rows", "skipped", "masked", "over_budget"))
         self.read += int(note["read"].split()[0]) if self.size else 0
         tell(f"releasing: {self.rows:,} rows", done=self.read or None, total=self.size)
-
-
-def check_rows_left(notes: Sequence[Note]) -> None:
-    """Refuse a release that holds nothing."""
-    if not any(note["rows"] + note["masked"] for note in notes):
-        spent = sum(note.get("over_budget", 0) for note in notes)
-        reason = "every row was skipped" if not spent else f"{spent} are beyond their budget"
-        raise InvalidInput(f"no row is left to write: {reason}")
 
 
 def _join(
