@@ -227,6 +227,12 @@ def test_other_names_are_refused_with_advice(tmp_path, name, advice) -> None:
         open_source(tmp_path / name)
 
 
+def test_a_text_that_is_taken_for_a_name_is_not_repeated() -> None:
+    with pytest.raises(InvalidInput, match="a text goes into a list") as refused:
+        open_source("Wilhelmina was here")
+    assert "Wilhelmina" not in str(refused.value)
+
+
 def test_a_missing_arrow_names_an_extra_that_exists(tmp_path, monkeypatch) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"text": ["a"]}), tmp_path / "in.parquet")
     (tmp_path / "in.csv").write_text("text\na\n")

@@ -7,20 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from fuzz.inputs import TOKEN, Made
+from releasers import Simple
 from voile.errors import VoileError
-from voile.files.parts import part_bytes
-from voile.jobs import Batch, OnError, Replaced, RowProblem, open_source, run_job
+from voile.files.parts import delimiter_for, part_bytes
+from voile.jobs import Batch, OnError, RowProblem, open_source, run_job
 
 ENDINGS = ("csv", "jsonl", "parquet", "txt", "csv.gz")
 
 
-def marked(batch: Batch) -> Replaced:
-    """A transform like any: new text for rows that have one, a problem for the others."""
-    texts = list(batch.column("text"))
-    problems = {
-        i: RowProblem("the text is missing") for i, t in enumerate(texts) if not isinstance(t, str)
-    }
-    return Replaced({"text": [f"<{t}>" for t in texts]}, problems)
+def marked(batch: Batch) -> dict[str, list[str]]:
+    """New text for every row, as of any releaser."""
+    return {"text": [f"<{text}>" for text in batch.column("text")]}
+
+
+def missing(batch: Batch) -> dict[int, RowProblem]:
+    """A problem for rows that have no text."""
+    texts = batch.column("text")
+    problem = RowProblem("the text is missing")
+    return {i: problem for i, text in enumerate(texts) if not isinstance(text, str)}
 
 
 def check_reader(given: Made, folder: Path) -> str:
@@ -34,17 +38,15 @@ def check_reader(given: Made, folder: Path) -> str:
         _quiet(str([r.reason for _, r in records if isinstance(r, RowProblem)]))
         if not good or source.format == "parquet":
             return "read"
-        written = part_bytes(good, columns=source.columns, target=given.name)
+        parted = delimiter_for(source, given.name)
+        written = part_bytes(good, columns=source.columns, target=given.name, delimiter=parted)
     except VoileError as problem:
         _quiet(str(problem))
         return "refused"
     if source.format == "csv":
-        from voile.files.parts import _csv_bytes
-
-        head = _csv_bytes([dict(zip(source.columns, source.columns, strict=True))], source.columns)
-        import gzip
-
-        written = (gzip.compress(head) if given.name.endswith(".gz") else head) + written
+        names = [dict(zip(source.columns, source.columns, strict=True))]
+        head = part_bytes(names, columns=source.columns, target=given.name, delimiter=parted)
+        written = head + written
     path.write_bytes(written)
     again = [row for _, row in open_source(path).rows()]
     assert _equal(again, good), "what was written is not what was read"
@@ -63,8 +65,9 @@ def check_job(given: Made, folder: Path, number: int) -> str:
         if "text" not in source.columns:
             return "refused"
         report = run_job(
-            source, out, lambda: marked, identity={}, on_error=policy, batch_rows=1 + number % 4
-        )
+            source, out, Simple(marked, missing), identity={}, on_error=policy,
+            batch_rows=1 + number % 4,
+        )  # fmt: skip
     except VoileError as problem:
         _quiet(str(problem))
         left = sorted(p.name for p in folder.iterdir())

@@ -19,7 +19,7 @@ from voile.jobs import (
     run_job,
 )
 from voile.jobs import charging as charging_module
-from voile.ledger import Budget, Key, Kind, Ledger, verify
+from voile.ledger import Budget, Key, Kind, Ledger, check_ledger
 
 KIND = Kind("one location", "euclidean", "km")
 
@@ -91,7 +91,7 @@ def test_a_file_and_a_frame_are_charged_alike(tmp_path, charging, policy, on_err
     written = pandas.read_csv(tmp_path / "out.csv")
     assert list(written["value"].isna()) == list(made["value"].isna())
     assert list(written["value"].dropna()) == list(made["value"].dropna())
-    assert not verify(charging.ledger).problems
+    assert not check_ledger(charging.ledger).problems
 
 
 def test_a_release_that_fails_or_is_stopped_is_refunded(charging) -> None:

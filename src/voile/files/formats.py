@@ -49,6 +49,13 @@ def format_of(name: str) -> Format:
     if ending not in _KINDS or (packing and ending == "parquet"):
         raise InvalidInput(
             "a file must end in .csv, .tsv, .jsonl, .txt or .geojson (each also with "
-            f".{', .'.join(PACKINGS)}) or .parquet, got {name!r}; rename it or convert it"
+            f".{', .'.join(PACKINGS)}) or .parquet, got {_shown(name)}; rename it or convert it"
         )
     return Format(_KINDS[ending], packing, ending)
+
+
+def _shown(name: str) -> str:
+    """A name in a message; what has spaces and no ending may be a text, given by mistake."""
+    if "." in name or not any(map(str.isspace, name)):
+        return repr(name)
+    return "a name without an ending; a text goes into a list"
