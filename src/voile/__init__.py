@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from voile import audit, labels, leakage, mechanisms, metrics, places, text
+    from voile import audit, leakage, mechanisms, metrics
     from voile.audit.finding import Finding, Verdict
     from voile.core.certificate import Certificate
     from voile.core.channel import Channel
