@@ -45,20 +45,24 @@ from typing import Any
 
 import numpy as np
 
-from voile.adapt.levels import Levels, adapt
-from voile.attackers.attack import Observed, SequenceAttack
-from voile.leakage.posterior import posterior_leakage
-from voile.text import glove
-from voile.text._tune import (
+from voile.adapt.ampl import (
     evaluator,
     expected_loss,
     level_laws,
     perturbed,
     similarity_loss,
 )
-from voile.text.chain import chain_attacker, sensitive_only, word_chain
-from voile.text.posterior import fit_attacker, measured, sensitive_tiers, split, trust
-from voile.text.sequences import Corpus, corpus, read_words
+from voile.adapt.levels import Levels, adapt
+from voile.attackers.attack import Observed, SequenceAttack
+from voile.attackers.chain import chain_attacker, sensitive_only, word_chain
+from voile.attackers.corpus import Corpus
+from voile.attackers.readers import fit_reader
+from voile.attackers.reliability import held_out
+from voile.audit.documents import measured, split
+from voile.leakage.posterior import posterior_leakage
+from voile.text import glove
+from voile.text.sequences import corpus, read_words
+from voile.text.tiers import sensitive_tiers
 
 RESULTS = Path(__file__).parent / "results"
 DATASETS = ("ag_news", "imdb")
@@ -182,12 +186,12 @@ def measure(
     else:
         training, validation, test = split(items, seed=seed)
         training = training[: max(10, round(share * len(training)))]
-        attack = fit_attacker(
+        attack = fit_reader(
             attacker, texts, training, validation, head=head, epochs=EPOCHS, batch=BATCH, seed=seed
         )
     leakage = measured(attack, test, texts, epsilons=EPSILONS, delta=0.5).leakage
     own = EPSILONS.index(epsilon)
-    believed = trust(attack, test)
+    believed = held_out(attack, test)
     return {
         "violations": [float(f"{v:.6g}") for v in leakage.shares.mean(axis=0)],
         "documents_ppb": np.rint(1e9 * leakage.shares[:, own]).astype(int).tolist(),

@@ -28,7 +28,7 @@ from fuzz.commands import COMMANDS, check_command, prepared  # noqa: E402
 from fuzz.inputs import made  # noqa: E402
 from fuzz.oracle import check_job, check_reader  # noqa: E402
 from fuzz.others import check_recipe, check_table, check_voile, voile_file  # noqa: E402
-from voile.labels import read_table  # noqa: E402
+from voile.labels import read_labelled  # noqa: E402
 from voile.labels.recipe_file import recipe_text  # noqa: E402
 from voile.labels.recipes import draft_recipe  # noqa: E402
 
@@ -41,7 +41,7 @@ def targets(tools: Path, folder: Path) -> dict[str, tuple[float, Callable[[int],
     good = voile.save(voile.mechanisms.exponential(line, epsilon=1.0), tools / "l.voile")
     rows = "n,c,y\n" + "".join(f"{i % 7},{'ab'[i % 2]},{'pq'[i % 3 == 0]}\n" for i in range(60))
     (tools / "in.csv").write_text(rows)
-    recipe = recipe_text(draft_recipe(read_table(tools / "in.csv", label="y")))
+    recipe = recipe_text(draft_recipe(read_labelled(tools / "in.csv", label="y")))
     content, names = good.read_bytes(), list(COMMANDS)
     return {
         "readers and writers": (0.66, lambda n: check_reader(made(n), folder)),

@@ -50,14 +50,12 @@ def write_trips(path: Path, rows: int, rng: random.Random) -> None:
 
 
 def design(path: Path) -> None:
-    from voile.places._design import design_places, public_map
-    from voile.storage import save
+    import voile
 
-    public = public_map(rows=3, columns=3, tasks=4)
-    save(
-        design_places(public, epsilon=EPSILON, method="laplace", bound=False, against_aipo=False),
-        path,
-    )
+    voile.places.design(
+        cells="3x3", task_count=4, epsilon=EPSILON, method="laplace", bound=False,
+        against_aipo=False, out=path,
+    )  # fmt: skip
 
 
 class Storm:
@@ -149,7 +147,7 @@ class Storm:
 
     def check(self) -> dict[str, Any]:
         """Compare what was released with what was charged."""
-        from voile.ledger import Ledger, read_key, verify
+        from voile.ledger import Ledger, check_ledger, read_key
         from voile.ledger.amounts import epsilon_units, simple_cost
 
         released: Counter[str] = Counter()
@@ -169,7 +167,7 @@ class Storm:
             if told["ledger"]["rows_over_budget"] != self.given.rows - len(rows):
                 raise SystemExit(f"{out.name} does not say how many rows were refused")
         with Ledger(self.where, read_key(self.folder / "key")) as ledger:
-            found = verify(ledger)
+            found = check_ledger(ledger)
             if found.problems:
                 raise SystemExit(f"the ledger does not verify: {found.problems}")
             price, paid = epsilon_units(simple_cost(EPSILON)), 0

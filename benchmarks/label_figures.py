@@ -11,6 +11,7 @@ found (default: ../shared/data/adult/adult.data beside the checkout).
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,10 @@ from scipy.stats import norm
 from voile.audit.labels import audit_labels
 from voile.core.randomness import seeded_rng
 from voile.labels._audit import prepared, sampled
-from voile.labels._compare import Comparison, compare_table
-from voile.labels.table import Table, read_table
+from voile.labels._compare import compare_table
+from voile.labels.compared import ComparedLabels
+from voile.labels.reading import Reading, read_labelled
+from voile.labels.table import Table
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
@@ -46,6 +49,15 @@ def breast_cancer() -> Table:
 
     data = load_breast_cancer()
     return _table(data.data, data.target_names[data.target], tuple(data.feature_names))
+
+
+def adult(path: Path) -> Table:
+    """The Adult file, whose name does not say that it is a CSV file."""
+    with tempfile.TemporaryDirectory() as folder:
+        named = Path(folder) / "adult.csv"
+        named.symlink_to(path.resolve())
+        reading = Reading(header=False, on_error="mask")
+        return read_labelled(named, label=f"c{ADULT_NAMES}", reading=reading)
 
 
 def _table(features: np.ndarray, labels: np.ndarray, names: tuple[str, ...] = ()) -> Table:
@@ -112,7 +124,7 @@ def figure_1(tables: dict[str, Table], lines: list[str]) -> None:
             axis.plot(
                 grid, [true_total(variance, e) for e in grid], color="#3f7d4e", lw=1, label="truth"
             )
-        axis.axhline(found.at[0].without_release, color="#2a6f97", lw=0.8, label="features alone")
+        axis.axhline(found.at[0].features_alone, color="#2a6f97", lw=0.8, label="features alone")
         axis.set(xscale="log", xlabel="ε of the label", title=name)
     axes[0].set_ylabel("attacker's accuracy")
     axes[0].legend(frameon=False, fontsize=8)
@@ -120,7 +132,7 @@ def figure_1(tables: dict[str, Table], lines: list[str]) -> None:
     lines.append("")
 
 
-def draw_comparison(found: Comparison, axes: Any) -> None:
+def draw_comparison(found: ComparedLabels, axes: Any) -> None:
     """AUC against leakage, a line a mechanism, epsilon beside each point."""
     for name, colour in COLOURS.items():
         points = [p for p in found.points if p.mechanism == name]
@@ -167,7 +179,11 @@ def figure_2(tables: dict[str, Table], lines: list[str], repeats: int) -> None:
                 f"{p.leakage_error:.3f} | {cap} | {p.auc:.3f} ± {p.auc_error:.3f} |"
             )
         for kind in ("local DP", "label DP-CF"):
-            beaten = [(b.epsilon, w.epsilon) for b, w in found.crossings if b.mechanism == kind]
+            beaten = [
+                (pair.better.epsilon, pair.than.epsilon)
+                for pair in found.crossings
+                if pair.better.mechanism == kind
+            ]
             text = "; ".join(f"ε = {b:g} beats label ε = {w:g}" for b, w in beaten) or "nowhere"
             crossings.append(f"| {name} | {kind} | {text} |")
         draw_comparison(found, axis)
@@ -208,7 +224,7 @@ def main() -> None:
         "breast cancer": breast_cancer(),
     }
     if asked.adult.exists():
-        whole = read_table(asked.adult, label=f"c{ADULT_NAMES}", header=False, on_error="mask")
+        whole = adult(asked.adult)
         tables["adult"] = sampled(whole, 2 * asked.records, seeded_rng(3))[0]
     lines = [
         "# Label leakage: the paper's figures",

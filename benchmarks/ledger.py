@@ -100,26 +100,24 @@ def places_case(
     folder: Path, *, rows: int, together: bool, part: int = 20_000
 ) -> Callable[[bool], object]:
     from voile.jobs.ledger_choice import LedgerChoice
-    from voile.places._design import design_places, public_map
-    from voile.places._protect import protect_places
-    from voile.storage import save
+    from voile.places._design import design
+    from voile.places._protect import protect
 
-    public = public_map(rows=8, columns=10)
-    save(design_places(public, epsilon=0.8, bound=False, against_aipo=False), folder / "city.voile")
-    rng = np.random.default_rng(0)
-    lat, lon = public.projection.to_degrees(
-        public.problem.places[rng.integers(len(public.problem.places), size=rows)]
+    made = design(
+        cells="8x10", epsilon=0.8, bound=False, against_aipo=False, out=folder / "city.voile"
     )
+    rng = np.random.default_rng(0)
+    lat, lon = made.projection.to_degrees(made.places[rng.integers(len(made.places), size=rows)])
     users = rng.integers(rows // 20, size=rows)  # twenty places a person, anywhere in the file
     users = np.sort(users) if together else users  # or one after the other
     with (folder / "trips.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "user", "lat", "lon"])
         writer.writerows(zip(range(rows), users, lat.round(6), lon.round(6), strict=True))
-    return lambda ledger: protect_places(
-        folder / "trips.csv", mechanism=folder / "city.voile", out=folder / "out.csv",
-        batch_rows=part, overwrite=True, pass_columns="all",
-        ledger=_choice(LedgerChoice, folder) if ledger else LedgerChoice(),
+    return lambda ledger: protect(
+        folder / "trips.csv", mechanism=folder / "city.voile", out=str(folder / "out.csv"),
+        batch_rows=part, overwrite=True, pass_="all",
+        charge=_choice(LedgerChoice, folder) if ledger else LedgerChoice(),
     )  # fmt: skip
 
 
@@ -152,7 +150,7 @@ def measured(make: Callable[[Path], Callable[[bool], object]], repeats: int) -> 
     A ledger is new for each run: everybody in it is met for the first time.
     """
     from voile.jobs import charging as module
-    from voile.ledger._show import init_ledger
+    from voile.ledger import init
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -163,7 +161,7 @@ def measured(make: Callable[[Path], Callable[[bool], object]], repeats: int) -> 
                 module._opened.cache_clear()
                 for path in folder.glob("ledger.db*"):
                     path.unlink()
-                init_ledger(str(folder / "ledger.db"), key_file=str(folder / "key"), budget=1e8)
+                init(folder / "ledger.db", ledger_key=str(folder / "key"), budget=1e8)
             begun = np.array([time.process_time(), time.monotonic()])
             case(ledger)
             return np.array([time.process_time(), time.monotonic()]) - begun

@@ -34,9 +34,10 @@ with open(sys.argv[1], newline="") as before, open(sys.argv[2], "w", newline="")
 
 def write_trips(path: Path, rows: int, *, seed: int = 0) -> None:
     """Trips around the made-up city's centre, some of them outside the map."""
-    from voile.places._design import public_map
+    from voile.places.public_map import public_map
+    from voile.places.settings import Map
 
-    places = public_map(rows=8, columns=10)
+    places = public_map(Map(cells="8x10"))
     rng = np.random.default_rng(seed)
     with path.open("w", encoding="utf-8") as file:
         file.write("id,time,lat,lon,note\n")

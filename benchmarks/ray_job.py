@@ -43,8 +43,8 @@ from voile.jobs import (
     open_source,
     run_job,
 )
-from voile.places._protect import MakePlacesReleaser
 from voile.places.outside import Outside
+from voile.places.releaser import MakePlacesReleaser
 
 PART = 20_000
 STORE = 100 * 2**20

@@ -22,7 +22,7 @@ from pathlib import Path
 
 COMMAND = """
 import sys
-from voile.cli.text import app
+from voile.cli.app import text_app as app
 if __name__ == "__main__":
     app(sys.argv[1:], standalone_mode=False)
 """

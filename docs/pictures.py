@@ -159,21 +159,19 @@ def labels() -> Path:
     import tempfile
 
     import voile
-    from voile.labels._audit import labels_audit
     from voile.labels.sample_clinic import write_clinic
 
     with tempfile.TemporaryDirectory() as folder:
         table = write_clinic(Path(folder) / "clinic.csv", count=2000)
-        epsilons = [0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0]
-        found = labels_audit(table, label="diabetic", epsilons=epsilons, rng=voile.seeded_rng(0))
-    at = sorted(found.audit.at, key=lambda point: point.epsilon)
+        epsilons = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+        at = voile.labels.audit(table, label="diabetic", epsilon=epsilons).epsilons
     where = [point.epsilon for point in at]
     drawn, axis = figure()
     expected, total = [p.expected for p in at], [p.total.value for p in at]
     axis.fill_between(where, expected, total, color=RED, alpha=0.15, label="unexpected")
     axis.plot(where, total, "o-", ms=3, color=RED, label="guessed, seeing the features")
     axis.plot(where, expected, "s-", ms=3, color=INK, label="announced by ε")
-    axis.axhline(at[0].without_release, color=BLUE, ls="--", lw=1, label="features alone")
+    axis.axhline(at[0].features_alone, color=BLUE, ls="--", lw=1, label="features alone")
     axis.set(xscale="log", xlabel="ε of the label", ylabel="labels guessed right")
     axis.set_xticks(where, [f"{e:g}" for e in where])
     axis.minorticks_off()
@@ -202,13 +200,15 @@ def _design() -> Any:
     """The mechanism of the tutorial: the made-up city at ε = 0.8 per km."""
     import tempfile
 
-    from voile.places._design import design_places, public_map
+    import voile
     from voile.places.sample_trips import write_city, write_crowd
 
     with tempfile.TemporaryDirectory() as folder:
         roads, crowd = write_city(Path(folder) / "city"), write_crowd(Path(folder) / "crowd.csv")
-        public = public_map(roads=roads, prior_file=crowd, rows=6, columns=8, tasks=20)
-    return design_places(public, epsilon=0.8, bound=False, against_aipo=False)
+        return voile.places.design(
+            roads=roads, prior=crowd, cells="6x8", task_count=20, epsilon=0.8, bound=False,
+            against_aipo=False,
+        )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from voile import audit, leakage, mechanisms, metrics
+    from voile import audit, labels, ledger, mechanisms, metrics, places, text
     from voile.audit.finding import Finding, Verdict
     from voile.core.certificate import Certificate
     from voile.core.channel import Channel
@@ -21,11 +21,18 @@ if TYPE_CHECKING:
     from voile.core.space import Space
     from voile.core.transcript import Transcript
     from voile.errors import VoileError
+    from voile.meaning import explain
+    from voile.runs import check, run
     from voile.storage import load, save
+    from voile.surface import schema
 
-__version__ = "0.1.0"
+from voile.version import __version__ as __version__
 
 _HOMES = {
+    "check": "voile.runs",
+    "explain": "voile.meaning",
+    "run": "voile.runs",
+    "schema": "voile.surface",
     "Basis": "voile.core.guarantee",
     "Certificate": "voile.core.certificate",
     "Channel": "voile.core.channel",
@@ -44,7 +51,7 @@ _HOMES = {
     "secure_rng": "voile.core.randomness",
     "seeded_rng": "voile.core.randomness",
 }
-_ROOMS = ("audit", "labels", "leakage", "mechanisms", "metrics", "places", "text")
+_ROOMS = ("audit", "labels", "ledger", "mechanisms", "metrics", "places", "text")
 
 __all__ = [
     "Basis",
@@ -60,14 +67,18 @@ __all__ = [
     "Verdict",
     "VoileError",
     "audit",
+    "check",
+    "explain",
     "is_secure",
     "labels",
-    "leakage",
+    "ledger",
     "load",
     "mechanisms",
     "metrics",
     "places",
+    "run",
     "save",
+    "schema",
     "secure_rng",
     "seeded_rng",
     "text",

@@ -48,7 +48,8 @@ class Option:
 
     `flag` is its name on the command line where it cannot be Python's. `reads` says that it names
     a file and whose: a report hashes a private one under a key. `shown` lets a word stand in
-    reports; numbers, choices and the last part of a file's name always may.
+    reports; numbers, choices and the last part of a file's name always may. `secret` is for what
+    may hold a password or name a person: no report shows any of it, no recipe keeps it.
     """
 
     help: str
@@ -58,6 +59,7 @@ class Option:
     writes: bool = False
     shown: bool = False
     environment: str = ""
+    secret: bool = False
 
 
 class Options:
@@ -81,16 +83,28 @@ class Parameter:
         """Whether there is no default."""
         return self.default is inspect.Parameter.empty
 
+    def parts(self, value: Any) -> list[Any]:
+        """Values that were given together, one by one; data in memory is one, whatever it holds."""
+        return list(value) if self.several and isinstance(value, list | tuple) else [value]
+
     @property
     def several(self) -> bool:
         """Whether it holds several values; a list of records is one value, the data."""
         parts = get_args(self.type) if get_origin(self.type) in (Union, UnionType) else (self.type,)
-        return any(get_origin(part) is tuple for part in parts)
+        return any(get_origin(part) in (tuple, list) for part in parts)
 
     @property
     def flag(self) -> str:
         """Its name on the command line."""
         return self.option.flag or "--" + self.name.removesuffix("_").replace("_", "-")
+
+    @property
+    def words(self) -> int:
+        """How many words it takes on the command line: several files stand side by side."""
+        for part in get_args(self.type) if get_origin(self.type) is not tuple else (self.type,):
+            if get_origin(part) is tuple and set(get_args(part)) == {Data}:
+                return len(get_args(part))
+        return 1
 
 
 class UseCase:
@@ -184,7 +198,7 @@ class Call:
             value
             for name, parameter in self.case.parameters.items()
             if parameter.option.reads == reads
-            for value in _listed(self.given.get(name), several=parameter.several)
+            for value in parameter.parts(self.given.get(name))
             if isinstance(value, str | Path)
         ]
 
@@ -252,10 +266,6 @@ def _read(hint: Any, name: str) -> tuple[Any, Option]:
     raise TypeError(f"the option {name!r} must be annotated with its Option")
 
 
-def _listed(value: Any, *, several: bool) -> list[Any]:
-    return list(value) if several and isinstance(value, list | tuple) else [value]
-
-
 def one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
     """The value, if it is one of those allowed; Python's callers are not held by types.
 
@@ -265,3 +275,12 @@ def one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
     if value not in allowed:
         raise InvalidInput(f"{name} must be {' or '.join(allowed)}, got {value!r}")
     return value
+
+
+def several(value: Any) -> tuple[Any, ...]:
+    """The values of an option that takes several, where one may be given by itself.
+
+    >>> several(0.5), several(["rnn", "lstm"])
+    ((0.5,), ('rnn', 'lstm'))
+    """
+    return tuple(value) if isinstance(value, list | tuple) else (value,)

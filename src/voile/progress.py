@@ -7,7 +7,7 @@ code inside a `with` block, so no function hands one on to the next.
 >>> with heard_by(heard.append):
 ...     tell("reading", done=1, total=2)
 >>> heard
-[Step(what='reading', done=1, total=2)]
+[Step(what='reading', done=1, total=2, stays=False)]
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Step:
     what: str
     done: float | None = None
     total: float | None = None
+    stays: bool = False
+    """Whether it is a line to be read later too, and not only the state of things."""
 
 
 Listener = Callable[[Step], None]
@@ -42,6 +44,11 @@ def tell(what: str, *, done: float | None = None, total: float | None = None) ->
     _LISTENER.get()(Step(what, done, total))
 
 
+def say(line: str) -> None:
+    """Tell something that stays on the screen."""
+    _LISTENER.get()(Step(line, stays=True))
+
+
 @contextmanager
 def heard_by(listener: Listener) -> Iterator[None]:
     """All that is told inside the block goes to this listener."""
@@ -50,3 +57,16 @@ def heard_by(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _LISTENER.reset(token)
+
+
+@contextmanager
+def about(topic: str) -> Iterator[None]:
+    """All that is told inside the block is told about this.
+
+    >>> with heard_by(print), about("the lstm"):
+    ...     tell("epoch", done=1, total=30)
+    Step(what='the lstm: epoch', done=1, total=30)
+    """
+    outer = _LISTENER.get()
+    with heard_by(lambda step: outer(replace(step, what=f"{topic}: {step.what}"))):
+        yield

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from voile.attackers.attack import SequenceAttack, hidden
 from voile.attackers.bayes import joint_bayes
 from voile.attackers.markov import fit_markov, markov_attack
+from voile.audit.documents import thinned
 from voile.audit.posterior import posterior, supremum, verdicts
 from voile.errors import InvalidInput
-from voile.text.posterior import thinned
 
 COIN = np.log([[0.72, 0.28], [0.28, 0.72]])
 CORRELATED = np.array([[0.01, 0.49], [0.49, 0.01]])

@@ -20,20 +20,20 @@ from voile.demo.steps import NEEDS, Plan, missing
 SEED = 7
 TASKS = {
     "text": {
-        "text_protect": ["protect_file"],
-        "text_utility": ["text_utility"],
+        "text_protect": ["protect"],
+        "text_utility": ["utility"],
         "text_calibrate": ["calibrate"],
     },
     "places": {
-        "places_design": ["public_map", "design_places"],
-        "places_protect": ["protect_places"],
-        "places_audit": ["audit_design", "audit_files"],
+        "places_design": ["design"],
+        "places_protect": ["protect"],
+        "places_audit": ["audit"],
     },
     "labels": {
-        "labels_audit": ["labels_audit"],
-        "labels_recipe": ["labels_recipe"],
-        "labels_protect": ["labels_protect"],
-        "labels_compare": ["labels_compare"],
+        "labels_audit": ["audit"],
+        "labels_recipe": ["recipe"],
+        "labels_protect": ["protect"],
+        "labels_compare": ["compare"],
     },
 }
 """The use cases that the steps of each room call, by module."""
@@ -111,7 +111,7 @@ class Recorder:
             self.calls.append((name, asked))
             if self.limit is not None and len(self.calls) == self.limit:
                 raise Stop
-            return self.results.get(name, STUB)
+            return self.results.get(module, STUB)
 
         return called
 
@@ -126,18 +126,9 @@ POINT = SimpleNamespace(
     epsilon=0.5, expected=0.5, total=SimpleNamespace(value=0.5), mechanism="x", auc=0.5,
     leakage=0.5, cap=None, auc_error=0.5,
 )  # fmt: skip
-GUESSED = SimpleNamespace(
-    attack="overlap", successes=1, trials=2, lower=0.0, middle=0.0, upper=1.0, ceiling=1.0
-)
 RESULTS = {
-    "calibrate": SimpleNamespace(strongest=GUESSED),
-    "labels_audit": SimpleNamespace(
-        audit=SimpleNamespace(at=[POINT]), features=[STUB], as_dict=lambda worst: {}
-    ),
-    "labels_recipe": SimpleNamespace(as_dict=lambda: {"records": 1, "features": [], "cells": 1}),
+    "labels_audit": SimpleNamespace(epsilons=[POINT], features=[STUB]),
     "labels_compare": SimpleNamespace(points=[POINT], clean_auc=0.5, features_alone=0.5, guess=0.5),
-    "protect_places": {"rows": 1, "passed_in_clear": []},
-    "audit_design": {"findings": [STUB, STUB], "attack": STUB},
 }
 
 
@@ -148,7 +139,6 @@ def quick(monkeypatch, room):
         chosen = SimpleNamespace(strengths=(0.30000000000000004, 1.0))
         monkeypatch.setattr(module, "_Known", lambda *given: STUB)
         monkeypatch.setattr(module, "load_vocabulary", lambda recipe: STUB)
-        monkeypatch.setattr(module, "_laws", lambda recipe: ())
         monkeypatch.setattr(module, "names_evaluator", lambda *given, **named: STUB)
         monkeypatch.setattr(
             module, "adapt", lambda *g, **n: SimpleNamespace(rounds=(), best=chosen)
@@ -156,10 +146,11 @@ def quick(monkeypatch, room):
         monkeypatch.setattr(module, "meets", lambda *given, **named: None)
         monkeypatch.setattr(module, "frontier", lambda rounds: ())
         monkeypatch.setattr(module, "_tuned_lines", lambda *given: ())
-        monkeypatch.setattr(module, "read_texts", lambda *given: (["a b"], None))
+        monkeypatch.setattr(module, "texts_of", lambda *given: ["a b"])
     elif room == "places":
-        monkeypatch.setattr(module, "save", lambda design, path: path.touch())
-        monkeypatch.setattr(module, "_finding", lambda finding: {})
+        monkeypatch.setattr(module, "_design_lines", lambda facts: ())
+        monkeypatch.setattr(module, "_design_facts", lambda facts: {})
+        monkeypatch.setattr(module, "_audit_lines", lambda found: ())
     if hasattr(module, "asdict"):
         monkeypatch.setattr(module, "asdict", lambda value: {})
     return getattr(module, f"{room}_steps")
@@ -190,7 +181,6 @@ def test_a_printed_command_does_what_its_step_did(room, seed, tmp_path, monkeypa
         assert done, plan.command
         with monkeypatch.context() as patch:
             asked.patch(patch, room, None)
-            patch.setattr("voile.places._protect.load_design", lambda path: STUB)
             result = CliRunner().invoke(app, words[1:])
         assert isinstance(result.exception, Stop), (plan.command, result.output, result.exception)
         assert asked.calls == done, plan.command
@@ -198,16 +188,7 @@ def test_a_printed_command_does_what_its_step_did(room, seed, tmp_path, monkeypa
 
 def _belongs(task, command):
     """Whether a use case is that of the command; a step may measure its result besides."""
-    names = {
-        "protect": {"protect_file", "protect_places", "labels_protect"},
-        "utility": {"text_utility"},
-        "calibrate": {"calibrate"},
-        "design": {"public_map", "design_places"},
-        "audit": {"audit_design", "audit_files", "labels_audit"},
-        "recipe": {"labels_recipe"},
-        "compare": {"labels_compare"},
-    }
-    return task in names[command]
+    return task == command
 
 
 def test_no_printed_command_needs_an_extra_that_the_demo_does_not_install():

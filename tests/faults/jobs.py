@@ -21,7 +21,7 @@ from voile.jobs import Batch, Charging, WhenSpent, open_source, run_job
 from voile.jobs import charging as charging_module
 from voile.jobs.engines import Engine
 from voile.jobs.ledger_choice import LedgerChoice
-from voile.ledger import Budget, Kind, Ledger, make_key, read_key, verify
+from voile.ledger import Budget, Kind, Ledger, check_ledger, make_key, read_key
 
 PERSONS = "ababca"
 PART = 2
@@ -183,7 +183,7 @@ class Case:
             return
         charging_module._opened.cache_clear()
         with Ledger(self.where, read_key(self.io / "key")) as ledger:
-            found = verify(ledger)
+            found = check_ledger(ledger)
             assert not found.problems, (where, found.problems)
             released = Counter(PERSONS[int(row["id"])] for row in rows)
             charged = {person: ledger.account(person)[3] for person in released}
@@ -213,27 +213,26 @@ def release_stub(case: Case) -> None:
 
 
 def release_text(case: Case) -> None:
-    from voile.text._protect import protect_file
-    from voile.text.settings import TextRecipe
+    from voile.text._protect import protect
 
-    recipe = TextRecipe(source=str(case.io / "in.csv"), column="text", epsilon=1.0,
-                        vocabulary=str(case.folder / "words.txt"))  # fmt: skip
-    protect_file(recipe, out=case.out, batch_rows=PART, pass_columns="all", ledger=case.choice)
+    words = str(case.folder / "words.txt")
+    protect(str(case.io / "in.csv"), column="text", epsilon=1.0, out=case.out, batch_rows=PART,
+            vocabulary=words, pass_="all", charge=case.choice)  # fmt: skip
 
 
 def release_places(case: Case) -> None:
-    from voile.places._protect import protect_places
+    from voile.places._protect import protect
 
-    protect_places(case.io / "in.csv", mechanism=case.folder / "city.voile", out=case.out,
-                   batch_rows=PART, pass_columns="all", ledger=case.choice,
-                   engine=case.engine)  # fmt: skip
+    protect(case.io / "in.csv", mechanism=case.folder / "city.voile", out=case.out,
+            batch_rows=PART, pass_="all", charge=case.choice,
+            engine="local" if case.engine is None else "ray")  # fmt: skip
 
 
 def release_labels(case: Case) -> None:
-    from voile.labels._protect import labels_protect
+    from voile import labels
 
-    labels_protect(case.io / "in.csv", out=case.out, label="state", epsilon=1.0, mechanism="rr",
-                   classes=("ill", "well"), pass_columns="all", ledger=case.choice)  # fmt: skip
+    labels.protect(case.io / "in.csv", out=case.out, label="state", epsilon=1.0, mechanism="rr",
+                   classes=("ill", "well"), pass_="all", ledger_choice=case.choice)  # fmt: skip
 
 
 def write_inputs(folder: Path, domain: str) -> None:
@@ -249,13 +248,13 @@ def write_inputs(folder: Path, domain: str) -> None:
         (folder / "words.txt").write_text("\n".join(lines) + "\n")
         columns["text"] = ["cat sat", "dog", "tree", "cat", "sat dog", "tree"]
     elif domain == "places":
-        from voile.places._design import design_places, public_map
-        from voile.storage import save
+        import voile
 
-        public = public_map(rows=2, columns=2, tasks=2)
-        save(design_places(public, epsilon=1.0, method="laplace", bound=False, against_aipo=False),
-             folder / "city.voile")  # fmt: skip
-        lat, lon = public.projection.to_degrees(public.problem.places[[0] * 6])
+        design = voile.places.design(
+            cells="2x2", task_count=2, epsilon=1.0, method="laplace", bound=False,
+            against_aipo=False, out=folder / "city.voile",
+        )  # fmt: skip
+        lat, lon = design.projection.to_degrees(design.places[[0] * 6])
         columns |= {"lat": list(lat), "lon": list(lon)}
     else:
         columns |= {"state": ["well", "ill"] * 3, "age": [*range(20, 80, 10)]}

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from in_process import voile
+from releasers import Simple
 from voile.files import add_line, like_source, make_private_folder, open_private, write_private
 from voile.files.disk import LocalFile
-from voile.jobs import Replaced, open_source, run_job
+from voile.jobs import open_source, run_job
 
 
 @pytest.fixture(autouse=True)
@@ -34,13 +35,13 @@ def csv_with(path, permissions):
 
 
 def same(batch):
-    return Replaced({"text": batch.column("text")})
+    return {"text": batch.column("text")}
 
 
 @pytest.mark.parametrize(("given", "made"), [(0o600, 0o600), (0o644, 0o644), (0o640, 0o640)])
 def test_a_release_is_readable_as_its_source_is(tmp_path, given, made):
     source, out = csv_with(tmp_path / "in.csv", given), tmp_path / "out.csv"
-    run_job(source, out, lambda: same, identity={}, guarantee=lambda report: {"rows": report.rows})
+    run_job(source, out, Simple(same), identity={}, guarantee=lambda report: {"rows": report.rows})
     assert mode(out) == made
     assert mode(tmp_path / "out.csv.guarantee.json") == made
 
@@ -54,7 +55,7 @@ def test_what_an_interrupted_job_leaves_is_its_owners_alone(tmp_path):
         return same(batch)
 
     with pytest.raises(KeyboardInterrupt):
-        run_job(source, tmp_path / "out.csv", lambda: interrupted, identity={}, batch_rows=2)
+        run_job(source, tmp_path / "out.csv", Simple(interrupted), identity={}, batch_rows=2)
     folder = tmp_path / "out.csv.voile-job"
     left = modes_under(folder)
     assert mode(folder) == 0o700

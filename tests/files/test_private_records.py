@@ -7,8 +7,7 @@ import pytest
 
 from in_process import voile
 from voile.jobs import charging as charging_module
-from voile.places._design import design_places, public_map
-from voile.storage import save
+from voile.places._design import design
 
 TOKENS = ("Wilhelmina", "diagnosed", "52.51", "13.40", "HIVpos", "4711")
 RECORD = ["4711", "Wilhelmina was diagnosed in March", "52.5163", "13.4050", "HIVpos"]
@@ -46,8 +45,7 @@ def folder(tmp_path_factory):
     words = ["the", "cat", "sat", "do", "run", "tree"]
     lines = [f"{w} " + " ".join(f"{x:.4f}" for x in rng.normal(size=4)) for w in words]
     (made / "words.txt").write_text("\n".join(lines) + "\n")
-    design = design_places(public_map(rows=3, columns=3, tasks=4), epsilon=0.5, method="laplace")
-    save(design, made / "city.voile")
+    design(cells="3x3", task_count=4, epsilon=0.5, method="laplace", out=made / "city.voile")
     charging_module._opened.cache_clear()
     assert voile("ledger", "init", made / "ledger.db")[0] == 0
     yield made

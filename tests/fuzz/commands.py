@@ -9,8 +9,7 @@ import numpy as np
 
 from fuzz.inputs import TOKEN, Made
 from in_process import voile
-from voile.places._design import design_places, public_map
-from voile.storage import save
+from voile.places._design import design
 
 COMMANDS = {
     "text": "text protect FILE --epsilon 1 --vocabulary TOOLS/words.txt --pass all --out OUT",
@@ -31,8 +30,7 @@ def prepared(folder: Path) -> Path:
     words = ["the", "cat", "sat", "do", "run", "tree"]
     lines = [f"{w} " + " ".join(f"{x:.4f}" for x in rng.normal(size=4)) for w in words]
     (folder / "words.txt").write_text("\n".join(lines) + "\n")
-    design = design_places(public_map(rows=3, columns=3, tasks=4), epsilon=0.5, method="laplace")
-    save(design, folder / "city.voile")
+    design(cells="3x3", task_count=4, epsilon=0.5, method="laplace", out=folder / "city.voile")
     return folder
 
 

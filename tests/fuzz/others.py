@@ -12,7 +12,7 @@ from typing import Any
 from fuzz.inputs import TOKEN, Made, _spoiled, value, word
 from fuzz.oracle import _quiet
 from voile.errors import VoileError
-from voile.labels import read_table
+from voile.labels import Reading, read_labelled
 from voile.labels.recipe_file import recipe_from
 from voile.places.columns import read_degrees
 from voile.storage import _digest, load
@@ -87,8 +87,8 @@ def check_table(given: Made, folder: Path, number: int) -> str:
     answers = []
     policy: Any = ("fail", "skip", "mask")[number % 3]
     readers = [
-        lambda: read_table(path, label="y", on_error=policy),
-        lambda: read_table(path, label="c1", header=False, on_error=policy),
+        lambda: read_labelled(path, label="y", reading=Reading(on_error=policy)),
+        lambda: read_labelled(path, label="c1", reading=Reading(header=False, on_error=policy)),
         lambda: read_degrees(path, lat="lat", lon="lon"),
     ]
     for read in readers:

@@ -70,11 +70,11 @@ RECIPE_ROWS = "n,c,y\n" + "".join(f"{i % 7},{'ab'[i % 2]},{'pq'[i % 3 == 0]}\n" 
 def test_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.csv").write_text(RECIPE_ROWS)
-    from voile.labels import read_table
+    from voile.labels import read_labelled
     from voile.labels.recipe_file import recipe_text
     from voile.labels.recipes import draft_recipe
 
-    good = recipe_text(draft_recipe(read_table("in.csv", label="y")))
+    good = recipe_text(draft_recipe(read_labelled("in.csv", label="y")))
     answers = [check_recipe(good, random.Random(seed)) for seed in range(400)]
     assert "refused" in answers
 

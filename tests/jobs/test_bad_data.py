@@ -207,9 +207,9 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
 
 
 def _labels(path: Path) -> object:
-    from voile.labels import read_table
+    from voile.labels import read_labelled
 
-    return read_table(path, label="y")
+    return read_labelled(path, label="y")
 
 
 def _design(path: Path) -> object:

@@ -78,12 +78,12 @@ def test_designs_for_several_epsilons(tmp_path: Path) -> None:
     runner = CliRunner()
     swept = runner.invoke(app, [*arguments, "--epsilon", "0.5,1", "--out", str(out)])
     assert swept.exit_code == 0, swept.output
-    rows = json.loads(swept.stdout)
+    rows = json.loads(swept.stdout)["designs"]
     assert [row["epsilon"] for row in rows] == [0.5, 1.0]
     for row, name in zip(rows, ("town-0.5.voile", "town-1.voile"), strict=True):
         one = tmp_path / "one.voile"
         alone = runner.invoke(
-            app, [*arguments, "--epsilon", f"{row['epsilon']}", "--out", str(one)]
+            app, [*arguments, "--epsilon", f"{row['epsilon']}", "--out", str(one), "--overwrite"]
         )
         assert json.loads(alone.stdout)["loss"] == row["loss"]
         again = runner.invoke(app, ["places", "audit", str(tmp_path / name), "--json"])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from label_files import write_rows
-from voile.jobs import Processes
 
 # ── labels ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -26,16 +25,15 @@ def people(tmp_path: Path) -> Path:
 
 def test_a_comparison_of_labels_is_the_same_in_two_processes(people: Path) -> None:
     pytest.importorskip("sklearn")
-    from voile.core.randomness import seeded_rng
-    from voile.labels._compare import labels_compare
+    from voile.labels import compare
 
-    def compared(engine: Processes | None) -> dict[str, object]:
-        return labels_compare(
-            people, label="state", rng=seeded_rng(1), label_epsilons=[1.0, 3.0], record_epsilons=[],
-            repeats=2, engine=engine,
-        ).as_dict()  # fmt: skip
+    def compared(jobs: int) -> dict[str, object]:
+        return compare(
+            people, label="state", seed=1, label_epsilon=(1.0, 3.0), record_epsilon=(), repeats=2,
+            jobs=jobs,
+        ).to_dict()  # fmt: skip
 
-    assert compared(Processes(2)) == compared(None)
+    assert compared(2) == compared(1)
 
 
 def test_repeats_of_a_comparison_are_splits_of_their_own(
@@ -68,17 +66,14 @@ def test_repeats_of_a_comparison_are_splits_of_their_own(
 
 def test_an_audit_of_labels_is_the_same_in_two_processes(people: Path) -> None:
     pytest.importorskip("sklearn")
-    from voile.core.randomness import seeded_rng
-    from voile.labels._audit import labels_audit
+    from voile.labels import audit
 
-    def audited(engine: Processes | None) -> dict[str, object]:
-        found = labels_audit(
-            people, label="state", epsilons=[0.5, 2.0], rng=seeded_rng(1), engine=engine
-        )
-        return found.as_dict()
+    def audited(jobs: int) -> dict[str, object]:
+        found = audit(people, label="state", epsilon=(0.5, 2.0), seed=1, jobs=jobs)
+        return found.to_dict()
 
-    alone = audited(None)
-    assert audited(Processes(2)) == alone
+    alone = audited(1)
+    assert audited(2) == alone
     assert len({share["left_out"] for share in alone["features"]}) > 1  # type: ignore[attr-defined]
 
 
@@ -136,16 +131,17 @@ def test_each_feature_is_judged_by_its_own_columns() -> None:
 def design():  # type: ignore[no-untyped-def]
     pytest.importorskip("numba")
     pytest.importorskip("pyproj")
-    from voile.places._design import design_places, public_map
+    import voile
 
-    public = public_map(rows=3, columns=4, tasks=6)
-    return design_places(public, epsilon=0.5, method="spline", bound=False, against_aipo=False)
+    return voile.places.design(
+        cells=(3, 4), task_count=6, epsilon=0.5, method="spline", bound=False, against_aipo=False
+    )
 
 
 @pytest.fixture(scope="module")
 def trips(design, tmp_path_factory):  # type: ignore[no-untyped-def]
     """Sixty traces of ten steps, and a release of them."""
-    from voile.places._protect import protect_places
+    from voile.places._protect import protect
     from voile.storage import save
 
     folder = tmp_path_factory.mktemp("trips")
@@ -159,45 +155,48 @@ def trips(design, tmp_path_factory):  # type: ignore[no-untyped-def]
     before = write_rows(folder / "trips.csv", ["trip", "lat", "lon"], rows)
     save(design, folder / "city.voile")
     after = folder / "released.csv"
-    protect_places(before, mechanism=folder / "city.voile", out=after, pass_columns="all", seed=1)
+    protect(before, mechanism=folder / "city.voile", out=str(after), pass_="all", seed=1)
     return before, after
 
 
 def test_an_audit_of_places_is_the_same_in_two_processes(
     design, trips, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
-    from voile.places import _audit as places_audit
-    from voile.places._audit import audit_design, audit_files
+    import voile
+    from voile.places import _audit
 
-    real = places_audit._batches  # of five traces each, or there would be one batch
-    monkeypatch.setattr(places_audit, "_batches", lambda traces: real(traces, steps=50))
+    real = _audit.batches  # of five traces each, or there would be one batch
+    monkeypatch.setattr(_audit, "batches", lambda traces: real(traces, steps=50))
 
-    def audited(engine: Processes | None) -> tuple[object, ...]:
-        found = audit_design(design, places=300, seed=4, engine=engine)
-        return found, audit_files(design, *trips, trace="trip", engine=engine)
+    def audited(jobs: int) -> object:
+        found = voile.places.audit(
+            design, against=trips, trace="trip", places=300, seed=4, jobs=jobs
+        )
+        return found.to_dict()
 
-    alone = audited(None)
-    assert alone[1]["traces_attacked"] == 30  # type: ignore[index]
-    assert audited(Processes(2)) == alone
+    alone = audited(1)
+    assert alone["files"]["traces_attacked"] == 30  # type: ignore[index]
+    assert audited(2) == alone
 
 
 def test_batches_of_traces_do_not_change_the_attack(
     design, trips, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
-    from voile.places import _audit as places_audit
+    import voile
+    from voile.places import _audit
 
-    whole = places_audit.audit_files(design, *trips, trace="trip")
-    real = places_audit._batches
-    monkeypatch.setattr(places_audit, "_batches", lambda traces: real(traces, steps=70))
-    some = places_audit.audit_files(design, *trips, trace="trip")
-    assert some["markov_error"] == pytest.approx(whole["markov_error"], rel=1e-12)
+    whole = voile.places.audit(design, against=trips, trace="trip", places=10).files
+    real = _audit.batches
+    monkeypatch.setattr(_audit, "batches", lambda traces: real(traces, steps=70))
+    some = voile.places.audit(design, against=trips, trace="trip", places=10).files
+    assert some.markov_error == pytest.approx(whole.markov_error, rel=1e-12)
 
 
 def test_every_block_of_close_pairs_is_drawn_once_and_counts(
     design, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
-    from voile.places import ratios as places_ratios
-    from voile.places._audit import audit_design
+    import voile
+    from voile.audit import map_ratios
 
     for highest in range(3):  # whichever block holds the worst pair
         seen: list[tuple[int, int, int]] = []
@@ -206,21 +205,22 @@ def test_every_block_of_close_pairs_is_drawn_once_and_counts(
             seen.append((pairs, seed, block))
             return 9.0 if block == highest else 0.1
 
-        monkeypatch.setattr(places_ratios, "_close_block", block_of)
-        found = audit_design(design, places=500, seed=7)
-        assert found["findings"][2].lower == 9.0
+        monkeypatch.setattr(map_ratios, "_close_block", block_of)
+        found = voile.places.audit(design, places=500, seed=7)
+        assert found.findings[2].lower == 9.0
+        assert found.violated
         assert seen == [(4096, 7, 0), (4096, 7, 1), (10_000 - 2 * 4096, 7, 2)]
 
 
 def test_blocks_of_close_pairs_hold_different_pairs(design) -> None:  # type: ignore[no-untyped-def]
-    from voile.places.ratios import close_blocks
+    from voile.audit.map_ratios import close_blocks
 
     blocks = close_blocks(3 * 4096, seed=0)
     assert len({block(design) for block in blocks}) == 3
 
 
 def test_blocks_of_random_places_hold_all_pairs(design, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
-    from voile.places import ratios
+    from voile.audit import map_ratios as ratios
 
     low, high = design.box
     points = ratios.snapped(design, np.random.default_rng(3).uniform(low, high, (70, 2)))
@@ -239,8 +239,8 @@ def test_blocks_of_random_places_hold_all_pairs(design, monkeypatch: pytest.Monk
 
 def test_a_law_with_one_bad_neighbourhood_is_caught_by_close_pairs(design) -> None:  # type: ignore[no-untyped-def]
     """A fault in a fiftieth of the map, whichever block comes upon it."""
+    from voile.audit.map_ratios import close_blocks
     from voile.places.designs import PlacesDesign
-    from voile.places.ratios import close_blocks
 
     low, high = design.box
     corner = low + (high - low) / 7

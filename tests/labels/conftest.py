@@ -26,9 +26,9 @@ def public(tmp_path: Path) -> Path:
 def recipe(public: Path, tmp_path: Path) -> Path:
     """A recipe made from the public records, cells and all."""
     pytest.importorskip("sklearn")
-    from voile.labels._recipe import labels_recipe
+    from voile import labels
 
-    labels_recipe(public, tmp_path / "public.json", label="state")
+    labels.recipe(public, out=tmp_path / "public.json", label="state")
     return tmp_path / "public.json"
 
 

@@ -15,11 +15,12 @@ from voile.errors import BadFile, InvalidInput
 from voile.labels import (
     CategoryColumn,
     NumberColumn,
+    Reading,
     draft_recipe,
     learn_cells,
     load_recipe,
     matrix_of,
-    read_table,
+    read_labelled,
     recipe_text,
 )
 from voile.labels.columns import coded, columns_of, determines
@@ -32,7 +33,8 @@ from voile.leakage.labels_privacy import conditional_epsilon
 
 
 def table_of(tmp_path, header, rows, **options):
-    return read_table(write_rows(tmp_path / "t.csv", header, rows), label="y", **options)
+    path = write_rows(tmp_path / "t.csv", header, rows)
+    return read_labelled(path, label="y", reading=Reading(**options))
 
 
 ROWS = [[1.5, "a", "p"], [2.5, "b", "q"], [3.5, "a", "p"], [4.5, "b", "q"]]
@@ -53,11 +55,11 @@ def test_reading(tmp_path):
         (["n", "y"], [[i, i * 0.37] for i in range(60)], "must be a class, got 60 distinct"),
         (["n", "y"], [[1, "p"], ["", "q"], [2, "p"]], "line 3: the value of 'n' is missing"),
         (["n", "y"], [[1, "p"], [2, ""], [2, "p"]], "line 3: the value of 'y' is missing"),
-        (["n", "y"], [[1, "p"], [2, "q", 3]], "line 3: must have 2 values, got 3"),
+        (["n", "y"], [[1, "p"], [2, "q", 3]], "line 3: 3 fields where the header has 2"),
         (["n", "z"], [[1, "p"], [2, "q"]], "label must be one of n, z; got 'y'"),
-        (["n", "n", "y"], [[1, 1, "p"]], "column names must differ"),
+        (["n", "n", "y"], [[1, 1, "p"]], "distinct column names"),
         (["y"], [["p"], ["q"], ["p"], ["q"]], "must have a feature"),
-        (["n", "y"], [], "records below its header"),
+        (["n", "y"], [], "must hold at least one row"),
         (["n", "y"], [[1, "p"], [2, "q"], [3, "q"]], "at least 2 records, 1 of 2 have one"),
     ],
 )
@@ -69,13 +71,13 @@ def test_bad_tables_are_refused_in_one_line(tmp_path, header, rows, message):
 
 def test_an_empty_and_an_absent_file(tmp_path):
     (tmp_path / "empty.csv").write_text("")
-    with pytest.raises(InvalidInput, match="empty file"):
-        read_table(tmp_path / "empty.csv", label="y")
-    with pytest.raises(InvalidInput, match="cannot read"):
-        read_table(tmp_path / "none.csv", label="y")
+    with pytest.raises(InvalidInput, match="it is empty"):
+        read_labelled(tmp_path / "empty.csv", label="y")
+    with pytest.raises(InvalidInput, match="must be an existing file"):
+        read_labelled(tmp_path / "none.csv", label="y")
     (tmp_path / "latin.csv").write_bytes("n,y\n1,é\n".encode("latin-1"))
-    with pytest.raises(InvalidInput, match="UTF-8"):
-        read_table(tmp_path / "latin.csv", label="y")
+    with pytest.raises(BadFile, match="UTF-8"):
+        read_labelled(tmp_path / "latin.csv", label="y")
 
 
 def test_missing_values_skipped_or_masked(tmp_path):
@@ -91,11 +93,11 @@ def test_missing_values_skipped_or_masked(tmp_path):
 def test_no_header_and_dropped_columns(tmp_path):
     path = tmp_path / "bare.csv"
     path.write_text("1, a, p\n2, b, q\n3, a, p\n4, b, q\n")
-    table = read_table(path, label="c3", header=False, drop=("c2",))
+    table = read_labelled(path, label="c3", reading=Reading(header=False, drop=("c2",)))
     assert table.names == ("c1",)
     assert table.lines.tolist() == [1, 2, 3, 4]
     with pytest.raises(InvalidInput, match="columns to drop"):
-        read_table(path, label="c3", header=False, drop=("zz",))
+        read_labelled(path, label="c3", reading=Reading(header=False, drop=("zz",)))
 
 
 def test_codings_are_total_and_know_what_they_do_not_know():
@@ -162,7 +164,7 @@ def test_determines():
 
 
 def test_recipes_are_kept_and_checked(tmp_path, patients):
-    table = read_table(patients, label="state")
+    table = read_labelled(patients, label="state")
     recipe = draft_recipe(table, levels=8)
     codes = recipe.label_codes(table.labels)
     cells = learn_cells(recipe.columns, table.columns, codes, classes=2, rng=seeded_rng(1))
@@ -202,7 +204,7 @@ def test_recipes_are_kept_and_checked(tmp_path, patients):
 def test_cells_place_records_as_the_tree_that_was_grown(patients):
     from sklearn.tree import DecisionTreeClassifier
 
-    table = read_table(patients, label="state")
+    table = read_labelled(patients, label="state")
     recipe = draft_recipe(table, levels=8)
     labels = recipe.label_codes(table.labels)
     cells = learn_cells(
@@ -262,7 +264,7 @@ def test_bounds_on_the_cells_cover_their_probabilities():
 
 
 def test_protections_keep_their_bounds(patients):
-    table = read_table(patients, label="state")
+    table = read_labelled(patients, label="state")
     recipe = draft_recipe(table, levels=8)
     labels = recipe.label_codes(table.labels)
     rng = seeded_rng(2)
@@ -323,7 +325,7 @@ DRAWS = 30_000
 
 
 def one_record_many_times(patients):
-    table = read_table(patients, label="state")
+    table = read_labelled(patients, label="state")
     recipe = draft_recipe(table, levels=4)
     labels = recipe.label_codes(table.labels)
     cells = learn_cells(

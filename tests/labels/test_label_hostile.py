@@ -12,8 +12,8 @@ from label_files import write_rows
 
 pytest.importorskip("sklearn")
 
+from voile import labels
 from voile.errors import BadFile, VoileError
-from voile.labels._protect import labels_protect
 from voile.labels.recipe_file import recipe_from
 
 
@@ -78,9 +78,10 @@ def test_a_damaged_recipe_is_refused_or_serves(patients, recipe, tmp_path, mecha
                 continue
             (tmp_path / "odd.json").write_text(text)
             try:
-                labels_protect(
-                    patients, tmp_path / "o.csv", label="state", epsilon=1.0, mechanism=mechanism,
-                    recipe=tmp_path / "odd.json", pass_columns="all", overwrite=True, seed=1,
+                labels.protect(
+                    patients, out=tmp_path / "o.csv", label="state", epsilon=1.0,
+                    mechanism=mechanism, recipe=tmp_path / "odd.json", pass_="all", overwrite=True,
+                    seed=1,
                 )  # fmt: skip
             except VoileError:
                 tried += 1
@@ -106,10 +107,10 @@ def test_a_text_is_no_list_of_letters(recipe, key, wrong, message):
 
 
 def test_a_recipes_own_word_is_said_to_be_that(patients, recipe, tmp_path):
-    done = labels_protect(
-        patients, tmp_path / "o.csv", label="state", epsilon=1.0, mechanism="cf", recipe=recipe
+    done = labels.protect(
+        patients, out=tmp_path / "o.csv", label="state", epsilon=1.0, mechanism="cf", recipe=recipe
     )
-    assert "are the file's own word, which a release cannot check" in done.main.outside[-1]
+    assert "are the file's own word, which a release cannot check" in done.guarantee.outside[-1]
 
 
 CELLS = [
@@ -133,8 +134,8 @@ CELLS = [
 def test_odd_values_are_released_like_others(recipe, tmp_path, mechanism):
     rows = [[cell, cell, cell, "ill"] for cell in CELLS]
     path = write_rows(tmp_path / "odd.csv", ["weight", "smokes", "town", "state"], rows)
-    done = labels_protect(
-        path, tmp_path / "o.csv", label="state", epsilon=1.0, mechanism=mechanism, recipe=recipe,
-        on_error="mask", pass_columns="all" if mechanism == "rr" else (),
+    done = labels.protect(
+        path, out=tmp_path / "o.csv", label="state", epsilon=1.0, mechanism=mechanism,
+        recipe=recipe, on_error="mask", pass_="all" if mechanism == "rr" else (),
     )  # fmt: skip
-    assert done.report.rows == len(CELLS)
+    assert done.records == len(CELLS)

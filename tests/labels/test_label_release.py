@@ -14,10 +14,9 @@ from label_files import write_rows
 
 pytest.importorskip("sklearn")
 
+from voile import labels
 from voile.cli.app import app
 from voile.errors import CannotWrite, InvalidInput
-from voile.labels._protect import facts_of, labels_protect
-from voile.labels._recipe import labels_recipe
 
 run = CliRunner()
 
@@ -46,7 +45,7 @@ def test_dropped_columns_are_not_in_the_file(patients, recipe, tmp_path, mechani
                     "--drop", "town", "--out", out, *passing)  # fmt: skip
     assert shown.exit_code == 0, shown.exception
     assert out.read_text().splitlines()[0] == "weight,smokes,state"
-    assert facts_at(out)["dropped"] == ["town"]
+    assert facts_at(out)["columns"]["dropped"] == ["town"]
     assert "Left out: the columns town." in shown.output
 
 
@@ -56,8 +55,8 @@ def test_a_dropped_column_stays_dropped_beside_an_old_recipe(patients, recipe, t
     (tmp_path / "out.csv.recipe.json").write_bytes(recipe.read_bytes())
     asked = {"label": "state", "epsilon": 1.0, "mechanism": "ldp"}
     with pytest.raises(InvalidInput, match=r"one lies at out\.csv\.recipe\.json"):
-        labels_protect(patients, out, **asked, drop=("town",))
-    labels_protect(patients, out, **asked, drop=("town",), learn_from_private=True)
+        labels.protect(patients, out=out, **asked, drop=("town",))
+    labels.protect(patients, out=out, **asked, drop=("town",), learn_from_private=True)
     assert set(rows_of(out)[0]) == {"weight", "smokes", "state"}
     assert "town" not in (tmp_path / "out.csv.recipe.json").read_text()
 
@@ -103,8 +102,8 @@ def test_options_that_a_recipe_overrules_are_refused(patients, recipe, tmp_path,
 
 @pytest.mark.parametrize("mechanism", ["cf", "ldp"])
 def test_a_label_share_is_honoured_with_a_recipe(patients, recipe, tmp_path, mechanism):
-    done = labels_protect(
-        patients, tmp_path / "o.csv", label="state", epsilon=1.0, mechanism=mechanism,
+    done = labels.protect(
+        patients, out=tmp_path / "o.csv", label="state", epsilon=1.0, mechanism=mechanism,
         recipe=recipe, label_share=0.2,
     )  # fmt: skip
     assert done.protection.label.epsilon == pytest.approx(0.2, rel=1e-6)
@@ -114,9 +113,9 @@ def test_what_the_cells_do_not_need_goes_to_the_label(tmp_path):
     rng = np.random.default_rng(4)
     rows = [[round(rng.random(), 2), "pq"[i % 2]] for i in range(3000)]  # tells nothing
     path = write_rows(tmp_path / "n.csv", ["n", "y"], rows)
-    labels_recipe(path, tmp_path / "r.json", label="y", cells=3)
+    labels.recipe(path, out=tmp_path / "r.json", label="y", cells=3)
     write_rows(path, ["n", "y"], rows[:50])
-    done = labels_protect(path, tmp_path / "o.csv", label="y", epsilon=4.0, mechanism="cf",
+    done = labels.protect(path, out=tmp_path / "o.csv", label="y", epsilon=4.0, mechanism="cf",
                           recipe=tmp_path / "r.json")  # fmt: skip
     assert done.protection.kept > 0.999
     assert done.protection.label.epsilon > 2.5  # half of 4, and what is left over
@@ -134,7 +133,7 @@ def test_nothing_is_learned_from_the_private_file_unasked(patients, tmp_path):
         ("rr", "name them with --classes"),
     ):
         with pytest.raises(InvalidInput, match=message):
-            labels_protect(patients, out, label="state", epsilon=1.0, mechanism=mechanism)
+            labels.protect(patients, out=out, label="state", epsilon=1.0, mechanism=mechanism)
     assert list(tmp_path.iterdir()) == [patients]
 
 
@@ -153,23 +152,23 @@ def test_learning_from_the_private_file_is_said_in_red_and_claimed(patients, tmp
     assert "987654321" not in text
     assert "gnadenhutten" not in text
     facts = facts_at(out)
-    assert (facts["basis"], facts["learned_from_private"]) == ("claimed", True)
-    assert "learned from the private file" in facts["not_covered"][0]
+    assert (facts["guarantee"]["basis"], facts["learned_from_private"]) == ("claimed", True)
+    assert "learned from the private file" in facts["guarantee"]["outside"][0]
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "LEARNED FROM THE PRIVATE FILE" in page
 
 
 def test_a_recipe_of_the_file_itself_or_of_private_records_is_not_public(patients, tmp_path):
-    labels_recipe(patients, tmp_path / "own.json", label="state", mechanism="ldp")
+    labels.recipe(patients, out=tmp_path / "own.json", label="state", mechanism="ldp")
     asked = {"label": "state", "epsilon": 1.0, "mechanism": "ldp", "recipe": tmp_path / "own.json"}
     with pytest.raises(InvalidInput, match="was made from this very file"):
-        labels_protect(patients, tmp_path / "o.csv", **asked)
-    done = labels_protect(patients, tmp_path / "o.csv", **asked, learn_from_private=True)
-    assert facts_of(done)["basis"] == "claimed"
+        labels.protect(patients, out=tmp_path / "o.csv", **asked)
+    done = labels.protect(patients, out=tmp_path / "o.csv", **asked, learn_from_private=True)
+    assert done.guarantee.basis == "claimed"
     body = json.loads((tmp_path / "own.json").read_text()) | {"learned": True, "made_from": ""}
     (tmp_path / "own.json").write_text(json.dumps(body))
     with pytest.raises(InvalidInput, match="was learned from private records"):
-        labels_protect(patients, tmp_path / "p.csv", **asked)
+        labels.protect(patients, out=tmp_path / "p.csv", **asked)
 
 
 def test_every_value_in_the_output_is_one_of_the_recipe(patients, recipe, tmp_path):
@@ -179,7 +178,7 @@ def test_every_value_in_the_output_is_one_of_the_recipe(patients, recipe, tmp_pa
     public = json.loads(recipe.read_text())
     for mechanism in ("cf", "ldp"):
         out = tmp_path / f"{mechanism}.csv"
-        labels_protect(patients, out, label="state", epsilon=4.0, mechanism=mechanism,
+        labels.protect(patients, out=out, label="state", epsilon=4.0, mechanism=mechanism,
                        recipe=recipe)  # fmt: skip
         for column in public["columns"]:
             shown = {row[column["name"]] for row in rows_of(out)}
@@ -236,8 +235,8 @@ def test_a_missing_value_tells_no_more_than_epsilon_allows(tested, tmp_path, mec
     """Whoever guesses "blank, so well" is right no more often than the claim says, by 6 σ."""
     private, others = tested
     epsilon, out = 0.5, tmp_path / "o.csv"
-    labels_recipe(others, tmp_path / "r.json", label="state", mechanism=mechanism)
-    labels_protect(private, out, label="state", epsilon=epsilon, mechanism=mechanism,
+    labels.recipe(others, out=tmp_path / "r.json", label="state", mechanism=mechanism)
+    labels.protect(private, out=out, label="state", epsilon=epsilon, mechanism=mechanism,
                    recipe=tmp_path / "r.json", on_error="mask", seed=5)  # fmt: skip
     before, after = rows_of(private), rows_of(out)
     assert len(after) == len(before) == 600
@@ -260,53 +259,53 @@ def test_without_a_code_what_is_missing_is_taken_for_another_value(patients, rec
     out = tmp_path / "o.csv"
     for policy in ("fail", "skip"):
         with pytest.raises(InvalidInput, match=r"line 2: .*no code for that") as caught:
-            labels_protect(patients, out, label="state", epsilon=1.0, mechanism="ldp",
+            labels.protect(patients, out=out, label="state", epsilon=1.0, mechanism="ldp",
                            recipe=recipe, on_error=policy)  # fmt: skip
         assert "atlantis" not in str(caught.value)
-    labels_protect(patients, out, label="state", epsilon=1.0, mechanism="ldp", recipe=recipe,
+    labels.protect(patients, out=out, label="state", epsilon=1.0, mechanism="ldp", recipe=recipe,
                    on_error="mask")  # fmt: skip
     after = rows_of(out)
     assert len(after) == 400
     assert all(all(row.values()) for row in after)
     facts = facts_at(out)
-    assert (facts["records"], facts["masked"], facts["skipped"]) == (400, 0, 0)
+    assert facts["rows"] == {"released": 400, "skipped": 0, "masked": 0, "over_budget": 0}
 
 
 def test_a_label_that_is_no_class_stops_the_job_or_is_one(patients, tmp_path):
     rows = [[*row.values()] for row in rows_of(patients)]
     rows[3][3] = ""
     write_rows(patients, ["weight", "smokes", "town", "state"], rows)
-    asked = {"label": "state", "epsilon": 1.0, "mechanism": "rr", "pass_columns": "all"}
+    asked = {"label": "state", "epsilon": 1.0, "mechanism": "rr", "pass_": "all"}
     for policy in ("fail", "skip", "mask"):
         with pytest.raises(InvalidInput, match=r"line 5: the label is missing; .*'\(missing\)'"):
-            labels_protect(patients, tmp_path / "o.csv", **asked, classes=("ill", "well"),
+            labels.protect(patients, out=tmp_path / "o.csv", **asked, classes=("ill", "well"),
                            on_error=policy)  # fmt: skip
-    labels_protect(patients, tmp_path / "o.csv", **asked, classes=("ill", "well", "(missing)"))
+    labels.protect(patients, out=tmp_path / "o.csv", **asked, classes=("ill", "well", "(missing)"))
     assert {row["state"] for row in rows_of(tmp_path / "o.csv")} == {"ill", "well", "(missing)"}
 
 
 def test_broken_rows_are_counted_among_what_is_not_covered(patients, recipe, tmp_path):
     with patients.open("a") as file:
         file.write("70,yes\n")
-    done = labels_protect(patients, tmp_path / "o.csv", label="state", epsilon=1.0,
+    done = labels.protect(patients, out=tmp_path / "o.csv", label="state", epsilon=1.0,
                           mechanism="ldp", recipe=recipe, on_error="skip")  # fmt: skip
-    assert done.report.skipped == 1
-    assert "1 rows could not be read" in " ".join(facts_of(done)["not_covered"])
+    assert done.rows.skipped == 1
+    assert "1 rows could not be read" in " ".join(done.guarantee.outside)
 
 
 def test_none_and_na_are_classes(tmp_path):
     rows = [[i, ("None", "NA", "some")[i % 3]] for i in range(90)]
     path = write_rows(tmp_path / "n.csv", ["n", "y"], rows)
-    labels_recipe(path, tmp_path / "r.json", label="y", mechanism="ldp")
+    labels.recipe(path, out=tmp_path / "r.json", label="y", mechanism="ldp")
     assert json.loads((tmp_path / "r.json").read_text())["classes"] == ["NA", "None", "some"]
-    labels_protect(path, tmp_path / "o.csv", label="y", epsilon=1.0, mechanism="rr",
-                   classes=("None", "NA", "some"), pass_columns="all")  # fmt: skip
+    labels.protect(path, out=tmp_path / "o.csv", label="y", epsilon=1.0, mechanism="rr",
+                   classes=("None", "NA", "some"), pass_="all")  # fmt: skip
     assert {row["y"] for row in rows_of(tmp_path / "o.csv")} == {"None", "NA", "some"}
 
 
 def test_features_that_say_nothing_leave_all_of_epsilon_to_the_label(tmp_path):
     path = write_rows(tmp_path / "k.csv", ["c", "y"], [["k", "pq"[i % 2]] for i in range(100)])
-    done = labels_protect(path, tmp_path / "o.csv", label="y", epsilon=1.0, mechanism="cf",
+    done = labels.protect(path, out=tmp_path / "o.csv", label="y", epsilon=1.0, mechanism="cf",
                           learn_from_private=True)  # fmt: skip
     assert done.protection.label.epsilon == pytest.approx(1.0, abs=1e-5)
     assert {row["c"] for row in rows_of(tmp_path / "o.csv")} == {"k"}
@@ -320,12 +319,12 @@ def test_features_pass_as_text(tmp_path, mechanism):
     odd = ["007", "4000123412341234", "0.12345678901234567", "1e3", " x ", "", "?", 'a "b", c', "ü"]
     rows = [[f"{cell}", i, "pq"[i % 2]] for i, cell in enumerate(odd * 3)]
     path = write_rows(tmp_path / "in.csv", ["code", "i", "y"], rows)
-    labels_protect(path, tmp_path / "o.csv", label="y", epsilon=1.0, mechanism=mechanism,
+    labels.protect(path, out=tmp_path / "o.csv", label="y", epsilon=1.0, mechanism=mechanism,
                    classes=("p", "q"), prior=(0.5, 0.5) if mechanism == "prior" else (),
-                   pass_columns="all")  # fmt: skip
+                   pass_="all")  # fmt: skip
     if mechanism == "rr":  # gaps are in the features alone, and they pass
-        labels_protect(path, tmp_path / "p.csv", label="y", epsilon=1.0, mechanism="rr",
-                       learn_from_private=True, pass_columns="all")  # fmt: skip
+        labels.protect(path, out=tmp_path / "p.csv", label="y", epsilon=1.0, mechanism="rr",
+                       learn_from_private=True, pass_="all")  # fmt: skip
     before, after = rows_of(path), rows_of(tmp_path / "o.csv")
     assert [row["code"] for row in after] == [row["code"] for row in before]
     assert [row["i"] for row in after] == [row["i"] for row in before]
@@ -343,13 +342,13 @@ def test_columns_in_clear_are_named_first_and_recorded(patients, tmp_path):
     assert done.exit_code == 0, done.exception
     assert done.output.startswith("IN CLEAR: the columns weight, kind, town.")
     facts = facts_at(tmp_path / "o.csv")
-    assert facts["passed_in_clear"] == ["weight", "kind", "town"]
-    assert facts["passed_all"]
+    assert facts["columns"]["passed_in_clear"] == ["weight", "kind", "town"]
+    assert facts["columns"]["passed_all"]
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "IN CLEAR: the columns weight, kind, town." in page
     assert "may give the label away" in page
     assert "one of 2 equally likely ones" in page  # as the file says it
-    assert "one of 2 equally likely ones" in facts["explanation"]
+    assert "one of 2 equally likely ones" in " ".join(facts["explanation"])
     assert "Verdict: holds" not in page
 
 
@@ -358,8 +357,8 @@ def test_columns_beside_the_recipe_must_be_named(patients, recipe, tmp_path):
     path = write_rows(tmp_path / "in.csv", ["row", "weight", "smokes", "town", "state"], rows)
     asked = {"label": "state", "epsilon": 1.0, "mechanism": "cf", "recipe": recipe}
     with pytest.raises(InvalidInput, match="got neither for row"):
-        labels_protect(path, tmp_path / "o.csv", **asked)
-    labels_protect(path, tmp_path / "o.csv", **asked, drop=("row",))
+        labels.protect(path, out=tmp_path / "o.csv", **asked)
+    labels.protect(path, out=tmp_path / "o.csv", **asked, drop=("row",))
     assert "row" not in rows_of(tmp_path / "o.csv")[0]
 
 
@@ -377,9 +376,9 @@ def test_a_column_in_clear_leaves_only_the_bound_of_the_labels_noise(
     epsilon = facts["epsilon"]
     assert epsilon["conditional"] is epsilon["local"] is None
     assert facts["guarantee"]["epsilon"] == epsilon["label"] < 1
-    for listed in (facts["guarantee"]["outside"], facts["not_covered"]):
-        assert "IN CLEAR (copy): IT MAY GIVE THE LABEL AWAY" in listed[0]
-    assert "IT MAY GIVE THE LABEL AWAY" in " ".join(facts["explanation"].split())
+    said = "IN CLEAR (copy): IT MAY GIVE THE LABEL AWAY"
+    assert said in facts["guarantee"]["outside"][0]
+    assert said in " ".join(" ".join(facts["explanation"]).split())
     protect(*words, "--drop", "copy", "--out", tmp_path / "d.csv")
     assert facts_at(tmp_path / "d.csv")["epsilon"]["conditional"] is not None
 
@@ -399,11 +398,11 @@ def test_the_shape_of_a_release_of_typical_records_is_announced(patients, recipe
     assert said in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "a statistical certificate at 99.9 %" in done.output
     assert "(certified)" not in done.output
-    assert "a statistical certificate at 99.9 %" in facts_at(out)["explanation"]
+    assert "a statistical certificate at 99.9 %" in " ".join(facts_at(out)["explanation"])
     for name in ("weight", "smokes", "town"):
         varies = len({row[name] for row in rows_of(out)}) > 1
         assert varies == (name in shape["features_that_vary"])
-    labels_protect(patients, tmp_path / "l.csv", label="state", epsilon=1.0, mechanism="ldp",
+    labels.protect(patients, out=tmp_path / "l.csv", label="state", epsilon=1.0, mechanism="ldp",
                    recipe=recipe)  # fmt: skip
     assert facts_at(tmp_path / "l.csv")["shape"] is None
 
@@ -454,9 +453,9 @@ def test_parquet_and_json_keep_their_types(patients, recipe, tmp_path, mechanism
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(r) + "\n" for r in table.to_pylist()))
     for end in ("parquet", "jsonl"):
         out = tmp_path / f"out.{end}"
-        labels_protect(
-            tmp_path / f"in.{end}", out, label="state", epsilon=1.0, recipe=recipe,
-            mechanism=mechanism, pass_columns="all" if mechanism == "rr" else (),
+        labels.protect(
+            tmp_path / f"in.{end}", out=out, label="state", epsilon=1.0, recipe=recipe,
+            mechanism=mechanism, pass_="all" if mechanism == "rr" else (),
         )  # fmt: skip
         if end == "parquet":
             released = parquet.read_table(out)
@@ -472,10 +471,10 @@ def test_parquet_and_json_keep_their_types(patients, recipe, tmp_path, mechanism
 def test_a_class_may_be_zero_or_false(tmp_path):
     records = [{"n": i / 7, "y": i % 2} for i in range(60)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
-    labels_recipe(tmp_path / "in.jsonl", tmp_path / "r.json", label="y", mechanism="ldp")
+    labels.recipe(tmp_path / "in.jsonl", out=tmp_path / "r.json", label="y", mechanism="ldp")
     assert json.loads((tmp_path / "r.json").read_text())["classes"] == ["0", "1"]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records[:50]))
-    labels_protect(tmp_path / "in.jsonl", tmp_path / "o.jsonl", label="y", epsilon=1.0,
+    labels.protect(tmp_path / "in.jsonl", out=tmp_path / "o.jsonl", label="y", epsilon=1.0,
                    mechanism="ldp", recipe=tmp_path / "r.json")  # fmt: skip
     answers = [json.loads(line)["y"] for line in (tmp_path / "o.jsonl").read_text().splitlines()]
     assert set(answers) == {0, 1}
@@ -493,8 +492,8 @@ def test_how_a_column_is_written_tells_nothing_of_a_private_record(
         path, out = tmp_path / f"in{place}.jsonl", tmp_path / f"out{place}.{end}"
         first = {"weight": weight, **{k: v for k, v in rows[0].items() if k != "weight"}}
         path.write_text("".join(json.dumps(row) + "\n" for row in (first, *rows[1:])))
-        labels_protect(path, out, label="state", epsilon=1.0, mechanism=mechanism, recipe=recipe,
-                       on_error="mask", seed=3)  # fmt: skip
+        labels.protect(path, out=out, label="state", epsilon=1.0, mechanism=mechanism,
+                       recipe=recipe, on_error="mask", seed=3)  # fmt: skip
         released.append(out.read_text().splitlines()[2:])
     assert all(lines == released[0] for lines in released)
 

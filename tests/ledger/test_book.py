@@ -21,12 +21,12 @@ from voile.ledger import (
     Key,
     Kind,
     Ledger,
+    check_ledger,
     make_key,
     person_name,
     read_key,
     simple_cost,
     stated,
-    verify,
 )
 from voile.ledger.register import NOBODY, Register, plain_numbers
 from voile.ledger.store import FORMAT
@@ -55,7 +55,7 @@ def test_charges_add_up_in_order_and_stop_at_the_budget(ledger):
     assert second.within.tolist() == [True, False, True]
     assert (ledger.spent("ann"), ledger.spent("bob")) == (9 * 10**8, 10**9)
     assert ledger.account("ann")[3] == 2
-    assert not verify(ledger).problems
+    assert not check_ledger(ledger).problems
 
 
 def test_asking_again_repeats_the_answer_and_charges_nothing(ledger, key, where):
@@ -86,7 +86,7 @@ def test_a_refund_gives_back_what_was_charged_and_ends_the_job(ledger):
         ledger.charge("a", 2, ["ann"], costs(0.1))
     with pytest.raises(CannotWrite, match="taken back"):
         ledger.charge("a", 0, ["ann", "bob"], costs(0.5, 0.5))
-    assert not verify(ledger).problems
+    assert not check_ledger(ledger).problems
 
 
 def test_rows_of_nobody_are_neither_charged_nor_allowed(ledger):
@@ -103,7 +103,7 @@ def test_empty_parts_and_free_rows_leave_an_entry(ledger):
     assert ledger.store.charged("a", 0)
     assert not ledger.store.charged("a", 2)
     assert ledger.spent("ann") == 0
-    assert not verify(ledger).problems
+    assert not check_ledger(ledger).problems
 
 
 def test_a_person_is_one_person_however_the_column_is_typed():
@@ -194,7 +194,7 @@ def test_a_ledger_of_another_metric_or_budget_is_refused(where, key):
         ledger.agree(other_unit, None)
     with pytest.raises(InvalidInput, match="budget must stay what it is, 1; got 2"):
         ledger.agree(PLACE, Budget(2.0))
-    assert not verify(ledger).problems
+    assert not check_ledger(ledger).problems
 
 
 def test_a_budget_with_a_delta_counts_by_moments(where, key):
@@ -205,7 +205,7 @@ def test_a_budget_with_a_delta_counts_by_moments(where, key):
     for part in range(4):
         ledger.charge("a", part, ["ann"] * 50, costs(*[0.1] * 50))
     assert ledger.account("ann")[3] == budget.releases(0.1) > Budget(6.0).releases(0.1)
-    assert not verify(ledger).problems
+    assert not check_ledger(ledger).problems
 
 
 def test_the_wrong_key_and_other_files(where, key, tmp_path):
@@ -292,7 +292,7 @@ def test_ten_processes_never_spend_more_than_there_is(where, key):
     assert charged == rows
     assert spent <= 10 * 10**9
     assert spent > 10 * 10**9 - 5 * 10**7  # as long as 0.05 is left somebody gets it
-    found = verify(ledger)
+    found = check_ledger(ledger)
     assert not found.problems
     assert found.entries == 2 + 60
 
@@ -320,7 +320,7 @@ def test_no_history_spends_more_than_the_budget(tmp_path_factory, parts):
         units = ledger.spent(person)
         assert exact <= Fraction(stated(units))
         assert units <= 7 * 10**9
-    assert not verify(ledger).problems
+    assert not check_ledger(ledger).problems
     ledger.close()
 
 
@@ -364,7 +364,7 @@ def test_two_persons_with_one_hash_share_a_budget(ledger, monkeypatch):
     got = ledger.charge("a", 0, ["ann", "bob", "7", "8"], costs(0.4, 0.4, 0.4, 0.2)).within
     assert got.tolist() == [True, True, False, True]
     assert ledger.spent("ann") == ledger.spent("bob") == 1_000_000_000
-    assert not verify(ledger).problems
+    assert not check_ledger(ledger).problems
 
 
 @pytest.mark.parametrize(("change", "age"), [(-1, "an older"), (1, "a newer")])
@@ -425,5 +425,5 @@ def test_a_server_with_another_isolation_level(postgres, key, level):
         thread.join()
     assert problems == []
     assert ledger.account("ann")[3] == 20
-    assert not verify(ledger).problems
+    assert not check_ledger(ledger).problems
     ledger.close()

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from voile.errors import CannotWrite
-from voile.ledger import Bill, Budget, Key, Kind, Ledger, simple_cost, verify
+from voile.ledger import Bill, Budget, Key, Kind, Ledger, check_ledger, simple_cost
 from voile.ledger.commit import Commit
 
 
@@ -61,7 +61,7 @@ def test_each_use_waits_for_a_commit_that_goes_on(ledger, monkeypatch):
     assert ledger.spent("ann") == 900_000_000
     ledger.charge("a", 3, ["bob"], costs(0.3), wait=False)
     assert ledger.refund("a") == 4
-    assert not verify(ledger).problems
+    assert not check_ledger(ledger).problems
 
 
 def test_what_others_charged_instead_of_a_lost_charge_counts(ledger, monkeypatch):

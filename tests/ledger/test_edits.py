@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from voile.errors import BadFile
-from voile.ledger import Bill, Budget, Kind, Ledger, make_key, read_key, simple_cost, verify
+from voile.ledger import Bill, Budget, Kind, Ledger, check_ledger, make_key, read_key, simple_cost
 from voile.ledger.address import place_of
 from voile.ledger.entries import Entry, packed
 from voile.ledger.sqlite_rows import FIELDS as _FIELDS
@@ -233,7 +233,7 @@ def test_an_edited_ledger_is_refused_at_the_next_charge(edit, change):
     assert len(edit.entries()) == entries
     with suppress(BadFile):  # what a running process has read already it need not read again
         assert charge(running, "beyond", "ann", epsilon=1.0) == [False]
-    assert verify(fresh).problems
+    assert check_ledger(fresh).problems
     for ledger in (fresh, running):
         ledger.close()
 
@@ -250,7 +250,7 @@ def test_what_lies_behind_the_fold_grants_nothing(edit, change):
     with Ledger(edit.where, read_key(edit.key_file)) as fresh:
         with suppress(BadFile):
             assert charge(fresh, "beyond", "ann", epsilon=1.0) == [False]
-        assert verify(fresh).problems
+        assert check_ledger(fresh).problems
 
 
 def test_the_whole_ledger_is_charged(edit):
@@ -258,7 +258,7 @@ def test_the_whole_ledger_is_charged(edit):
         assert ledger.spent("ann") == ANN * 10**9
         assert charge(ledger, "beyond", "ann", epsilon=1.0) == [False]
         assert charge(ledger, "last", "ann", epsilon=0.5) == [True]
-        assert not verify(ledger).problems
+        assert not check_ledger(ledger).problems
 
 
 def test_a_copy_without_its_log_is_refused(tmp_path):
@@ -273,7 +273,7 @@ def test_a_copy_without_its_log_is_refused(tmp_path):
         BadFile, match=r"must not go back: it ends at entry \d, .* without the -wal"
     ):
         charge(copy, "b", "ann", epsilon=4.0)
-    assert any("last seen with this key" in problem for problem in verify(copy).problems)
+    assert any("last seen with this key" in problem for problem in check_ledger(copy).problems)
 
 
 def test_a_job_that_was_given_up_cannot_be_taken_up_under_another_name(edit):

@@ -29,7 +29,7 @@ from voile.jobs import (
 from voile.jobs import charging as charging_module
 from voile.jobs.draw import draw_part
 from voile.jobs.workspace import Workspace
-from voile.ledger import Bill, Budget, Key, Kind, Ledger, simple_cost, verify
+from voile.ledger import Bill, Budget, Key, Kind, Ledger, check_ledger, simple_cost
 from voile.ledger.commit import Commit
 
 KIND = Kind("one location", "euclidean", "km")
@@ -123,7 +123,7 @@ def test_budgets_are_spent_in_the_files_order_whoever_is_first(tmp_path, chargin
     assert (report.rows, report.over_budget, report.skipped, report.masked) == (6, 3, 0, 0)
     assert charging.ledger.account("a")[3] == 3
     assert charging.ledger.account("b")[3] == 3
-    assert not verify(charging.ledger).problems
+    assert not check_ledger(charging.ledger).problems
 
 
 def test_masked_rows_stay_as_empty_rows(tmp_path, charging):
@@ -143,7 +143,7 @@ def test_refusing_releases_nothing_and_charges_nobody(tmp_path, charging, jobs):
     assert not (tmp_path / "out.csv").exists()
     assert not (tmp_path / "out.csv.voile-job").exists()
     assert [charging.ledger.spent(p) for p in "abc"] == [0, 0, 0]
-    assert not verify(charging.ledger).problems
+    assert not check_ledger(charging.ledger).problems
 
 
 def test_rows_of_nobody_stop_the_job_or_follow_the_policy(tmp_path, charging):

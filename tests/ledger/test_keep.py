@@ -18,9 +18,20 @@ from voile.cli.app import app
 from voile.errors import BadFile, CannotWrite, InvalidInput, VoileError
 from voile.jobs import Batch, Charging, Planned, Replaced, WhenSpent, open_source, run_job
 from voile.jobs import charging as charging_module
-from voile.jobs.ledger_keep import abandon_job, backup_ledger, migrate_ledger
 from voile.jobs.workspace import Workspace
-from voile.ledger import Bill, Budget, Kind, Ledger, make_key, read_key, simple_cost, verify
+from voile.ledger import (
+    Bill,
+    Budget,
+    Kind,
+    Ledger,
+    abandon,
+    backup,
+    check_ledger,
+    make_key,
+    migrate,
+    read_key,
+    simple_cost,
+)
 
 PLACE = Kind("one location", "euclidean", "km")
 
@@ -65,7 +76,7 @@ def test_a_backup_is_one_whole_file_that_goes_on(filled, key_file, tmp_path):
     alone = tmp_path / "elsewhere.db"
     shutil.copy(out, alone)  # without anything beside it
     with Ledger(str(alone), read_key(key_file)) as restored:
-        assert (restored.head, verify(restored).problems) == (filled.head, ())
+        assert (restored.head, check_ledger(restored).problems) == (filled.head, ())
         assert restored.account("ann") == filled.account("ann")
         assert charge(restored, "c", "ann", "ann", "ann", "ann") == [True, True, True, False]
     assert "already" in voile("ledger", "backup", filled.where, out, error=CannotWrite)
@@ -80,14 +91,14 @@ def test_a_backup_of_an_edited_ledger_is_not_made(tmp_path, key_file):
         database.execute("UPDATE front SET terms = replace(terms, '5.0', '9.0')")
     database.close()
     with pytest.raises(BadFile, match="the ledger must verify, and does not"):
-        backup_ledger(where, str(tmp_path / "backup.db"), key_file=key_file)
+        backup(where, str(tmp_path / "backup.db"), ledger_key=key_file)
     assert not (tmp_path / "backup.db").exists()
     with pytest.raises(InvalidInput, match="a backup must be a file"):
-        backup_ledger(where, "postgresql://voile@db.example/ledgers", key_file=key_file)
+        backup(where, "postgresql://voile@db.example/ledgers", ledger_key=key_file)
 
 
 def test_an_older_backup_is_refused_where_the_key_has_seen_more(filled, key_file, tmp_path):
-    backup_ledger(filled.where, str(tmp_path / "backup.db"), key_file=key_file)
+    backup(filled.where, str(tmp_path / "backup.db"), ledger_key=key_file)
     charge(filled, "later", "ann")
     with (
         Ledger(str(tmp_path / "backup.db"), read_key(key_file)) as older,
@@ -110,7 +121,7 @@ def test_a_ledger_moves_between_a_file_and_a_server(tmp_path, postgres, key_file
     with Ledger(new, read_key(key_file)) as moved:
         assert charge(moved, "c", "ann", "ann") == [True, False]
         moved.fold()
-        assert not verify(moved).problems
+        assert not check_ledger(moved).problems
     with Ledger(old, read_key(key_file)) as left, pytest.raises(VoileError) as told_there:
         charge(left, "c", "ann")
     assert "was moved" in str(told_there.value) or "must not go back" in str(told_there.value)
@@ -124,16 +135,16 @@ def test_an_interrupted_move_is_repeated(tmp_path, key_file, monkeypatch):
     with monkeypatch.context() as broken:
         broken.setattr("voile.ledger.copies.copy_whole", lambda *stores: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            migrate_ledger(where, str(tmp_path / "new.db"), key_file=key_file)
+            migrate(where, str(tmp_path / "new.db"), ledger_key=key_file)
     with (
         Ledger(where, read_key(key_file)) as closed,
         pytest.raises(CannotWrite, match="was moved with `voile ledger migrate`"),
     ):
         charge(closed, "b", "ann")
-    migrate_ledger(where, str(tmp_path / "new.db"), key_file=key_file)
+    migrate(where, str(tmp_path / "new.db"), ledger_key=key_file)
     with Ledger(str(tmp_path / "new.db"), read_key(key_file)) as moved:
         assert charge(moved, "b", "ann") == [True]
-        assert not verify(moved).problems
+        assert not check_ledger(moved).problems
 
 
 def as_format_3(path: str) -> None:
@@ -156,13 +167,13 @@ def test_a_ledger_of_the_older_format_is_brought_over(tmp_path, key_file):
     as_format_3(where)
     with pytest.raises(BadFile, match="older voile; bring it over with `voile ledger migrate`"):
         Ledger(where, read_key(key_file))
-    migrate_ledger(where, str(tmp_path / "new.db"), key_file=key_file)
+    migrate(where, str(tmp_path / "new.db"), ledger_key=key_file)
     with Ledger(str(tmp_path / "new.db"), read_key(key_file)) as moved:
         assert moved.account("ann")[3] == 1
         assert charge(moved, "b", "ann", "ann", "ann") == [True, True, False]
-        assert not verify(moved).problems
+        assert not check_ledger(moved).problems
     with pytest.raises(CannotWrite, match="an older voile charged cannot be abandoned"):
-        abandon_job(str(tmp_path / "new.db"), "0" * 32, key_file=key_file, deleted=True)
+        abandon(str(tmp_path / "new.db"), "0" * 32, ledger_key=key_file, deleted=True)
 
 
 # ── giving up a job ────────────────────────────────────────────────────────────────────────────
@@ -214,7 +225,7 @@ def test_an_abandoned_job_is_deleted_refunded_and_over(job, key_file):
     assert not Path("out.csv.voile-job").exists()
     with Ledger("ledger.db", read_key(key_file)) as ledger:
         assert (ledger.spent("ann"), ledger.spent("bob")) == (0, 0)
-        assert not verify(ledger).problems
+        assert not check_ledger(ledger).problems
         assert [e.event for e in ledger.store.entries()][-1] == "refunded"
     shutil.move("kept", "out.csv.voile-job")  # somebody had a copy: it leads nowhere
     with pytest.raises(CannotWrite, match="was given up and its charges taken back"):
@@ -345,7 +356,7 @@ def test_a_ledger_that_may_only_be_read_verifies(tmp_path, key_file, log):
         path.chmod(0o644)
 
     def verified() -> str:
-        found = verify(Ledger(where, None))
+        found = check_ledger(Ledger(where, None))
         return f"{found.entries} entries, {len(found.problems)} problems"
 
     assert in_child_as_nobody(verified) == "4 entries, 0 problems"
@@ -379,7 +390,7 @@ def test_another_ledger_of_the_key_at_a_known_address_is_not_charged(put, key_fi
 def test_a_ledger_made_or_moved_to_the_place_of_another_is_charged(key_file, tmp_path):
     a, b = agreed(tmp_path / "a.db", key_file), agreed(tmp_path / "b.db", key_file)
     Path(a).unlink()
-    migrate_ledger(b, a, key_file=key_file)
+    migrate(b, a, ledger_key=key_file)
     with Ledger(a, read_key(key_file)) as ledger:
         assert charge(ledger, "second", "eve") == [True]
     Path(a).unlink()
@@ -398,7 +409,7 @@ def test_a_ledger_stays_open_where_the_target_of_a_move_cannot_be_made(
     assert "already" in told or "cannot be made" in told
     with Ledger(where, read_key(key_file)) as ledger:
         assert charge(ledger, "second", "eve") == [True]
-        assert not verify(ledger).problems
+        assert not check_ledger(ledger).problems
 
 
 @pytest.mark.parametrize(

@@ -154,13 +154,13 @@ def test_labels_charge_what_adds_up_over_records(folder):
 
 
 def test_places_charge_the_mechanisms_epsilon(folder):
-    from voile.places._design import design_places, public_map
+    from voile.places._design import design
     from voile.places.projection import Projection
-    from voile.storage import save
 
-    public = public_map(rows=3, columns=3, tasks=4)
-    made = design_places(public, epsilon=0.8, method="laplace", bound=False, against_aipo=False)
-    save(made, folder / "city.voile")
+    design(
+        cells="3x3", task_count=4, epsilon=0.8, method="laplace", bound=False, against_aipo=False,
+        out=folder / "city.voile",
+    )  # fmt: skip
     lat, lon = Projection(45.0, 5.0).to_degrees(np.zeros((40, 2)))
     with open("trips.csv", "w", newline="") as file:
         csv.writer(file).writerows(

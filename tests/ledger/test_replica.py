@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.errors import CannotWrite
-from voile.ledger import Bill, Budget, Key, Kind, Ledger, simple_cost, verify
+from voile.ledger import Bill, Budget, Key, Kind, Ledger, check_ledger, simple_cost
 from voile.ledger import book as book_module
 from voile.ledger import replica as replica_module
 
@@ -88,7 +88,7 @@ def test_three_processes_agree_with_a_clerk(tmp_path_factory, steps, fold_after,
                 ledgers[who] = Ledger(where, key)
     for ledger in ledgers:
         assert {p: ledger.spent(p) for p in "abcdefg"} == spent
-    assert not verify(ledgers[0]).problems
+    assert not check_ledger(ledgers[0]).problems
     for ledger in ledgers:
         ledger.close()
 
@@ -106,4 +106,4 @@ def test_many_persons_and_a_fold_in_the_middle(where, key, monkeypatch):
         assert ledger.store.front().through > 0
         assert len(list(other.accounts())) == 2500
         assert {amounts[0] for _, *amounts in other.accounts()} == {2 * 10**9}
-        assert not verify(other).problems
+        assert not check_ledger(other).problems

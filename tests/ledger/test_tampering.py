@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from voile.cli.app import app
-from voile.ledger import Bill, Budget, Head, Key, Kind, Ledger, simple_cost, verify
+from voile.ledger import Bill, Budget, Head, Key, Kind, Ledger, check_ledger, simple_cost
 from voile.ledger.entries import Entry
 from voile.ledger.sqlite_rows import FIELDS as _FIELDS
 
@@ -88,14 +88,14 @@ def test_a_changed_ledger_does_not_verify(whole, tmp_path, what):
     database.commit()
     database.close()
     assert copy.read_bytes() != before, "the tampering must have changed something"
-    assert verify(Ledger(str(copy), key)).problems, what
+    assert check_ledger(Ledger(str(copy), key)).problems, what
     if "seal" not in what:  # which only the key can tell
-        assert verify(Ledger(str(copy), None)).problems, what
+        assert check_ledger(Ledger(str(copy), None)).problems, what
 
 
 def test_a_whole_ledger_verifies(whole):
     path, key = whole
-    found = verify(Ledger(str(path), key))
+    found = check_ledger(Ledger(str(path), key))
     assert (found.problems, found.entries, found.people) == ((), 8, 6)
 
 
@@ -109,10 +109,11 @@ def test_a_ledger_cut_back_to_an_earlier_state_is_told_by_its_head(whole, tmp_pa
         later = ledger.head
     shutil.copy(path, copy)
     ledger = Ledger(str(copy), key)
-    assert not verify(ledger).problems  # an earlier state of a ledger is a valid ledger …
-    assert any("cut off" in p for p in verify(ledger, head=later).problems)  # … but not this one
-    assert not verify(Ledger(str(where), key), head=head).problems  # an older note is met
-    assert verify(Ledger(str(path), key), head=Head(head.number, bytes(32))).problems
+    assert not check_ledger(ledger).problems  # an earlier state of a ledger is a valid ledger …
+    cut = check_ledger(ledger, head=later)  # … but not this one
+    assert any("cut off" in problem for problem in cut.problems)
+    assert not check_ledger(Ledger(str(where), key), head=head).problems  # an older note is met
+    assert check_ledger(Ledger(str(path), key), head=Head(head.number, bytes(32))).problems
 
 
 def test_a_chain_rewritten_without_the_key_has_the_wrong_seals(whole, tmp_path):
@@ -136,8 +137,8 @@ def test_a_chain_rewritten_without_the_key_has_the_wrong_seals(whole, tmp_path):
     database.execute("UPDATE front SET head_digest = ?", (previous,))
     database.commit()
     database.close()
-    assert not verify(Ledger(str(copy), None)).problems  # the chain alone agrees with itself
-    found = verify(Ledger(str(copy), key)).problems
+    assert not check_ledger(Ledger(str(copy), None)).problems  # the chain alone agrees with itself
+    found = check_ledger(Ledger(str(copy), key)).problems
     assert any("not sealed with this key" in problem for problem in found)
 
 
@@ -155,7 +156,7 @@ def test_an_entry_that_agrees_with_itself_alone_breaks_the_chain(whole, tmp_path
     )
     database.commit()
     database.close()
-    found = verify(Ledger(str(copy), key)).problems
+    found = check_ledger(Ledger(str(copy), key)).problems
     assert found == ("entry 6 does not continue the entry before it",)
 
 
@@ -169,17 +170,17 @@ def test_a_budget_that_was_overdrawn_does_not_verify(whole, tmp_path):
         patch.setattr("voile.ledger.book.decide", lambda rows, *rest: rows[:, 0] >= 0)
         ledger.charge("job", 0, ["ann"] * 3, Bill.listed([simple_cost(0.6)] * 3))
     assert Budget.allows is real
-    assert any("beyond the budget" in p for p in verify(ledger).problems)
+    assert any("beyond the budget" in p for p in check_ledger(ledger).problems)
 
 
 def test_tampering_on_a_server_is_seen_too(postgres, key):
     import psycopg
 
     ledger = filled(postgres, key)
-    assert not verify(ledger).problems
+    assert not check_ledger(ledger).problems
     with psycopg.connect(postgres, autocommit=True) as database:
         database.execute("UPDATE voile_pages SET content = substr(content, 41)")
-    assert verify(ledger).problems
+    assert check_ledger(ledger).problems
     ledger.close()
 
 

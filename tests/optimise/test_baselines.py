@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from voile import metrics
-from voile.cli._places import design_notes
 from voile.core.lattice_laplace import lattice_laplace
 from voile.core.randomness import seeded_rng
 from voile.core.space import Space
@@ -36,6 +35,9 @@ from voile.optimise.least_loss import (
 from voile.optimise.lower_bounds import dual_value, paper_bound, partition_bound
 from voile.optimise.plane_noise import PlaneNoise
 from voile.optimise.problem import Problem
+from voile.places.design_report import design_notes
+from voile.places.solved import DesignFacts
+from voile.progress import Step, heard_by
 
 
 def square(k: int) -> Space:
@@ -284,11 +286,12 @@ def test_a_design_is_never_below_the_bound(town):
 
 
 def test_best_hands_over_the_lower_loss(town):
-    notes: list[str] = []
-    chosen = best(town, epsilon=0.5, cells=(4, 3), note=notes.append)
+    told: list[Step] = []
+    with heard_by(told.append):
+        chosen = best(town, epsilon=0.5, cells=(4, 3))
     assert chosen.loss == min(chosen.losses.values())
     assert set(chosen.losses) == {"Laplace + remap", "(f) smooth spline"}
-    assert any("outputs worth having" in text for text in notes)
+    assert any("outputs worth having" in step.what for step in told)
     assert not chosen.capped
     assert chosen.spline_cells == chosen.mechanism.grid.cells
 
@@ -300,18 +303,22 @@ def test_a_capped_spline_is_said_to_be_one(town):
     wide, capped = fine_cells(town, epsilon=1.6, cells=(200, 200), outputs=40_000)
     assert capped
     assert max(wide) < 40  # it once came back as 200×200: a dense system of 13 GB
-    facts = {"cells": [30, 40], "spline_cells": list(cells[::-1]), "spline_capped": True,
-             "outputs": 1200, "distance": "km", "stretch": 1.0}  # fmt: skip
+    facts = DesignFacts(
+        epsilon=1.6, p=2.0, unit="km", certificate=1.6, basis="certified", gap=None, outputs=1200,
+        resolution=0.001, distance="km", stretch=1.0, reach=20.0, cells=(30, 40),
+        spline_cells=(cells[1], cells[0]), spline_capped=True,
+    )  # fmt: skip
     assert any(f"{cells[1]}×{cells[0]} cells" in line for line in design_notes(facts))
 
 
 def test_best_gives_a_spline_up_that_is_sure_to_lose(town, monkeypatch):
-    notes: list[str] = []
+    told: list[Step] = []
     module = sys.modules[best.__module__]
     monkeypatch.setattr(
         module, "fine_cells", lambda *args, **rest: ((2, 2), True)
     )  # far too coarse
-    chosen = best(town, epsilon=2.0, cells=(8, 6), note=notes.append)
+    with heard_by(told.append):
+        chosen = best(town, epsilon=2.0, cells=(8, 6))
     assert chosen.name == "Laplace + remap"
     assert set(chosen.losses) == {"Laplace + remap"}
-    assert notes[-1].endswith("given up")
+    assert told[-1].what.endswith("given up")

@@ -10,6 +10,7 @@ from scipy.sparse import block_diag, identity, kron
 from voile.errors import InvalidInput
 from voile.optimise.block_solver import solve_blocks
 from voile.optimise.cones import axis_cones, gradient_cones, ratio_cones
+from voile.progress import heard_by
 
 
 def by_highs(costs, cones, sparse_rows):
@@ -83,12 +84,14 @@ def test_a_solver_that_stops_early_says_so(town):
     grid = town.grid((4, 3), degree=2)
     cones = gradient_cones(*grid.rows(), grid.size, epsilon=0.6, p=2.0)
     seen = []
-    answer = solve_blocks(
-        town.costs(grid), cones, iterations=3, progress=lambda *facts: seen.append(facts)
-    )
+    with heard_by(seen.append):
+        answer = solve_blocks(town.costs(grid), cones, iterations=3, name="a town")
     assert not answer.converged
     assert answer.iterations == 3
     assert len(seen) == 4
+    assert all(step.what.startswith("a town, gap ") for step in seen)
+    assert [step.done for step in seen] == sorted(step.done for step in seen)
+    assert {step.total for step in seen} == {100}
     stopped = solve_blocks(town.costs(grid), cones, seconds=-1.0)
     assert not stopped.converged
     assert stopped.iterations == 0

@@ -8,11 +8,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from voile.cli.places import app
+import voile
+from voile.cli.app import places_app as app
 from voile.errors import InvalidInput
-from voile.places._design import design_places, public_map
-from voile.places._protect import protect_places
-from voile.storage import save
 
 pytest.importorskip("pyproj")
 runner = CliRunner()
@@ -23,9 +21,10 @@ MAIL = "ada@example.org"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("columns")
-    public = public_map(box=(45.0, 5.0, 45.05, 5.05), rows=2, columns=3)
-    design = design_places(public, epsilon=1.0, method="laplace", bound=False, against_aipo=False)
-    save(design, made / "town.voile")
+    voile.places.design(
+        box=(45.0, 5.0, 45.05, 5.05), cells="2x3", epsilon=1.0, method="laplace", bound=False,
+        against_aipo=False, out=made / "town.voile",
+    )  # fmt: skip
     with (made / "trips.csv").open("w", newline="") as file:
         csv.writer(file).writerow(HEAD)
         csv.writer(file).writerows(
@@ -47,7 +46,7 @@ def test_nothing_is_released_until_every_column_is_named(folder):
     assert MAIL not in said
     assert not (folder / "out.csv").exists()
     with pytest.raises(InvalidInput, match="got neither for"):
-        protect_places(
+        voile.places.protect(
             folder / "trips.csv", mechanism=folder / "town.voile", out=folder / "out.csv"
         )
     done = protect(folder, "--pass", "lat", "--drop", "email,pickup,stop")
@@ -67,10 +66,10 @@ def test_what_passes_is_said_first_recorded_and_never_green(folder):
     assert list(rows[0]) == ["pickup", "lat", "lon", "stop"]
     assert MAIL not in (folder / "out.csv").read_text()
     saved = json.loads((folder / "out.csv.guarantee.json").read_text())
-    assert saved["passed_in_clear"] == ["pickup", "stop"]
-    assert saved["dropped"] == ["email"]
+    assert saved["columns"]["passed_in_clear"] == ["pickup", "stop"]
+    assert saved["columns"]["dropped"] == ["email"]
     assert saved["times_in_clear"] == ["pickup"]
-    assert not saved["passed_all"]
+    assert not saved["columns"]["passed_all"]
     shown = page.read_text()
     assert "IN CLEAR: the columns pickup" in shown
     assert "Times IN CLEAR (pickup)" in shown
@@ -83,8 +82,8 @@ def test_all_may_pass_and_that_is_recorded(folder):
     assert done.exit_code == 0, done.output
     assert "email (looks like e-mail addresses)" in done.stdout.splitlines()[0]
     saved = json.loads((folder / "out.csv.guarantee.json").read_text())
-    assert saved["passed_all"]
-    assert saved["looks_like_identifiers"]["email"] == "e-mail addresses"
+    assert saved["columns"]["passed_all"]
+    assert saved["columns"]["looks_like_identifiers"]["email"] == "e-mail addresses"
 
 
 def test_without_other_columns_nothing_is_said_and_it_holds(folder):
@@ -103,6 +102,6 @@ def test_a_field_that_only_later_records_have_is_a_bad_row(folder):
     rows[1100]["name"] = "Ada"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(InvalidInput, match="line 1101") as caught:
-        protect_places(path, mechanism=folder / "town.voile", out=folder / "out.jsonl")
+        voile.places.protect(path, mechanism=folder / "town.voile", out=folder / "out.jsonl")
     assert "Ada" not in str(caught.value)
     assert not (folder / "out.jsonl").exists()

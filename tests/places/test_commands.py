@@ -9,18 +9,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from voile.cli.places import app
+import voile
+from voile.cli.app import places_app as app
 from voile.core.randomness import keyed_rng
 from voile.errors import BadFile, GuaranteeBroken, InvalidInput
 from voile.jobs import Batch, ColumnsInClear, open_source
-from voile.places._audit import audit_design, audit_files
-from voile.places._design import design_places, public_map
-from voile.places._protect import MakePlacesReleaser, load_design, protect_places
+from voile.places._protect import protect
 from voile.places.city import synthetic_city
 from voile.places.designs import PlacesDesign
-from voile.places.methods import compare_places
+from voile.places.loading import load_design
 from voile.places.outside import Outside
 from voile.places.projection import Projection
+from voile.places.releaser import MakePlacesReleaser
+from voile.progress import Step, heard_by
 from voile.storage import load, save
 
 runner = CliRunner()
@@ -34,11 +35,14 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def designed(folder):
     """A small design for the made-up city, saved."""
-    public = public_map(rows=4, columns=5, tasks=10)
-    notes: list[str] = []
-    made = design_places(public, epsilon=0.5, method="spline", bound=False, note=notes.append)
-    save(made, folder / "city.voile")
-    assert "made-up city" in notes[0]
+    told: list[Step] = []
+    with heard_by(told.append):
+        voile.places.design(
+            cells="4x5", task_count=10, epsilon=0.5, method="spline", bound=False,
+            out=folder / "city.voile",
+        )  # fmt: skip
+    assert "made-up city" in told[1].what
+    assert any("gap" in step.what and step.total == 100 for step in told)
     return folder / "city.voile"
 
 
@@ -60,10 +64,9 @@ def test_design_facts(designed):
     made = load(designed)
     assert isinstance(made, PlacesDesign)
     facts = made.facts
-    assert facts["certificate"] <= 0.5
-    assert facts["loss"] > 0
-    assert facts["loss"] < facts["losses"]["AIPO"]
-    assert set(facts) >= {"method", "loss", "certificate", "lower_bound", "gap", "seconds"}
+    assert facts.certificate <= 0.5
+    assert 0 < facts.loss < facts.losses["AIPO"]
+    assert set(made.to_dict()) >= {"method", "loss", "certificate", "lower_bound", "gap", "seconds"}
 
 
 def test_design_by_command_prints_json(folder):
@@ -116,16 +119,17 @@ def test_design_of_a_box_with_public_points_in_l1(folder):
         ],
     )
     assert done.exit_code == 0, done.output
-    assert "certified ε" in done.stdout
+    assert "(certified)" in done.stdout
     assert "this design" in done.stdout
 
 
 def test_protect_writes_only_outputs_and_says_what_is_in_clear(designed, trips, folder):
-    facts = protect_places(trips, mechanism=designed, out=folder / "out.csv", pass_columns=["trip"])
-    assert facts["rows"] == 600
-    assert facts["passed_in_clear"] == ["trip"]
-    assert facts["randomness"] == "secure"
-    assert "ε = 0.5 per km" in facts["headline"]
+    found = protect(trips, mechanism=designed, out=folder / "out.csv", pass_=["trip"])
+    assert found.rows.released == 600
+    assert found.columns.passed_in_clear == ("trip",)
+    assert found.randomness == "secure"
+    assert "ε = 0.5 per km" in found.explanation[0]
+    assert found.data == str(folder / "out.csv")
     made = load_design(designed)
     lat, lon = made.projection.to_degrees(np.asarray(made.mechanism.outputs))
     allowed = {(f"{a:.6f}", f"{b:.6f}") for a, b in zip(lat, lon, strict=True)}
@@ -133,7 +137,7 @@ def test_protect_writes_only_outputs_and_says_what_is_in_clear(designed, trips, 
         rows = list(csv.DictReader(file))
     assert {(row["lat"], row["lon"]) for row in rows} <= allowed
     assert [row["trip"] for row in rows] == [str(i // 10) for i in range(600)]
-    assert json.loads((folder / "out.csv.guarantee.json").read_text())["rows"] == 600
+    assert json.loads((folder / "out.csv.guarantee.json").read_text())["rows"]["released"] == 600
 
 
 def test_seeded_release_repeats_and_is_stamped(designed, trips, folder):
@@ -153,47 +157,36 @@ def test_seeded_release_repeats_and_is_stamped(designed, trips, folder):
         ],
     )
     assert one.exit_code == 0
-    assert "seeded: not for release" in one.stdout
-    protect_places(trips, mechanism=designed, out=folder / "b.csv", seed=3, pass_columns="all")
+    assert "SEEDED: NOT FOR RELEASE." in one.stdout
+    protect(trips, mechanism=designed, out=folder / "b.csv", seed=3, pass_="all")
     assert (folder / "a.csv").read_text() == (folder / "b.csv").read_text()
 
 
 def test_bad_rows_follow_the_policy(designed, folder):
-    from voile.jobs import OnError
-
     path = folder / "bad.csv"
     path.write_text("lat,lon\n45.0,5.0\nnowhere,5.0\n45.01,500\n")
     with pytest.raises(InvalidInput, match="line 3") as caught:
-        protect_places(path, mechanism=designed, out=folder / "bad-out.csv")
+        protect(path, mechanism=designed, out=folder / "bad-out.csv")
     assert "nowhere" not in str(caught.value)
     assert not (folder / "bad-out.csv").exists()
-    facts = protect_places(
-        path, mechanism=designed, out=folder / "bad-out.csv", on_error=OnError.SKIP
-    )
-    assert (facts["rows"], facts["skipped"]) == (1, 2)
+    found = protect(path, mechanism=designed, out=folder / "bad-out.csv", on_error="skip")
+    assert (found.rows.released, found.rows.skipped) == (1, 2)
 
 
 def test_swapped_columns_and_another_city_are_refused(designed, trips, folder):
     with pytest.raises(InvalidInput, match="swapped"):
-        protect_places(
-            trips,
-            mechanism=designed,
-            out=folder / "s.csv",
-            lat="lon",
-            lon="lat",
-            pass_columns="all",
-        )
+        protect(trips, mechanism=designed, out=folder / "s.csv", lat="lon", lon="lat", pass_="all")
     with pytest.raises(InvalidInput, match="got 'latitude'"):
-        protect_places(trips, mechanism=designed, out=folder / "s.csv", lat="latitude")
+        protect(trips, mechanism=designed, out=folder / "s.csv", lat="latitude")
     with pytest.raises(BadFile):
-        protect_places(trips, mechanism=trips, out=folder / "s.csv")
+        protect(trips, mechanism=trips, out=folder / "s.csv")
 
 
 def test_places_outside_are_counted(designed, folder):
     path = folder / "edge.csv"
     path.write_text("lat,lon\n" + "45.0,5.0\n" * 30 + "45.2,5.0\n")
-    facts = protect_places(path, mechanism=designed, out=folder / "edge-out.csv")
-    assert facts["places_outside_the_map"] == 1
+    found = protect(path, mechanism=designed, out=folder / "edge-out.csv")
+    assert found.places_outside_the_map == 1
 
 
 def test_each_part_has_a_secure_key_of_its_own(designed):
@@ -224,7 +217,7 @@ def test_numbers_stay_numbers(designed, tmp_path, ending):
     else:
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = tmp_path / f"out.{ending}"
-    protect_places(path, mechanism=designed, out=out, batch_rows=15, pass_columns=("id",))
+    protect(path, mechanism=designed, out=out, batch_rows=15, pass_=("id",))
     released = [row for _, row in open_source(out).rows()]
     assert [row["id"] for row in released] == list(range(40))
     assert all(isinstance(row["lat"], float) and isinstance(row["lon"], float) for row in released)
@@ -232,17 +225,17 @@ def test_numbers_stay_numbers(designed, tmp_path, ending):
 
 
 def test_audit_of_a_design(designed):
-    found = audit_design(load_design(designed), places=200)
-    verdicts = [str(f.verdict) for f in found["findings"]]
+    found = voile.places.audit(designed, places=200)
+    verdicts = [str(f.verdict) for f in found.findings]
     assert verdicts[0] == "holds"
     assert "violated" not in verdicts
-    attack = found["attack"]
-    assert 0 < attack["with_prior"] <= attack["without_prior"]
-    assert attack["with_prior"] <= attack["blind"]
+    attack = found.attack
+    assert 0 < attack.with_prior <= attack.without_prior
+    assert attack.with_prior <= attack.blind
 
 
 def test_audit_against_files_and_traces(designed, trips, folder):
-    protect_places(trips, mechanism=designed, out=folder / "rel.csv", seed=1, pass_columns="all")
+    protect(trips, mechanism=designed, out=folder / "rel.csv", seed=1, pass_="all")
     done = runner.invoke(
         app,
         [
@@ -260,12 +253,12 @@ def test_audit_against_files_and_traces(designed, trips, folder):
     assert done.exit_code == 0, done.output
     assert "Markov chain" in done.stdout
     assert "km off" in done.stdout
-    found = audit_files(load_design(designed), trips, folder / "rel.csv")
-    assert found["rows"] == 600
-    assert found["not_an_output"] == 0
+    found = voile.places.audit(designed, against=(trips, folder / "rel.csv"), places=10).files
+    assert found.rows == 600
+    assert found.not_an_output == 0
     # The raw places in place of a release are found out.
     with pytest.raises(InvalidInput, match="not outputs"):
-        audit_files(load_design(designed), trips, trips)
+        voile.places.audit(designed, against=(trips, trips), places=10)
 
 
 def test_audit_finds_a_law_that_is_not_the_certified_one(designed):
@@ -284,12 +277,12 @@ def test_audit_finds_a_law_that_is_not_the_certified_one(designed):
         def snap(self, places):
             return np.asarray(places)
 
-    from voile.places.ratios import random_blocks, random_ratio
+    from voile.audit.map_ratios import random_blocks, random_ratio
 
     class Liar(PlacesDesign):
         box = made.box
 
-    liar = Liar(Sharp(), made.projection, made.places, made.prior, made.streets, made.facts)
+    liar = Liar(Sharp(), made.projection, made.places, made.prior, made.streets, made.solved)
     blocks = random_blocks(100, seed=0)
     assert random_ratio([block(liar) for block in blocks])[0] > 0.5
 
@@ -322,13 +315,14 @@ def test_a_tampered_design_is_refused(designed, folder):
 
 
 def test_comparison_lists_all_methods():
-    public = public_map(rows=3, columns=4, tasks=6)
-    rows = {row["method"]: row for row in compare_places(public, epsilon=0.6)}
-    assert rows["best"]["loss"] <= rows["Laplace + remap"]["loss"]
-    assert rows["(f) smooth spline"]["loss"] < rows["AIPO"]["loss"]
-    assert rows["lower bound"]["loss"] <= rows["best"]["loss"]
+    found = voile.places.design(cells="3x4", task_count=6, epsilon=0.6, compare=True)
+    rows = {row.method: row for row in found.methods}
+    assert rows["best"].loss <= rows["Laplace + remap"].loss
+    assert rows["(f) smooth spline"].loss < rows["AIPO"].loss
+    assert rows["lower bound"].loss <= rows["best"].loss
+    assert "loses least at ε = 0.6" in repr(found)
     private = [name for name in rows if "not private" not in name and "bound" not in name]
-    assert all(rows[name]["supremum"] <= 0.6 for name in private)
+    assert all(rows[name].supremum <= 0.6 for name in private)
 
 
 @pytest.mark.parametrize(
@@ -340,8 +334,9 @@ def test_comparison_lists_all_methods():
         (["--epsilon", "1", "--cells", "1x1"], "two cells"),
         (["--epsilon", "1", "--cells", "big"], "ROWSxCOLUMNS"),
         (["--epsilon", "1", "--task-count", "0"], "at least 1"),
+        (["--epsilon", "1", "--box", "49,2,48"], "4 numbers"),
         (["--epsilon", "1", "--method", "magic"], "one of best"),
-        (["--epsilon", "1", "--metric", "l7"], "l2, l1 or linf"),
+        (["--epsilon", "1", "--method", "smooth-spline"], "is now `spline`"),
         (["--epsilon", "1", "--box", "49,2,48,3"], "south < north"),
         (["--epsilon", "1", "--roads", "/nowhere.graphml"], "no file"),
     ],
@@ -350,6 +345,14 @@ def test_bad_arguments_give_one_clear_line(words, message):
     done = runner.invoke(app, ["design", *words])
     assert done.exit_code != 0
     assert message in str(done.exception)
+
+
+def test_a_bad_choice_is_told_the_good_ones():
+    done = runner.invoke(app, ["design", "--epsilon", "1", "--metric", "l7"])
+    assert done.exit_code == 2
+    assert "linf" in done.stderr
+    with pytest.raises(InvalidInput, match="l2 or l1 or linf"):
+        voile.places.design(epsilon=1.0, metric="l7")
 
 
 def test_city_coordinates_are_on_the_map():

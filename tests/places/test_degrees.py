@@ -9,14 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from voile.cli.places import app
+import voile
+from voile.cli.app import places_app as app
 from voile.core.randomness import seeded_rng
 from voile.errors import BadFile, InvalidInput
-from voile.jobs import OnError
 from voile.places import size as places_size
-from voile.places._design import design_places, public_map
-from voile.places._protect import protect_places
-from voile.places._show import show_place
 from voile.places.outside import Outside
 from voile.storage import load, save
 
@@ -32,19 +29,24 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=["bilinear", "laplace"])
 def file(request, folder):
-    made = design_places(
-        public_map(box=BOX, rows=3, columns=4),
-        epsilon=0.8,
-        method=request.param,
-        bound=False,
-        against_aipo=False,
+    path = folder / f"{request.param}.voile"
+    boxed(method=request.param, out=path)
+    return path
+
+
+def boxed(**how):
+    return voile.places.design(
+        box=BOX, cells=(3, 4), epsilon=0.8, bound=False, against_aipo=False, **how
     )
-    return save(made, folder / f"{request.param}.voile")
 
 
 def places(count, seed=1):
     rng = np.random.default_rng(seed)
     return rng.uniform(BOX[0], BOX[2], count), rng.uniform(BOX[1], BOX[3], count)
+
+
+def rows(lat, lon):
+    return np.column_stack([lat, lon])
 
 
 def written(path, lat, lon):
@@ -58,10 +60,10 @@ def written(path, lat, lon):
 def test_a_design_takes_degrees_and_gives_degrees(file):
     design = load(file)
     lat, lon = places(500)
-    released = design.release(lat, lon, seeded_rng(2))
+    released = design.release(list(zip(lat, lon, strict=True)), rng=seeded_rng(2))
     allowed = set(zip(*(axis.tolist() for axis in design.output_degrees), strict=True))
-    assert set(zip(*(axis.tolist() for axis in released), strict=True)) <= allowed
-    assert design.release(lat, lon)[0].shape == (500,)  # secure by default
+    assert set(released) <= allowed
+    assert design.release(rows(lat, lon)).shape == (500, 2)  # secure by default
     law = design.probabilities(lat[:1], lon[:1])[0]
     plane = design.mechanism.probabilities(design.projection.to_km(lat[:1], lon[:1]))[0]
     assert (law == plane).all()
@@ -74,7 +76,7 @@ def test_degrees_are_not_taken_for_kilometres(file):
     lat, lon = places(1000)
     frame = pandas.DataFrame({"lat": lat, "lon": lon})
     for given in (frame, frame.to_numpy()):
-        with pytest.raises(InvalidInput, match=r"release\(latitudes, longitudes\)") as caught:
+        with pytest.raises(InvalidInput, match=r"design\.release\(places\)") as caught:
             design.mechanism.release(given, seeded_rng(1))
         assert "1000 of 1000" in str(caught.value)
     # near latitude 0 degrees may look like kilometres of the map: their names tell
@@ -89,26 +91,26 @@ def test_swapped_and_far_degrees_are_refused_with_counts_only(file):
     design = load(file)
     lat, lon = places(20)
     with pytest.raises(InvalidInput, match="20 of 20") as caught:
-        design.release(lon, lat)
+        design.release(rows(lon, lat))
     assert "-73" not in str(caught.value)
     lat[3], lon[3] = 48.85, 2.35
     with pytest.raises(InvalidInput, match="1 of 20"):
-        design.release(lat, lon, outside=Outside.MOVE)
+        design.release(rows(lat, lon), outside=Outside.MOVE)
     lat[3], lon[3] = -40.75, 106.02  # the other side of the Earth
     with pytest.raises(InvalidInput, match="1 of 20"):
-        design.release(lat, lon)
+        design.release(rows(lat, lon))
 
 
 def test_places_off_the_map_are_moved_if_they_are_few_or_it_is_said(file):
     design = load(file)
     lat, lon = places(100)
     lat[:11] = BOX[2] + 0.02
-    assert design.release(lat[1:], lon[1:])[0].shape == (99,)
+    assert design.release(rows(lat[1:], lon[1:])).shape == (99, 2)
     with pytest.raises(InvalidInput, match="11 of 100"):
-        design.release(lat, lon)
-    assert design.release(lat, lon, outside=Outside.MOVE)[0].shape == (100,)
+        design.release(rows(lat, lon))
+    assert design.release(rows(lat, lon), outside=Outside.MOVE).shape == (100, 2)
     with pytest.raises(InvalidInput, match="must lie on the map"):
-        design.release(lat, lon, outside=Outside.REFUSE)
+        design.release(rows(lat, lon), outside=Outside.REFUSE)
 
 
 def test_a_place_off_the_map_has_the_law_of_the_border(file):
@@ -140,14 +142,16 @@ def test_a_file_follows_the_same_rules(file, folder):
     source = written(folder / "some-far.csv", lat, lon)
     out = folder / "out.csv"
     with pytest.raises(InvalidInput, match=r"line 2: .*km of the map's centre"):
-        protect_places(source, mechanism=file, out=out, overwrite=True)
-    facts = protect_places(source, mechanism=file, out=out, on_error=OnError.SKIP, overwrite=True)
-    assert (facts["rows"], facts["skipped"], facts["places_outside_the_map"]) == (195, 5, 3)
-    facts = protect_places(
-        source, mechanism=file, out=out, on_error=OnError.SKIP, outside=Outside.REFUSE,
-        overwrite=True,
-    )  # fmt: skip
-    assert (facts["rows"], facts["skipped"], facts["places_outside_the_map"]) == (192, 8, 0)
+        voile.places.protect(source, mechanism=file, out=out, overwrite=True)
+
+    def counts(**how):
+        found = voile.places.protect(
+            source, mechanism=file, out=out, on_error="skip", overwrite=True, **how
+        )
+        return found.rows.released, found.rows.skipped, found.places_outside_the_map
+
+    assert counts() == (195, 5, 3)
+    assert counts(outside="refuse") == (192, 8, 0)
     saved = json.loads((folder / "out.csv.guarantee.json").read_text())
     assert saved["distance"].startswith("geodesic km on the WGS 84 ellipsoid")
 
@@ -165,25 +169,25 @@ def test_a_file_of_which_much_lies_off_the_map_is_refused_unless_it_is_meant(fil
     assert done.exit_code == 0, done.output
     assert "30 places lay outside the map" in done.stdout
     done = runner.invoke(app, [*command, "--outside", "perhaps"])
-    assert "few, move or refuse" in str(done.exception)
+    assert done.exit_code == 2
+    assert all(word in done.stderr for word in ("few", "move", "refuse"))
+    with pytest.raises(InvalidInput, match="few or move or refuse"):
+        voile.places.protect(source, mechanism=file, out=str(out), outside="perhaps")
 
 
 def test_show_refuses_a_place_on_another_continent(file, folder):
     with pytest.raises(InvalidInput, match="1 of 1"):
-        show_place(load(file), latitude=48.85, longitude=2.35, out=folder / "x")
+        voile.places.show(file, at=(48.85, 2.35), out=folder / "x")
 
 
 # ── what rounding leaves ───────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(("p", "times"), [(2.0, 2**0.5), (1.0, 2.0), (np.inf, 1.0)])
-def test_what_holds_between_places_off_the_lattice(p, times):
+@pytest.mark.parametrize(("metric", "times"), [("l2", 2**0.5), ("l1", 2.0), ("linf", 1.0)])
+def test_what_holds_between_places_off_the_lattice(metric, times):
     """ε·(d + N^(1/p)·h) by the integers that are drawn; "only above h" would be untrue."""
-    design = design_places(
-        public_map(box=BOX, rows=3, columns=4),
-        epsilon=0.8, p=p, method="bilinear", bound=False, against_aipo=False,
-    )  # fmt: skip
-    mechanism, h = design.mechanism, design.mechanism.resolution
+    design = boxed(metric=metric, method="bilinear")
+    mechanism, h, p = design.mechanism, design.mechanism.resolution, design.mechanism.p
     low, high = design.box
     count = np.floor((high - low) / h)
     rng = np.random.default_rng(6)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import voile
 from voile.core import lattice_laplace as lattice_module
 from voile.errors import GuaranteeBroken, InvalidInput
 from voile.optimise import plane_noise
 from voile.places import designs as design_module
 from voile.places import geodesy, roads
-from voile.places._audit import audit_design
-from voile.places._design import design_places, public_map
-from voile.places.designs import PlacesDesign, geodesic_epsilon, plane_epsilon
-from voile.places.geodesy import POLAR_AXIS, geodesic_km, mean_place, stretch
+from voile.places import public_map as map_module
+from voile.places.designs import PlacesDesign
+from voile.places.geodesy import (
+    POLAR_AXIS,
+    geodesic_epsilon,
+    geodesic_km,
+    mean_place,
+    plane_epsilon,
+    stretch,
+)
 from voile.places.problems import box_edge
 from voile.places.projection import Projection, projection_around
+from voile.places.public_map import public_map
+from voile.places.settings import Map, Solving
+from voile.places.solve import solve
 from voile.storage import load, save
 
 pyproj = pytest.importorskip("pyproj")
@@ -35,13 +44,12 @@ EPSILON = {"a country at the equator": 0.02}
 
 
 def map_of_box(name):
-    return public_map(box=BOXES[name], rows=4, columns=5)
+    return public_map(Map(box=BOXES[name], cells=(4, 5)))
 
 
-def designed(public, epsilon, method="laplace-remap", p=2.0):
-    return design_places(
-        public, epsilon=epsilon, method=method, p=p, bound=False, against_aipo=False
-    )
+def designed(public, epsilon, method="laplace-remap", metric="l2"):
+    how = Solving(method=method, metric=metric, bound=False, against_aipo=False)
+    return solve(public, epsilon=epsilon, solving=how)
 
 
 def lattice(folder):
@@ -60,7 +68,7 @@ def lattice(folder):
         )
     )
     (folder / "edges.csv").write_text("from,to\n" + "".join(f"{a},{b}\n" for a, b in both))
-    return public_map(roads=folder, rows=4, columns=6, tasks=6)
+    return public_map(Map(roads=folder, cells=(4, 6), task_count=6))
 
 
 def worst_ratio(design, *, box, per_km=1.0, seed=0, pairs=3000):
@@ -128,19 +136,19 @@ def test_a_certified_design_across_the_antimeridian(tmp_path):
     kept = load(save(design, tmp_path / "d.voile"))
     assert kept.guarantee == design.guarantee
     assert kept.stretch == design.stretch
-    found = audit_design(kept, places=60)["findings"]
+    found = voile.places.audit(kept, places=60).findings
     assert [str(f.verdict) for f in found] == ["holds", "open", "open"]
     assert all(f.lower <= 0.4 for f in found)
 
 
-@pytest.mark.parametrize("p", [1.0, np.inf])
-def test_other_metrics_per_true_kilometre(p):
+@pytest.mark.parametrize("metric", ["l1", "linf"])
+def test_other_metrics_per_true_kilometre(metric):
     """ℓ₁ costs up to √2·ε a geodesic km, ℓ_∞ at most ε, on and off the axes."""
-    method = "laplace-remap" if p == 1.0 else "bilinear"
-    design = designed(map_of_box("quito"), 0.8, method, p=p)
-    worst = worst_ratio(design, box=BOXES["quito"], per_km=np.sqrt(2) if p == 1.0 else 1.0)
+    method = "laplace-remap" if metric == "l1" else "bilinear"
+    design = designed(map_of_box("quito"), 0.8, method, metric)
+    worst = worst_ratio(design, box=BOXES["quito"], per_km=np.sqrt(2) if metric == "l1" else 1.0)
     assert 0.8 < worst <= 1
-    assert ("√2" in design.guarantee.explain()) == (p == 1.0)
+    assert ("√2" in design.guarantee.explain()) == (metric == "l1")
 
 
 # ── planted faults ─────────────────────────────────────────────────────────────────────────────
@@ -148,10 +156,9 @@ def test_other_metrics_per_true_kilometre(p):
 
 def without_the_certificate(monkeypatch):
     """A house that does not ask how far a plane stretches distances."""
-    tasks = sys.modules[public_map.__module__]
-    for module in (design_module, tasks):
+    for module in (design_module, map_module):
         monkeypatch.setattr(module, "stretch", lambda reach: 1.0)
-    monkeypatch.setattr(design_module, "LARGEST_REACH", np.inf)
+    monkeypatch.setattr(geodesy, "LARGEST_REACH", np.inf)
 
 
 def old_centre(lat, lon):
@@ -165,7 +172,7 @@ def test_a_map_centred_on_its_longitudes_is_caught(tmp_path, monkeypatch):
     without_the_certificate(monkeypatch)
     design = designed(lattice(tmp_path / "roads"), 0.4, "bilinear")
     assert worst_ratio(design, box=(-16.82, 179.88, -16.70, -179.86)) > 2
-    found = audit_design(design, places=60)["findings"]
+    found = voile.places.audit(design, places=60).findings
     assert "violated" in [str(f.verdict) for f in found]
 
 
@@ -179,13 +186,13 @@ def test_a_plane_taken_for_the_earth_is_caught(monkeypatch):
     uncached = lattice_module.lattice_laplace.__wrapped__
     monkeypatch.setattr(plane_noise, "lattice_laplace", uncached)
     public, epsilon = map_of_box("a country at the equator"), 0.02
-    honest = designed(public, epsilon, p=1.0)
+    honest = designed(public, epsilon, metric="l1")
     root = np.sqrt(2)
     box = BOXES["a country at the equator"]
     assert worst_ratio(honest, box=box, per_km=root) <= 1
     mechanism = honest.mechanism
     flat = replace(mechanism, guarantee=replace(mechanism.guarantee, epsilon=epsilon * (1 - 1e-12)))
-    rest = (honest.projection, honest.places, honest.prior, honest.streets, honest.facts)
+    rest = (honest.projection, honest.places, honest.prior, honest.streets, honest.solved)
     with pytest.raises(GuaranteeBroken, match="stretch"):
         PlacesDesign(flat, *rest, epsilon)
     assert PlacesDesign(flat, *rest).guarantee.epsilon > epsilon  # said as it is
@@ -277,14 +284,14 @@ def test_centres_have_no_seam_and_no_pole():
 )
 def test_far_flung_maps_are_refused_with_a_sentence(box):
     with pytest.raises(InvalidInput, match="one map for each region"):
-        public_map(box=box, rows=4, columns=5)
+        public_map(Map(box=box, cells=(4, 5)))
 
 
 def test_a_lost_junction_elsewhere_does_not_move_the_map(tmp_path):
     honest = lattice(tmp_path / "roads")
     points = tmp_path / "roads" / "points.csv"
     points.write_text(points.read_text() + "999,0.0,0.0\n")
-    again = public_map(roads=tmp_path / "roads", rows=4, columns=6, tasks=6)
+    again = public_map(Map(roads=tmp_path / "roads", cells=(4, 6), task_count=6))
     assert again.projection == honest.projection
     assert "dropped 1 of" in again.description
 

@@ -91,7 +91,7 @@ def commands(files: dict[str, Path], folder: Path) -> dict[str, list[str]]:
         "places design": [
             "--epsilon", "0.8", "--box", "44.97,4.95,45.03,5.05", "--cells", "3x4",
             "--method", "laplace-remap", "--bound-size", "12", "--no-against-aipo",
-            "--sweep", "0.4,1.6", "--out", design,
+            "--sweep", "0.4,1.6", "--out", design, "--overwrite",
         ],
         "places protect": [
             str(files["trips"]), "--mechanism", design, "--out", released, "--overwrite",

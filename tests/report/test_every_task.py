@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import get_type_hints
+from functools import wraps
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
@@ -27,7 +27,7 @@ from jsonschema import Draft202012Validator
 from report import runs
 from report.browser import Browser, executable
 from voile.cli.app import app
-from voile.report.schema import SHARED, schema
+from voile.surface import names, schema
 
 CHARTS = {
     "places design": {"loss", "sweep", "blur", "certificate", "odds"},
@@ -48,12 +48,12 @@ CHARTS = {
 
 NAMES = list(CHARTS)
 SLOW = {
-    "voile.labels._audit.labels_audit",
-    "voile.labels._compare.labels_compare",
-    "voile.text._audit.audit_text",
-    "voile.text._tune.tune_text",
-    "voile.places._design.design_places",
-    "voile.places.price.priced_places",
+    "voile.labels._audit.audit",
+    "voile.labels._compare.compare",
+    "voile.text._audit.audit",
+    "voile.text._tune.tune",
+    "voile.places._design.solve",
+    "voile.places._design.priced",
     "voile.text._compare.play",
 }
 
@@ -62,6 +62,7 @@ def remembered(function):
     """The first answer again and again."""
     kept = []
 
+    @wraps(function)
     def again(*arguments, **options):
         if not kept:
             kept.append(function(*arguments, **options))
@@ -100,18 +101,27 @@ def done(folder):
 
 
 def all_commands():
-    """The names of all commands with their parameters."""
+    """The names of all commands with their parameters, those made from use cases too."""
     import typer.main
+    from typer import Context
 
     def walk(command, words):
         if not hasattr(command, "list_commands"):
             yield " ".join(words), command
             return
-        context = typer.Context(command)
+        context = Context(command)
         for name in command.list_commands(context):
             yield from walk(command.resolve_command(context, [name])[1], [*words, name])
 
     return dict(walk(typer.main.get_command(app), []))
+
+
+def use_cases():
+    """The use cases that commands are made from, by name."""
+    from voile.options import case_of
+    from voile.surface import use_case_named
+
+    return {name: case_of(use_case_named(name)) for name in names()}
 
 
 # ── programs ───────────────────────────────────────────────────────────────────────────────────
@@ -127,7 +137,7 @@ def test_every_command_with_json_has_a_definition():
         for name, command in all_commands().items()
         if any(p.name == "as_json" for p in command.params)
     }
-    assert with_json == set(schema()["$defs"]) - SHARED
+    assert with_json == {name.replace(" ", "-") for name in names()} <= set(schema()["$defs"])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -220,44 +230,44 @@ def test_the_canaries_are_in_the_files(done, folder):
 
 def test_an_audit_names_words_on_the_screen_alone(done):
     """`worst` is for the auditor's eyes; what reports and programs get does not have it."""
-    from voile.text.audit_facts import facts_of
-    from voile.text.audit_reports import audit_report
+    from voile.report.page import render
 
-    facts = facts_of(_fake_posterior(worst=((3.0, "secretone", "secrettwo"),)))
-    page = repr(audit_report(facts, provenance=runs.HOW))
-    assert "secretone" not in json.dumps(facts) + page
+    found = _fake_audit(worst=((3.0, "secretone", "secrettwo"),))
+    assert "secretone" in str(found)
+    hidden = json.dumps(found.to_dict()) + render(found.report()) + repr(found)
+    assert "secretone" not in hidden + found._repr_html_()
 
 
 def test_several_attackers_keep_the_schema_and_stand_in_the_report():
-    from voile.text.audit_facts import facts_of
-    from voile.text.audit_reports import audit_report
-
-    one = facts_of(_fake_posterior(()))
+    one, several = (
+        _fake_audit(runs=pairs) for pairs in ((("lstm", 0),), (("rnn", 0), ("rnn", 1), ("lstm", 0)))
+    )
     check = Draft202012Validator(schema("text audit"))
-    check.validate(one)
-    pairs = (("rnn", 0), ("rnn", 1), ("lstm", 0))
-    several = json.loads(json.dumps(facts_of(_fake_posterior((), runs=pairs))))
-    check.validate(several)
-    assert set(several) - set(one) == {"runs"}
     captions = {}
-    for facts in (one, several):
-        page = audit_report(facts, provenance=runs.HOW)
-        captions[len(page.tables)] = {table.caption: table for table in page.tables}
+    for found in (one, several):
+        check.validate(json.loads(json.dumps(found.to_dict())))
+        tables = found.report().tables
+        captions[len(tables)] = {table.caption: table for table in tables}
     told = captions[3]["All attackers, over their splits"]
     assert set(captions[2]) < set(captions[3])
     rows = [dict(zip(told.columns, row, strict=True)) for row in told.rows]
     assert [(row["attacker"], row["splits"]) for row in rows] == [("rnn", 2), ("lstm", 1)]
-    assert rows[0]["mean share"] == several["runs"][0]["mean_share"]
+    assert rows[0]["mean share"] == several.runs[0].mean_share
     assert "mean share in the control" not in told.columns
 
 
-def _fake_posterior(worst, runs=(("lstm", 0),)):
+def _fake_audit(worst=(), runs=(("lstm", 0),)):
+    from dataclasses import replace
+
     import numpy as np
 
+    from voile.attackers.attack import Observed
+    from voile.attackers.corpus import Corpus
     from voile.attackers.reliability import reliability
+    from voile.audit.documents import AttackRun
     from voile.audit.posterior import verdicts
     from voile.leakage.posterior import posterior_leakage
-    from voile.text._audit import AttackRun, TextPosterior
+    from voile.text.audit_result import text_audit
 
     rng = np.random.default_rng(1)
     points = rng.normal(size=(10, 2))
@@ -266,12 +276,17 @@ def _fake_posterior(worst, runs=(("lstm", 0),)):
     audit = verdicts(posterior_leakage(shifts, apart, epsilons=[0.5]), delta=0.05)
     trust = reliability(np.log(np.tile([0.6, 0.4], (100, 1))), np.array([0] * 58 + [1] * 42))
     made = tuple(AttackRun(name, seed, audit, trust) for name, seed in runs)
-    return TextPosterior(made, 20, 0, 0, 10, 60, worst)
+    item, ten = Observed(*[np.arange(3)] * 3), np.arange(10)
+    texts = Corpus(None, (item,) * 20, ten, ten, ten, unaligned=0, unpaired=0)
+    return replace(text_audit(made, texts, sensitive="all"), worst=worst)
 
 
 def test_every_option_is_shown_or_hidden_on_purpose():
-    """A word option is listed as harmless, or hidden; a new one is hidden until it is listed."""
-    from voile.cli.reporting import SHOWN, _shown
+    """A word option is listed as harmless, or hidden; a new one is hidden until it is listed.
+
+    A use case says so at the option itself.
+    """
+    from voile.report.provenance import spelled
 
     hidden = {
         "classes",
@@ -287,46 +302,33 @@ def test_every_option_is_shown_or_hidden_on_purpose():
         "model",
         "pipeline",
     }
-    words = {
-        name
-        for command in all_commands().values()
-        if not _is_made(command)
-        for name, kind in get_type_hints(command.callback).items()
-        if "str" in str(kind) and "report" in get_type_hints(command.callback)
-    }
-    assert words - SHOWN - hidden == set()
+    made = use_cases()
     assert {"column", "command", "mechanisms"} <= {name for name, _ in word_options()}
     for name, parameter in word_options():
         assert parameter.option.shown or name in hidden or _is_file(parameter), name
-    for name in hidden:
-        assert _shown(name, "https://user:password@host") == "…"
-    assert _shown("vocabulary", "/home/somebody/vectors.txt") == "vectors.txt"
+    for case in made.values():
+        for name, parameter in case.parameters.items():
+            if name in hidden and parameter.type is not bool:
+                assert spelled(called_with(case, name)).endswith(" …"), (case.name, name)
+            elif parameter.type in (str, str | None):
+                assert parameter.option.shown, (case.name, name)
+
+
+def called_with(case, name):
+    """A call with a private word as one of its options."""
+    from voile.options import Call
+
+    return Call(case, {name: "https://user:password@host"}, 0.0, "")
 
 
 def word_options():
     """The options of all use cases that take words of any kind."""
-    from importlib import import_module
-
-    from voile.cli.rooms import ROOMS
-    from voile.options import case_of
-
-    for name, command in all_commands().items():
-        room, _, last = name.rpartition(" ")
-        home = ROOMS.get(room, {}).get(last)
-        if home is None or not _is_made(command):
-            continue
-        module, _, attribute = home.partition(":")
-        case = case_of(getattr(import_module(module), attribute))
+    for case in use_cases().values():
         yield from (
             (option, parameter)
             for option, parameter in case.parameters.items()
             if "str" in str(parameter.type) or "Any" in str(parameter.type)
         )
-
-
-def _is_made(command):
-    """Whether a command was made from its use case."""
-    return any(parameter.name == "save_recipe" for parameter in command.params)
 
 
 def _is_file(parameter):

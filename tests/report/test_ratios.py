@@ -5,38 +5,41 @@ import pytest
 
 pytest.importorskip("numba", reason="the places extra is not installed")
 
-from voile.places._design import design_places, public_map
-from voile.places.price import priced_places
-from voile.places.ratios import local_ratios
+from voile.audit.map_ratios import local_ratios
+from voile.places.price import priced
+from voile.places.public_map import public_map
+from voile.places.settings import Map, Solving
+from voile.places.solve import solve
+
+AXIS = Solving(method="axis", bound=False, against_aipo=False)
 
 
 @pytest.fixture(scope="module")
 def public():
-    return public_map(box=(44.97, 4.95, 45.03, 5.05), rows=3, columns=4)
+    return public_map(Map(box=(44.97, 4.95, 45.03, 5.05), cells=(3, 4)))
 
 
 def test_no_cell_exceeds_the_certificate_and_some_come_near(public):
-    made = design_places(public, epsilon=0.8, method="axis", bound=False, against_aipo=False)
+    made = solve(public, epsilon=0.8, solving=AXIS)
     ratios = local_ratios(made, cells=80)
-    assert ratios.max() <= made.facts["certificate"]
-    assert ratios.max() > 0.5 * made.facts["certificate"]
+    assert ratios.max() <= made.facts.certificate
+    assert ratios.max() > 0.5 * made.facts.certificate
     assert ratios.min() >= 0
 
 
-@pytest.mark.parametrize("p", [1.0, 2.0])
-def test_a_proved_law_stays_below_its_bound_uncut(public, p):
-    made = design_places(
-        public, epsilon=2.0, p=p, method="laplace-remap", bound=False, against_aipo=False
-    )
+@pytest.mark.parametrize("metric", ["l1", "l2"])
+def test_a_proved_law_stays_below_its_bound_uncut(public, metric):
+    how = Solving(method="laplace-remap", metric=metric, bound=False, against_aipo=False)
+    made = solve(public, epsilon=2.0, solving=how)
     ratios = local_ratios(made, cells=200)
     assert 1.9 < ratios.max() <= 2.0
 
 
 def test_a_fault_of_the_law_shows_where_it_is(public, monkeypatch):
-    from voile.places import ratios as places_ratios
+    from voile.audit import map_ratios
 
-    made = design_places(public, epsilon=0.8, method="axis", bound=False, against_aipo=False)
-    honest = places_ratios.log_law
+    made = solve(public, epsilon=0.8, solving=AXIS)
+    honest = map_ratios.log_law
     low, high = made.box
     middle = (low + high) / 2
 
@@ -46,7 +49,7 @@ def test_a_fault_of_the_law_shows_where_it_is(public, monkeypatch):
         logs[:, 0] += bump
         return logs
 
-    monkeypatch.setattr(places_ratios, "log_law", steep)
+    monkeypatch.setattr(map_ratios, "log_law", steep)
     ratios = local_ratios(made, cells=80)
     rows, columns = ratios.shape
     assert ratios[0, 0] > 3
@@ -54,15 +57,12 @@ def test_a_fault_of_the_law_shows_where_it_is(public, monkeypatch):
 
 
 def test_a_sweep_has_the_design_itself_and_pays_more_for_more_privacy(public):
-    made = design_places(
-        public, epsilon=0.8, method="laplace-remap", bound_size=12, against_aipo=False
-    )
-    assert priced_places(public, made, epsilons=[]) == []
-    found = priced_places(
-        public, made, epsilons=[1.6, 0.4, 0.8], method="laplace-remap", bound_size=12
-    )
+    how = Solving(method="laplace-remap", bound_size=12, against_aipo=False)
+    made = solve(public, epsilon=0.8, solving=how)
+    assert priced(public, made, epsilons=[], solving=how) == ()
+    found = priced(public, made, epsilons=[1.6, 0.4, 0.8], solving=how)
     assert [row.epsilon for row in found] == [0.4, 0.8, 1.6]
-    assert found[1].loss == made.facts["loss"]
+    assert found[1].loss == made.facts.loss
     losses = [row.loss for row in found]
     assert losses == sorted(losses, reverse=True)
     assert all(row.lower_bound <= row.loss for row in found)

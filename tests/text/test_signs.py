@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import voile
 from voile import text
-from voile.cli.text import app
+from voile.cli.app import text_app as app
 from voile.text.signs import Signs, without_signs
 from voile.text.word_protector import TextProtector
 
@@ -120,8 +120,10 @@ def test_the_file_and_the_first_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not set(released) & set("+-")
     assert "IN CLEAR" not in shown
     shown = call("--signs", "keep")
-    assert shown.splitlines()[0].startswith("2 signs at words stand IN CLEAR; 4 words: ε = 1 each")
+    assert shown.splitlines()[0] == "2 signs at words stand IN CLEAR."
+    assert shown.splitlines()[1].startswith("4 words: ε = 1 each")
     facts = json.loads((tmp_path / "in.protected.csv.guarantee.json").read_text())
-    assert (facts["signs_in_clear"], facts["words"], facts["in_clear"]) == (2, 4, {})
+    counts = facts["counts"]
+    assert (counts["signs_in_clear"], counts["words"], counts["in_clear"]) == (2, 4, {})
     assert "+" in (tmp_path / "in.protected.csv").read_text()
     assert "IN CLEAR would stand: signs at words" in call("--signs", "keep", "--dry-run")

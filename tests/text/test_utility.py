@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from voile.attackers.shadow import Outputs, shadow_attack
 from voile.audit.finding import Verdict
 from voile.audit.membership import area_under_curve, membership
-from voile.cli.text import app
+from voile.cli.app import app
 from voile.errors import InvalidInput
 from voile.leakage.text_utility import similarity, words_gone
-from voile.text._utility import text_utility
+from voile.text import utility
 
 pytest.importorskip("sklearn")
 
@@ -55,21 +55,22 @@ def reviews(tmp_path: Path) -> Path:
 
 def test_a_release_that_is_the_original_is_as_good_and_noise_is_not(reviews: Path) -> None:
     original = reviews / "original.csv"
-    same = text_utility(original, original, label="label", encoder=False)
+    same = utility(original, original, label="label", encoder=False)
     assert same.words_gone == 0
     assert same.accuracy == same.baseline
     assert same.accuracy is not None
     assert same.accuracy.lower > 0.9
-    noise = text_utility(original, reviews / "useless.csv", label="label", encoder=False)
+    noise = utility(original, reviews / "useless.csv", label="label", encoder=False)
     assert noise.accuracy is not None
     assert noise.accuracy.upper < 0.7
     assert noise.words_gone > 0.5
 
 
 def test_the_command_prints_and_refuses(reviews: Path) -> None:
-    arguments = ["utility", str(reviews / "original.csv"), str(reviews / "useless.csv")]
+    arguments = ["text", "utility", str(reviews / "original.csv"), str(reviews / "useless.csv")]
     result = CliRunner().invoke(app, [*arguments, "--label", "label", "--no-encoder"])
-    assert "Trained on the originals" in result.stdout
+    assert "right, trained on the originals" in result.stdout
+    assert result.stdout.startswith("64.5 % of the words are gone")  # the answer stands first
     as_json = CliRunner().invoke(app, [*arguments, "--no-encoder", "--json"])
     assert json.loads(as_json.stdout)["rows"] == 300
     missing = CliRunner().invoke(app, [*arguments, "--column", "body"])
@@ -95,7 +96,7 @@ def test_membership_catches_a_release_in_clear_and_spares_noise(tmp_path: Path) 
     noise = "".join(f"{y},some words that say nothing\n" for y in labels)
     (tmp_path / "clear.csv").write_text("label,text\n" + clear)
     (tmp_path / "noise.csv").write_text("label,text\n" + noise)
-    arguments = ["membership", str(tmp_path / "clear.csv")]
+    arguments = ["text", "membership", str(tmp_path / "clear.csv")]
     options = ["--label", "label", "--claim", "1", "--json"]
     caught = CliRunner().invoke(app, [*arguments, str(tmp_path / "clear.csv"), *options])
     assert caught.exit_code == 1

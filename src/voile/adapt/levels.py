@@ -7,9 +7,11 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+from voile import progress
 from voile.errors import BadFile, CannotWrite, InvalidInput, require
 from voile.files import write_private
 
@@ -116,7 +118,6 @@ def adapt(
     most_rounds: int = 20,
     trace: str | os.PathLike[str] | None = None,
     about: Mapping[str, Any] | None = None,
-    progress: Callable[[State], None] = lambda state: None,
 ) -> State:
     """Run the loop to its end; with `trace`, every step is saved and an old trace is continued.
 
@@ -130,15 +131,27 @@ def adapt(
     """
     facts = dict(about or {})
     state = _read(trace, levels, facts) if trace is not None and Path(trace).exists() else None
+    evaluate = _told(evaluate, begun=0 if state is None else len(state.rounds), most=most_rounds)
     if state is None:
         state = levels.init(evaluate)
         _write(trace, levels, facts, state)
-    progress(state)
     while not levels.done(state, most_rounds=most_rounds):
         state = levels.step(state, evaluate)
         _write(trace, levels, facts, state)
-        progress(state)
     return state
+
+
+def _told(evaluate: Evaluate, *, begun: int, most: int) -> Evaluate:
+    """The same, and what is told meanwhile says which round it is; a step may end beyond `most`."""
+    numbers = count(begun + 1)
+
+    def told(strengths: tuple[float, ...]) -> tuple[float, float]:
+        number = next(numbers)
+        progress.tell("rounds", done=number - 1, total=max(number, most))
+        with progress.about(f"round {number} of {max(number, most)}"):
+            return evaluate(strengths)
+
+    return told
 
 
 def meets(state: State, *, delta: float) -> Round | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from voile.attackers.networks import Body, Reader
 from voile.attackers.reliability import best_temperature
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
+from voile.progress import tell
 
 
 class Head(Protocol):
@@ -69,7 +70,6 @@ def fit_learned(
     batch: int = 64,
     clip: float = 1e-9,
     seed: int = 0,
-    progress: Callable[[int, float, float], None] = lambda epoch, train, validation: None,
 ) -> LearnedAttack:
     """Train an attacker that reads whole sequences and believes something about each secret.
 
@@ -91,7 +91,7 @@ def fit_learned(
         torch.manual_seed(seed)
         vectors = torch.as_tensor(np.array(releases, dtype=np.float32))
         reader = Reader(vectors, width=width, out=head.width, body=body)
-        history = _train(reader, head, usable, checked, epochs, patience, batch, seed, progress)
+        history = _train(reader, head, usable, checked, epochs, patience, batch, seed)
     reader.eval()
     temperature = _calibrate(reader, head, checked)
     return LearnedAttack(reader, head, temperature, clip, tuple(history))
@@ -106,7 +106,6 @@ def _train(
     patience: int,
     batch: int,
     seed: int,
-    progress: Callable[[int, float, float], None],
 ) -> list[tuple[float, float]]:
     learned = torch.nn.ModuleList([reader, head])  # type: ignore[list-item]
     optimiser = torch.optim.Adam(learned.parameters(), lr=1e-3)
@@ -128,7 +127,7 @@ def _train(
         reader.eval()
         checked = _validation_loss(reader, head, validation, batch)
         history.append((total / count, checked))
-        progress(epoch, *history[-1])
+        tell(f"epochs, held-out loss {checked:.3f}", done=epoch + 1, total=epochs)
         schedule.step(checked)
         if checked < best - 1e-4 * abs(best) or not math.isfinite(best):
             best, since, kept = checked, 0, _weights(learned)

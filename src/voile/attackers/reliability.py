@@ -8,12 +8,14 @@ trained on, and checked on data it was not calibrated on.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from voile.attackers.attack import Observed, SequenceAttack
 from voile.core.arrays import Floats, Indices
-from voile.errors import require
+from voile.errors import InvalidInput, require
 
 TOLERANCE = 0.02
 """Confidence may exceed accuracy by this much before it counts as a fault."""
@@ -86,6 +88,21 @@ def reliability(log_beliefs: Floats, truth: Indices, *, bins: int = 10) -> Relia
         count=len(truth),
         bins=tuple(rows),
     )
+
+
+def held_out(attack: SequenceAttack, items: Sequence[Observed]) -> Reliability:
+    """How an attacker's confidence compares with its accuracy on documents it never saw."""
+    beliefs, truths = [], []
+    used = [item for item in items if len(item.sensitive)]
+    for start in range(0, len(used), 32):
+        part = used[start : start + 32]
+        tables = attack.log_posteriors([item.releases for item in part])
+        for item, table in zip(part, tables, strict=True):
+            beliefs.append(table[item.sensitive])
+            truths.append(item.secrets[item.sensitive])
+    if not used:
+        raise InvalidInput("no sensitive words found in the test documents; give more documents")
+    return reliability(np.concatenate(beliefs), np.concatenate(truths))
 
 
 def best_temperature(scores: Floats, truth: Indices) -> float:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from voile.errors import InvalidInput, require
+from voile.leakage.bounds import clopper_pearson
 
 
 @dataclass(frozen=True)
@@ -29,29 +30,6 @@ class Estimate:
     def at_ceiling(self) -> bool:
         """Whether every single guess was right: more trials would show more."""
         return self.lower >= self.ceiling
-
-
-def clopper_pearson(
-    successes: int, trials: int, *, failure_probability: float
-) -> tuple[float, float]:
-    """The exact two-sided interval for a success probability (Clopper and Pearson, 1934).
-
-    Each end is missed with probability at most half of `failure_probability`, whatever the truth.
-    The ends are beta quantiles; with all successes the lower end is (α/2)^(1/trials).
-
-    >>> low, high = clopper_pearson(10_000, 10_000, failure_probability=0.01)
-    >>> round(low, 6), high
-    (0.99947, 1.0)
-    """
-    from scipy.special import betaincinv
-
-    require(trials >= 1, "trials", "at least 1", trials)
-    require(0 <= successes <= trials, "successes", f"between 0 and {trials}", successes)
-    require(0 < failure_probability < 1, "failure_probability", "in (0, 1)", failure_probability)
-    tail, misses = failure_probability / 2, trials - successes
-    low = float(betaincinv(successes, misses + 1, tail)) if successes else 0.0
-    high = 1.0 - float(betaincinv(misses, successes + 1, tail)) if misses else 1.0
-    return low, high
 
 
 def epsilon_of_success(success: float, *, candidates: int, delta: float = 0.0) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
 
 from voile.core.rounding import at_least, at_most
 from voile.errors import require
@@ -54,6 +55,10 @@ class Finding:
             return Verdict.VIOLATED
         computed = self.samples == 0 and self.failure_probability == 0.0
         return Verdict.HOLDS if computed and self.upper <= self.claim else Verdict.OPEN
+
+    def to_dict(self) -> dict[str, Any]:
+        """The bracket with its verdict, as JSON holds it."""
+        return asdict(self) | {"verdict": str(self.verdict)}
 
     def __str__(self) -> str:
         bracket = (

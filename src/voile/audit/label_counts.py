@@ -10,19 +10,8 @@ import numpy as np
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
 from voile.errors import require
+from voile.leakage.bounds import Interval
 from voile.leakage.labels import advantage_bound, label_only_utility, response_law
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate with a bootstrap interval."""
-
-    value: float
-    lower: float
-    upper: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.3f} [{self.lower:.3f}, {self.upper:.3f}]"
 
 
 @dataclass(frozen=True)
@@ -30,7 +19,7 @@ class LeakageAt:
     """Randomised response of the label at one epsilon, features released as they are.
 
     `total` is the success of an attacker who sees features and answer, `expected` the most that
-    epsilon alone would allow, `unexpected` their difference; `without_release` is the success
+    epsilon alone would allow, `unexpected` their difference; `features_alone` is the success
     from the features alone, which no label mechanism lowers, and `advantage` what the answer adds
     to it. `believed` is the success that the attacker's own beliefs predict: near `total` if they
     are calibrated.
@@ -40,7 +29,7 @@ class LeakageAt:
     expected: float
     total: Interval
     unexpected: Interval
-    without_release: float
+    features_alone: float
     advantage: Interval
     advantage_bound: float
     believed: float
@@ -81,7 +70,7 @@ def counted_leakage(
                 expected=expected,
                 total=_interval(total, drawn, tail),
                 unexpected=_interval(total - expected, drawn - drawn_expected, tail),
-                without_release=free,
+                features_alone=free,
                 advantage=_interval(total - free, drawn - samples[:, count], tail),
                 advantage_bound=advantage_bound(float(epsilon)),
                 believed=_believed(posteriors, response_law(classes, epsilon=epsilon)),

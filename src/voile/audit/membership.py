@@ -11,6 +11,7 @@ from voile.attackers.shadow import Outputs, ShadowAttack
 from voile.audit.finding import Finding
 from voile.core.arrays import Floats
 from voile.errors import require
+from voile.leakage.bounds import clopper_pearson
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,10 @@ def membership(
 
 def _log_ratio(hits: int, trials: int, alarms: int, controls: int, share: float) -> float:
     """ln(lower limit of hits / upper limit of alarms), one-sided Clopper–Pearson each."""
-    from scipy.stats import beta
-
     if hits == 0:
         return -math.inf
-    low = float(beta.ppf(share, hits, trials - hits + 1))
-    high = 1.0 if alarms == controls else float(beta.ppf(1 - share, alarms + 1, controls - alarms))
+    low, _ = clopper_pearson(hits, trials, failure_probability=2 * share)
+    _, high = clopper_pearson(alarms, controls, failure_probability=2 * share)
     return math.log(low / high)
 
 

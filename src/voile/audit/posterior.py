@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from voile.leakage.bounds import (
     hoeffding_log10_failure,
 )
 from voile.leakage.posterior import PosteriorLeakage, belief_shift, posterior_leakage
+from voile.progress import tell
 
 BATCH = 32
 
@@ -59,7 +60,6 @@ def posterior(
     counted: Sequence[Indices] | None = None,
     log_prior: Floats | None = None,
     learned: Learned | None = None,
-    progress: Callable[[int], None] = lambda done: None,
 ) -> PosteriorAudit:
     """Whether Pr[leakage > ε] ≤ δ over random pairs of candidates and releases, for an attacker.
 
@@ -103,7 +103,7 @@ def posterior(
                 priors = [log_prior[None]] * len(batch)
             for n, table, prior in zip(batch, after, priors, strict=True):
                 yield belief_shift(table[chosen[n]], prior)
-            progress(start + len(batch))
+            tell("measuring documents", done=start + len(batch), total=len(used))
 
     leakage = posterior_leakage(shifts(), distances, epsilons=epsilons)
     return verdicts(leakage, delta=delta, failure_probability=failure_probability, learned=learned)

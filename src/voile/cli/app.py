@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from voile.cli import (
-    labels,
-    ledger,
-    places,
-    text,
-    text_leakage,
-)
-from voile.cli.reporting import begin
 from voile.cli.rooms import group
-from voile.cli.show import AsJson, print_json
+from voile.cli.showing import print_json
 
 app = typer.Typer(
     cls=group(""),
@@ -29,17 +20,25 @@ app = typer.Typer(
 )
 
 
-text.app.command()(text_leakage.audit)
-text.app.command()(text_leakage.tune)
-app.add_typer(text.app, name="text")
-app.add_typer(places.app, name="places")
-app.add_typer(labels.app, name="labels")
-app.add_typer(ledger.app, name="ledger")
+def room(name: str, about: str) -> typer.Typer:
+    """The commands of one room."""
+    made = typer.Typer(
+        cls=group(name), no_args_is_help=True, help=about, rich_markup_mode="markdown"
+    )
+    made.callback()(lambda: None)
+    app.add_typer(made, name=name)
+    return made
+
+
+text_app = room("text", "Release text word by word, and measure utility and leakage.")
+places_app = room("places", "Blur places with mechanisms solved for a map, certified on it.")
+labels_app = room("labels", "Labelled records: what the features give away, and how to share.")
+ledger_app = room("ledger", "A budget for each person: who has spent how much, by keyed hash.")
 
 
 def _version(asked: bool) -> None:
     if asked:
-        from voile import __version__
+        from voile.version import __version__
 
         typer.echo(f"voile {__version__}")
         raise typer.Exit
@@ -47,13 +46,11 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def voile(
-    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """The frame of all commands."""
-    begin(context)
 
 
 @app.command()
@@ -66,33 +63,6 @@ def schema(
 
     Example: `voile schema text audit`
     """
-    from voile.report.schema import schema as task
+    from voile.surface import schema as task
 
     print_json(task(" ".join(command) if command else None))
-
-
-@app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("demo"),
-    room: Annotated[
-        list[str] | None, typer.Option(help="Only town, text, places or labels; may be repeated.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Repeatable draws, for experiments: not for release.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Go the whole road on made-up data: protect, audit, adapt, design; end with one report.
-
-    Example: `voile demo --out demo`
-    """
-    from voile.cli.demo_show import narrated, show_end
-    from voile.demo._demo import ROOMS
-    from voile.demo._demo import demo as task
-
-    with narrated(not as_json) as tell:
-        result = task(out, seed=seed, rooms=tuple(room) if room else ROOMS, tell=tell)
-    if as_json:
-        typer.echo((result.folder / "summary.json").read_text(encoding="utf-8").rstrip())
-        return
-    show_end(result)

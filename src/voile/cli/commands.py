@@ -98,6 +98,11 @@ def _typed(parameter: Parameter) -> tuple[Any, dict[str, Any]]:
         ), {}
     if kind in (int, float, bool, Path):
         return _or_none(kind, optional), {}
+    if get_origin(kind) is list:
+        return _or_none(kind, True), {}
+    if parameter.words > 1:
+        side_by_side: Any = tuple.__class_getitem__((str,) * parameter.words)
+        return _or_none(side_by_side, optional), {}
     if _is_list(kind):
         return list[str] | None, {"metavar": "A,B,…"}
     return _or_none(str, optional), {}
@@ -108,9 +113,9 @@ def _or_none(kind: Any, optional: bool) -> Any:
 
 
 def _is_list(kind: Any) -> bool:
-    """Several values, written with commas between them."""
+    """Several values, written with commas between them, unless they have a spelling as text."""
     parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    return any(get_origin(part) is tuple for part in parts)
+    return str not in parts and any(get_origin(part) is tuple for part in parts)
 
 
 def _spelled(parameter: Parameter) -> Any:
@@ -137,10 +142,12 @@ def _read(case: UseCase, given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def listed(text: str, kind: Any, flag: str) -> Any:
-    """Values between commas, quoted where they hold one; a word that the type allows by itself.
+    """Values between commas, quoted where they hold one; a single one where the type allows that.
 
     >>> listed("0.5,1", tuple[float, ...], "--epsilon")
     (0.5, 1.0)
+    >>> listed("0.5", float | tuple[float, ...], "--epsilon")
+    0.5
     >>> listed('stars,"city, country"', tuple[str, ...], "--pass")
     ('stars', 'city, country')
     """
@@ -157,6 +164,8 @@ def listed(text: str, kind: Any, flag: str) -> Any:
         values = tuple(_one(word, inner) for word in found)
     except (csv.Error, ValueError):
         raise InvalidInput(f"{flag} must be {_NAMES.get(inner, 'names')} between commas") from None
+    if len(values) == 1 and inner in parts:
+        return values[0]
     fixed = rest and rest != [Ellipsis]
     if fixed and len(values) != len(rest) + 1:
         raise InvalidInput(f"{flag} must be {len(rest) + 1} {_NAMES[inner]} between commas")

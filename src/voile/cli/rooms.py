@@ -1,4 +1,4 @@
-"""Which use cases are commands, and groups that import one only when it is asked for."""
+"""Groups of commands that import a use case only when it is asked for."""
 
 from __future__ import annotations
 
@@ -11,34 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-ROOMS: dict[str, dict[str, str]] = {
-    "": {
-        "explain": "voile.meaning:explain",
-        "mechanisms": "voile.catalogue:mechanisms",
-    },
-    "text": {
-        "protect": "voile.text._protect:protect",
-        "utility": "voile.text._utility:utility",
-        "membership": "voile.text._membership:membership",
-        "audit": "voile.text._audit:audit",
-        "tune": "voile.text._tune:tune",
-        "compare": "voile.text._compare:compare",
-        "calibrate": "voile.text._calibrate:calibrate",
-    },
-    "places": {
-        "design": "voile.places._design:design",
-        "protect": "voile.places._protect:protect",
-        "audit": "voile.places._audit:audit",
-        "show": "voile.places._show:show",
-    },
-    "labels": {
-        "audit": "voile.labels._audit:audit",
-        "recipe": "voile.labels._recipe:recipe",
-        "protect": "voile.labels._protect:protect",
-        "compare": "voile.labels._compare:compare",
-    },
-}
-"""The use cases by room and name, in the order of the help; "" holds those of no one room."""
+from voile.surface import ROOMS
 
 
 def group(room: str) -> type[TyperGroup]:

@@ -64,11 +64,20 @@ def prepared(
         there = next(folder for folder in (charts, *charts.absolute().parents) if folder.is_dir())
         _probe(there, charts)
     if save_recipe is not None:
-        from voile.recipe import write_recipe
-
-        write_recipe(save_recipe, case.name, options)
-        typer.echo(f"Wrote {save_recipe}", err=True)
+        _save_recipe(save_recipe, case, options)
     return Wanted(report, charts, as_json)
+
+
+def _save_recipe(path: Path, case: UseCase, options: Mapping[str, Any]) -> None:
+    """Write the options that may stand in a repository, and say which ones were left out."""
+    from voile.recipe import write_recipe
+
+    hidden = {name for name in options if case.parameters[name].option.secret}
+    write_recipe(path, case.name, {n: value for n, value in options.items() if n not in hidden})
+    parameters = [case.parameters[name] for name in options if name in hidden]
+    missing = ", ".join(p.name.upper() if p.positional else p.flag for p in parameters)
+    left_out = f", without {missing}: to be given when it is run" if missing else ""
+    typer.echo(f"Wrote {path}{left_out}", err=True)
 
 
 def _probe(folder: Path, wanted: Path) -> None:
@@ -84,8 +93,11 @@ def _probe(folder: Path, wanted: Path) -> None:
 
 def finish(result: Result, wanted: Wanted) -> None:
     """Show the result, write what was asked for, and exit with 1 if a claim was violated."""
+    piped = result._piped()
     if wanted.as_json:
         print_json(result)
+    elif piped is not None:
+        typer.echo(piped, nl=False)
     else:
         from rich.console import Console
 
@@ -150,6 +162,9 @@ def _bar(console: Any) -> Iterator[None]:
         task = progress.add_task("…", total=None)
 
         def hear(step: Step) -> None:
+            if step.stays:
+                progress.console.print(step.what, highlight=False, markup=False, soft_wrap=True)
+                return
             if step.done is None or progress.tasks[0].total != step.total:
                 progress.reset(task, total=step.total, description=step.what)
             progress.update(task, description=step.what, completed=step.done or 0, total=step.total)
@@ -170,7 +185,14 @@ def _log() -> Iterator[None]:
     thread = threading.Thread(target=tick, daemon=True)
     thread.start()
     try:
-        with heard_by(lambda step: latest.__setitem__(0, step)):
+
+        def hear(step: Step) -> None:
+            if step.stays:
+                typer.echo(step.what)
+            else:
+                latest[0] = step
+
+        with heard_by(hear):
             yield
     finally:
         ended.set()

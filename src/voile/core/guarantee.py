@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from voile.core.arrays import Floats
-from voile.core.metric import Metric
+from voile.core.metric import Metric, MetricRecord
 from voile.core.rounding import (
     at_most,
     exp_upwards,
@@ -25,6 +25,19 @@ from voile.errors import BadFile, InvalidInput, as_double, require
 
 VERSION = 1
 """Of the serial form, `Guarantee.to_dict`."""
+
+
+class GuaranteeRecord(TypedDict):
+    """A guarantee as every guarantee file holds it."""
+
+    version: int
+    epsilon: float | None
+    delta: float
+    metric: MetricRecord
+    granularity: str
+    basis: str
+    outside: list[str]
+    confidence: float
 
 
 class Basis(StrEnum):
@@ -199,7 +212,7 @@ class Guarantee:
 
     # ── in a file ──────────────────────────────────────────────────────────────────────────
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> GuaranteeRecord:
         """The one serial form, the same in every guarantee file; infinity is null, as in JSON.
 
         >>> import voile

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from voile.core.arrays import Floats, Items
 from voile.errors import BadFile, InvalidInput, NotAMetric, require
@@ -16,6 +16,15 @@ BLOCK_ELEMENTS = 2**22
 
 def _any_items(items: Items) -> None:
     """Nothing is asked of items. A function, so that metrics travel to other processes."""
+
+
+class MetricRecord(TypedDict):
+    """A metric as JSON holds it."""
+
+    name: str
+    unit: str
+    parameters: dict[str, Any]
+    largest: float | str | None
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ class Metric:
 
     # ── in a file ──────────────────────────────────────────────────────────────────────────
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> MetricRecord:
         """Name, unit, parameters and largest distance, as JSON holds them: infinity is null."""
         return {
             "name": self.name,

@@ -3,71 +3,84 @@
 from __future__ import annotations
 
 import json
-import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from voile.core.randomness import seeded_rng
-from voile.errors import CannotWrite, InvalidInput
+from voile.demo.narration import Narrator
 from voile.demo.steps import Event, Found, Skipped, Steps, missing
+from voile.errors import CannotWrite, InvalidInput
+from voile.options import Option, use_case
+from voile.report.model import Report
+from voile.report.result import Result
 
 ROOMS = ("town", "text", "places", "labels")
 SEEDED = "seeded: not for release"
 
 
 @dataclass(frozen=True)
-class Demo:
+class Step:
+    """One step: the command that does it, what was found in sentences and figures."""
+
+    room: str
+    title: str
+    command: str | None
+    note: str
+    found: tuple[str, ...]
+    facts: Mapping[str, Any]
+    seconds: float
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Demo(Result):
     """What was found in every room, what could not be entered, and where it all lies."""
 
-    folder: Path
-    found: tuple[Found, ...]
-    skipped: tuple[Skipped, ...]
-    seed: int | None
+    folder: str
+    report_page: str | None
+    randomness: str
     seconds: float
-    report: Path | None = None
+    steps: tuple[Step, ...]
+    skipped: tuple[Skipped, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """All figures, for another program; no word, place or label of the data."""
-        return {
-            "folder": str(self.folder),
-            "report": None if self.report is None else str(self.report),
-            "randomness": "secure" if self.seed is None else SEEDED,
-            "seconds": self.seconds,
-            "steps": [
-                {
-                    "room": f.plan.room,
-                    "title": f.plan.title,
-                    "command": f.plan.command,
-                    "note": f.plan.note,
-                    "found": list(f.lines),
-                    "facts": dict(f.facts),
-                    "seconds": f.seconds,
-                }
-                for f in self.found
-            ],
-            "skipped": [{"room": s.room, "reason": s.reason} for s in self.skipped],
-        }
+    def _report(self) -> Report:
+        """Where everything lies, the last line being the report."""
+        return Report(
+            title="The demo",
+            answer=(
+                f"{len(self.steps)} steps in {self.seconds:.0f} s; the commands above work in "
+                f"{self.folder}/, where all files are."
+            ),
+            notes=(
+                *((SEEDED,) if self.randomness == SEEDED else ()),
+                *((f"Report: {self.report_page}",) if self.report_page else ()),
+            ),
+        )
 
 
+@use_case("demo")
 def demo(
-    folder: str | Path = "demo",
     *,
-    seed: int | None = None,
-    rooms: tuple[str, ...] = ROOMS,
-    tell: Callable[[Event], None] = lambda event: None,
+    out: Annotated[Path, Option("Folder to write into.", "Output", writes=True)] = Path("demo"),
+    room: Annotated[
+        tuple[str, ...], Option("Only some of town, text, places, labels.", shown=True)
+    ] = ROOMS,
+    seed: Annotated[
+        int | None, Option("Repeatable draws, for experiments: not for release.", "Running")
+    ] = None,
 ) -> Demo:
-    """Go through the rooms whose extras are installed, and write everything into `folder`.
+    """Go the whole road on made-up data: protect, audit, adapt, design; end with one report.
 
-    `tell` hears of each plan before it is carried out and of what was found after it. Draws are
-    cryptographic unless a seed is given; everything else is repeatable. A room that lacks an
-    extra is left out with the line that installs it: the first one needs the base alone.
+    Example: `voile demo --out demo`
+
+    Draws are cryptographic unless a seed is given; everything else is repeatable. A room that
+    lacks an extra is left out with the line that installs it: the first one needs the base alone.
     """
-    target = Path(folder)
-    strange = [room for room in rooms if room not in ROOMS]
+    target = Path(out)
+    strange = [name for name in room if name not in ROOMS]
     if strange:
         raise InvalidInput(f"a room must be {', '.join(ROOMS)}, got {strange[0]!r}")
     if seed is not None:
@@ -79,29 +92,38 @@ def demo(
     begun = time.monotonic()
     found: list[Found] = []
     skipped: list[Skipped] = []
-    for room in rooms:
-        for event in _entered(room, target, seed):
+    narrator = Narrator()
+    for name in room:
+        for event in _entered(name, target, seed):
             if isinstance(event, Found):
                 found.append(event)
             elif isinstance(event, Skipped):
                 skipped.append(event)
-            tell(event)
+            narrator.tell(event)
     reason = missing("report")
-    report = None
+    page = None
     if reason:
         skipped.append(Skipped("report", reason))
-        tell(skipped[-1])
+        narrator.tell(skipped[-1])
     elif found:
-        report = _reported(found, target, seed, time.monotonic() - begun)
-    seconds = time.monotonic() - begun
-    result = Demo(target, tuple(found), tuple(skipped), seed, seconds, report)
-    _write_summary(result)
+        page = str(_reported(found, target, seed, time.monotonic() - begun))
+    drawn = "secure" if seed is None else SEEDED
+    steps = tuple(_step(one) for one in found)
+    result = Demo(str(target), page, drawn, time.monotonic() - begun, steps, tuple(skipped))
+    _write_summary(result, target)
     return result
 
 
+def _step(found: Found) -> Step:
+    plan = found.plan
+    return Step(
+        plan.room, plan.title, plan.command, plan.note, found.lines, found.facts, found.seconds
+    )
+
+
 def _reported(found: Sequence[Found], folder: Path, seed: int | None, seconds: float) -> Path:
-    from voile.report import write_report
     from voile.demo.report import demo_report
+    from voile.report import write_report
 
     made = demo_report(found, folder=folder, seed=seed, seconds=seconds)
     return write_report(made, folder / "report.html")
@@ -124,22 +146,10 @@ def _entered(room: str, folder: Path, seed: int | None) -> Iterator[Event]:
             yield event
 
 
-def _write_summary(result: Demo) -> None:
-    path = result.folder / "summary.json"
-    text = json.dumps(_plain(result.as_dict()), indent=2, ensure_ascii=False, allow_nan=False)
+def _write_summary(result: Demo, folder: Path) -> None:
+    path = folder / "summary.json"
+    text = json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
     try:
         path.write_text(text + "\n", encoding="utf-8")
     except OSError as problem:
         raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from problem
-
-
-def _plain(value: Any) -> Any:
-    """JSON's own types; null stands for an infinity, which JSON lacks."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, str | int | None):
-        return value
-    number = float(value)
-    return number if math.isfinite(number) else None

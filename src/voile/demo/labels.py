@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
-from voile.core.randomness import seeded_rng
-from voile.labels.sample_clinic import write_clinic
 from voile.demo.steps import Event, Found, Plan, seeded
-from voile.labels._audit import labels_audit
-from voile.labels._compare import labels_compare
-from voile.labels._protect import labels_protect
-from voile.labels._recipe import labels_recipe
+from voile.labels._audit import audit
+from voile.labels._compare import compare
+from voile.labels._protect import protect
+from voile.labels._recipe import recipe
+from voile.labels.sample_clinic import write_clinic
 
 RECORDS = 600
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
@@ -28,10 +26,9 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         "voile labels audit clinic.csv --label diabetic --epsilon 0.5,1,2,4",
     )
     yield plan
-    report = labels_audit(clinic, label="diabetic", epsilons=EPSILONS, rng=seeded_rng(0))
-    at = {point.epsilon: point for point in report.audit.at}
-    low = at[min(EPSILONS)]
-    told = report.features[0].name
+    audited = audit(clinic, label="diabetic", epsilon=EPSILONS)
+    low = audited.epsilons[0]
+    told = audited.features[0].name
     yield Found(
         plan,
         (
@@ -39,7 +36,7 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
             f"right guesses; with the features beside it, it is {100 * low.total.value:.0f} %.",
             f"The column {told} carries most of it; no noise on the label takes that away.",
         ),
-        {"audit": report.as_dict(worst=0)},
+        {"audit": audited},
     )
     plan = Plan(
         "labels",
@@ -49,14 +46,15 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     )
     yield plan
     public = write_clinic(folder / "other-clinic.csv", count=RECORDS, seed=2)
-    made = labels_recipe(public, folder / "clinic-recipe.json", label="diabetic", overwrite=True)
-    facts = made.as_dict()
+    made = recipe(public, label="diabetic", out=folder / "clinic-recipe.json", overwrite=True)
     yield Found(
         plan,
-        (f"{facts['records']} public records fix {len(facts['features'])} features and "
-         f"{facts['cells']} cells of them: all that a release will show beside its draws.",),
-        {"records": facts["records"], "cells": facts["cells"]},
-    )  # fmt: skip
+        (
+            f"{made.records} public records fix {len(made.features)} features and {made.cells} "
+            "cells of them: all that a release will show beside its draws.",
+        ),
+        {"records": made.records, "cells": made.cells},
+    )
     plan = Plan(
         "labels",
         "Protect label and features together",
@@ -64,19 +62,32 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         f"--recipe clinic-recipe.json{seeded(seed)} --overwrite",
     )
     yield plan
-    done = labels_protect(
-        clinic, folder / "clinic.protected.csv", label="diabetic", epsilon=EPSILON,
-        mechanism="cf", recipe=folder / "clinic-recipe.json", seed=seed, overwrite=True,
-    )  # fmt: skip
-    main = done.main
+    done = protect(
+        clinic,
+        label="diabetic",
+        epsilon=EPSILON,
+        mechanism="cf",
+        recipe=folder / "clinic-recipe.json",
+        seed=seed,
+        overwrite=True,
+    )
+    main = done.guarantee
     yield Found(
         plan,
-        (f"{done.report.rows} records released ({main.ground()}).",
-         *main.explain(candidates=2).splitlines()[1:3]),
-        {"rows": done.report.rows, "epsilon": EPSILON, "certified": main.epsilon,
-         "basis": str(main.basis), "ground": main.ground(), "kept_cells": done.protection.kept,
-         "outside": list(main.outside)},
-    )  # fmt: skip
+        (
+            f"{done.records} records released ({main.ground()}).",
+            *done.explanation[1:3],
+        ),
+        {
+            "rows": done.records,
+            "epsilon": EPSILON,
+            "certified": main.epsilon,
+            "basis": str(main.basis),
+            "ground": main.ground(),
+            "kept_cells": done.kept_cells,
+            "outside": list(main.outside),
+        },
+    )
     plan = Plan(
         "labels",
         "Compare: a model's use against an attacker's success, three ways",
@@ -84,10 +95,14 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         f"--record-epsilon 4,2 --repeats 2 --records {RECORDS}",
     )
     yield plan
-    found = labels_compare(
-        clinic, label="diabetic", rng=seeded_rng(0), label_epsilons=(2.0, 1.0),
-        record_epsilons=(4.0, 2.0), repeats=2, most_records=RECORDS,
-    )  # fmt: skip
+    found = compare(
+        clinic,
+        label="diabetic",
+        label_epsilon=(2.0, 1.0),
+        record_epsilon=(4.0, 2.0),
+        repeats=2,
+        records=RECORDS,
+    )
     lines = tuple(
         f"{p.mechanism} at ε = {p.epsilon:g}: AUC {p.auc:.2f}, label guessed "
         f"{100 * p.leakage:.0f} %" + ("" if p.cap is None else f", never above {100 * p.cap:.0f} %")
@@ -96,8 +111,10 @@ def labels_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     clean = f"Clean records: AUC {found.clean_auc:.2f}, features alone give "
     yield Found(
         plan,
-        (f"{clean}{100 * found.features_alone:.0f} %. 600 records are few: errors are about "
-         f"{max(p.auc_error for p in found.points):.2f}.", *lines),
-        {"points": [asdict(p) for p in found.points], "clean_auc": found.clean_auc,
-         "features_alone": found.features_alone, "guess": found.guess},
-    )  # fmt: skip
+        (
+            f"{clean}{100 * found.features_alone:.0f} %. {RECORDS} records are few: errors are "
+            f"about {max(p.auc_error for p in found.points):.2f}.",
+            *lines,
+        ),
+        {"compared": found},
+    )

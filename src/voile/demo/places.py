@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from voile.core.rounding import exp_upwards, odds_at_most
+from voile.demo.steps import Event, Found, Plan, seeded
+from voile.jobs.release import Rows
+from voile.places._audit import audit
+from voile.places._design import design
+from voile.places._protect import protect
+from voile.places.audited import Audited
 from voile.places.designs import PlacesDesign
 from voile.places.sample_trips import write_city, write_crowd, write_trips
-from voile.storage import save
-from voile.demo.steps import Event, Found, Plan, seeded
-from voile.places._audit import audit_design, audit_files
-from voile.places._design import design_places, public_map
-from voile.places._protect import protect_places
+from voile.places.solved import DesignFacts
 
 EPSILON = 0.8
-ROWS, COLUMNS = 6, 8
+CELLS = "6x8"
 VEHICLES, STOPS = 60, 12
 
 
@@ -29,13 +31,14 @@ def places_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         "places",
         "Design: solve for the blur that costs least, certified on the whole map",
         f"voile places design --roads city --prior crowd.csv --epsilon {EPSILON:g} "
-        f"--cells {ROWS}x{COLUMNS} --out city.voile",
+        f"--cells {CELLS} --out city.voile --overwrite",
     )
     yield plan
-    public = public_map(roads=roads, rows=ROWS, columns=COLUMNS, prior_file=crowd)
-    design = design_places(public, epsilon=EPSILON)
-    save(design, mechanism)
-    yield Found(plan, _design_lines(design.facts), _design_facts(design))
+    made = design(
+        roads=roads, prior=crowd, epsilon=EPSILON, cells=CELLS, out=mechanism, overwrite=True
+    )
+    facts = cast(PlacesDesign, made).facts  # one epsilon: one design
+    yield Found(plan, _design_lines(facts), _design_facts(facts))
     plan = Plan(
         "places",
         f"Release {VEHICLES * STOPS} pick-ups of a fleet, each place a draw",
@@ -43,22 +46,16 @@ def places_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         f"{seeded(seed)} --overwrite",
     )
     yield plan
-    facts = protect_places(
-        trips,
-        mechanism=mechanism,
-        out=released,
-        seed=seed,
-        pass_columns=("vehicle", "stop"),
-        overwrite=True,
-    )
+    done = protect(trips, mechanism=mechanism, pass_=("vehicle", "stop"), seed=seed, overwrite=True)
+    rows, clear = (done.rows or Rows()).released, done.columns.passed_in_clear
     yield Found(
         plan,
         (
-            f"{facts['rows']:,} places released; two places 1 km apart: odds change by at most "
+            f"{rows:,} places released; two places 1 km apart: odds change by at most "
             f"e^{EPSILON:g} = {odds_at_most(exp_upwards(EPSILON))}. In clear: "
-            f"{', '.join(facts['passed_in_clear'])}.",
+            f"{', '.join(clear)}.",
         ),
-        {"rows": facts["rows"], "passed_in_clear": facts["passed_in_clear"]},
+        {"rows": rows, "passed_in_clear": list(clear)},
     )
     plan = Plan(
         "places",
@@ -66,39 +63,42 @@ def places_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         "voile places audit city.voile --against trips.csv trips.protected.csv --trace vehicle",
     )
     yield plan
-    found = audit_design(design)
-    files = audit_files(design, trips, released, trace="vehicle")
-    attack = found["attack"]
-    verdicts = [str(finding.verdict) for finding in found["findings"]]
-    yield Found(
-        plan,
-        (
-            f"On the whole map: {verdicts[0]}. Random and close pairs: "
-            f"{', '.join(verdicts[1:])} (sampling never says holds).",
-            f"Best guess of a place: {attack['blind']:.1f} km off before a release, "
-            f"{files['bayes_error']:.1f} km after one, {files['markov_error']:.1f} km for somebody "
-            "who reads whole traces.",
-        ),
-        {"findings": [_finding(f) for f in found["findings"]], "attack": attack, "files": files},
-    )
+    found = audit(mechanism, against=(trips, released), trace="vehicle")
+    yield Found(plan, _audit_lines(found), found.to_dict())
 
 
-def _design_lines(facts: Any) -> tuple[str, ...]:
-    others = {name: loss for name, loss in facts["losses"].items() if name != facts["method"]}
+def _design_lines(facts: DesignFacts) -> tuple[str, ...]:
+    others = {name: loss for name, loss in facts.losses.items() if name != facts.method}
     compared = ", ".join(f"{name} {loss:.2f} km" for name, loss in sorted(others.items()))
     return (
-        f"{facts['method']}: travel distances wrong by {facts['loss']:.2f} km on average, "
-        f"certified ε = {facts['certificate']:.4f} per km. At the same ε: {compared}.",
-        f"No private mechanism with these outputs goes below {facts['lower_bound']:.2f} km: at "
-        f"most {100 * facts['gap']:.0f} % are left to gain.",
+        f"{facts.method}: travel distances wrong by {facts.loss:.2f} km on average, "
+        f"certified ε = {facts.certificate:.4f} per km. At the same ε: {compared}.",
+        f"No private mechanism with these outputs goes below {facts.lower_bound:.2f} km: at "
+        f"most {100 * float(facts.gap or 0):.0f} % are left to gain.",
     )
 
 
-def _design_facts(design: PlacesDesign) -> dict[str, Any]:
-    keys = ("method", "epsilon", "loss", "certificate", "basis", "lower_bound", "gap", "losses")
-    return {key: design.facts[key] for key in keys}
+def _design_facts(facts: DesignFacts) -> dict[str, Any]:
+    return {
+        "method": facts.method,
+        "epsilon": facts.epsilon,
+        "loss": facts.loss,
+        "certificate": facts.certificate,
+        "basis": facts.basis,
+        "lower_bound": facts.lower_bound,
+        "gap": facts.gap,
+        "losses": dict(facts.losses),
+    }
 
 
-def _finding(finding: Any) -> dict[str, Any]:
-    names = ("question", "claim", "lower", "upper", "samples", "unit")
-    return {name: getattr(finding, name) for name in names} | {"verdict": str(finding.verdict)}
+def _audit_lines(found: Audited) -> tuple[str, ...]:
+    verdicts = [str(finding.verdict) for finding in found.findings]
+    files = found.files
+    assert files is not None  # two files were given, with traces
+    return (
+        f"On the whole map: {verdicts[0]}. Random and close pairs: "
+        f"{', '.join(verdicts[1:])} (sampling never says holds).",
+        f"Best guess of a place: {found.attack.blind:.1f} km off before a release, "
+        f"{files.bayes_error:.1f} km after one, {files.markov_error:.1f} km for somebody "
+        "who reads whole traces.",
+    )

@@ -9,9 +9,9 @@ import numpy as np
 
 from voile.adapt.levels import Evaluate
 from voile.attackers.attack import HIDDEN
+from voile.attackers.corpus import Corpus
 from voile.attackers.markov import MarkovPrior, fit_markov, markov_attack
 from voile.core.arrays import Floats, Indices
-from voile.text.sequences import Corpus
 from voile.mechanisms._word_law import WordLaw
 
 Build = Callable[[float], WordLaw]

@@ -10,14 +10,11 @@ from typing import Any
 
 from voile.audit.finding import Verdict
 from voile.core.rounding import exp_upwards, odds_at_most
-from voile.report import Provenance
-from voile.report import Report
-from voile.report import Table
-from voile.report import combined
-from voile.report.charts_common import bar_chart, frontier_chart
-from voile.labels.charts import label_leakage_chart
-from voile.report.words import sentence
 from voile.demo.steps import Found
+from voile.labels.charts import label_leakage_chart
+from voile.report import Provenance, Report, Table, combined
+from voile.report.charts_common import bar_chart, frontier_chart
+from voile.report.words import sentence
 
 Facts = Mapping[str, Any]
 AGAIN = "The same person reported again: each report spends ε anew."
@@ -54,7 +51,7 @@ def _steps(steps: Sequence[Found]) -> Table:
 
 
 def _provenance(command: str, seed: int | None, seconds: float) -> Provenance:
-    from voile import __version__
+    from voile.version import __version__
 
     command += "" if seed is None else f" --seed {seed}"
 
@@ -183,11 +180,10 @@ def _text(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
 
 def _places(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
     from voile.places.design_report import design_report
-    from voile.places._protect import load_design
-    from voile.places.ratios import local_ratios
+    from voile.places.loading import load_design
 
     design = load_design(folder / "city.voile")
-    base = design_report(design, ratios=local_ratios(design), provenance=made)
+    base = replace(design_report(design), provenance=made)
     attack, files = facts[2]["attack"], facts[2]["files"]
     errors = [
         ("before any release", attack["blind"]),
@@ -211,26 +207,26 @@ def _places(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
 
 def _labels(facts: Sequence[Facts], folder: Path, made: Provenance) -> Report:
     audit, _, protected, compared = facts
-    at = audit["audit"]["epsilons"]
-    points = compared["points"]
+    at = audit["audit"].epsilons
+    points = compared["compared"].points
     table = Table(
         "Use against leakage",
         ("mechanism", "ε", "label guessed", "AUC"),
-        tuple((p["mechanism"], p["epsilon"], p["leakage"], p["auc"]) for p in points),
+        tuple((p.mechanism, p.epsilon, p.leakage, p.auc) for p in points),
     )
     low = at[0]
     epsilon = float(protected["epsilon"])
     kept = protected["basis"] == "statistical" and protected["certified"] <= epsilon
     return Report(
         title="Labels: a table of patients",
-        answer=f"Noise with ε = {low['epsilon']:g} on a diagnosis promises at most "
-        f"{100 * low['expected']:.0f} % right guesses; the other columns make it "
-        f"{100 * low['total']['value']:.0f} %, which protecting both together caps.",
+        answer=f"Noise with ε = {low.epsilon:g} on a diagnosis promises at most "
+        f"{100 * low.expected:.0f} % right guesses; the other columns make it "
+        f"{100 * low.total.value:.0f} %, which protecting both together caps.",
         verdict=Verdict.HOLDS if kept else Verdict.OPEN,
         because=f"What was released keeps ε = {epsilon:g} for label and features together, "
         f"{protected['ground']}. Noise on the label alone would not: as a "
-        f"bound on the whole release, ε = {low['epsilon']:g} is {low['verdict']}, at least "
-        f"{low['effective_epsilon_at_least']:.2f} being shown.",
+        f"bound on the whole release, ε = {low.epsilon:g} is {low.verdict}, at least "
+        f"{low.effective_epsilon_at_least:.2f} being shown.",
         guarantee=(
             f"Released here: label and features together at ε = {epsilon:g}. Any two labels: "
             f"whatever is released, the odds between them change by at most e^{epsilon:g} = "

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
 from voile.adapt.levels import Levels, Round, adapt, frontier, meets
 from voile.core.arrays import Indices
-from voile.text.sequences import corpus, read_words
-from voile.text.tiers import tiers
-from voile.text.vocabularies import Vocabulary
+from voile.demo.readers import Knowledge, Reading, names_evaluator, read_release
+from voile.demo.steps import Event, Found, Plan, seeded
 from voile.mechanisms import word_truncated_exponential
 from voile.mechanisms._neighbours import cache_folder, neighbours_of
 from voile.mechanisms._word_law import WordLaw
-from voile.text.sample_messages import messages, names_and_places, write_messages
-from voile.demo.readers import Knowledge, Reading, names_evaluator, read_release
-from voile.demo.steps import Event, Found, Plan, seeded
 from voile.text._calibrate import calibrate
-from voile.text._protect import protect_file
-from voile.text.settings import TextRecipe, build_protector, load_vocabulary
+from voile.text._protect import protect
+from voile.text._utility import utility
+from voile.text.reading import texts_of
+from voile.text.sample_messages import messages, names_and_places, write_messages
 from voile.text.sentences import odds_sentences
-from voile.text._utility import read_texts, text_utility
+from voile.text.sequences import corpus, read_words
+from voile.text.settings import TextSettings, load_vocabulary
+from voile.text.tiers import tiers
+from voile.text.vocabularies import Vocabulary
 
 EPSILON = 3.5
 MESSAGES = 400
@@ -43,35 +44,37 @@ def text_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     write_messages(folder / "public.csv", count=MESSAGES, seed=1)
     listed = folder / "names.txt"
     listed.write_text("\n".join(sorted(names_and_places())) + "\n", encoding="utf-8")
-    recipe = TextRecipe(source=str(original), column="text", epsilon=EPSILON, seed=seed)
-    yield from _protected(recipe, released)
+    yield from _protected(original, released, seed)
     yield from _useful(original, released)
-    known = _Known(load_vocabulary(recipe), listed)
-    yield from _read(known, recipe, original, released)
+    known = _Known(load_vocabulary(TextSettings("text", EPSILON)), listed)
+    yield from _read(known, original, released)
     yield from _told_apart(folder, original, released, seed)
-    yield from _adapted(known, recipe, original, folder / "messages.tuned.csv")
+    yield from _adapted(known, original, folder / "messages.tuned.csv", seed)
 
 
-def _protected(recipe: TextRecipe, released: Path) -> Iterator[Event]:
+def _protected(original: Path, released: Path, seed: int | None) -> Iterator[Event]:
     command = (
         f"voile text protect messages.csv --column text --epsilon {EPSILON:g} "
-        f"--pass {','.join(PASSED)} --drop {','.join(DROPPED)}{seeded(recipe.seed)} --overwrite"
+        f"--pass {','.join(PASSED)} --drop {','.join(DROPPED)}{seeded(seed)} --overwrite"
     )
     plan = Plan("text", f"Protect {MESSAGES} made-up support messages, word by word", command)
     yield plan
-    facts = protect_file(
-        recipe, out=released, pass_columns=PASSED, drop_columns=DROPPED, overwrite=True
-    )
-    changed = facts["changed"] / facts["words"]
+    done = protect(
+        str(original), column="text", epsilon=EPSILON, pass_=PASSED, drop=DROPPED, seed=seed,
+        overwrite=True,
+    )  # fmt: skip
+    assert done.counts is not None  # it was no dry run
+    words, changed = done.counts.words, done.counts.changed / done.counts.words
+    guarantee = done.guarantee
     yield Found(
         plan,
         (
-            f"{facts['words']:,} words drawn anew from {facts['vocabulary']['words']:,}, "
+            f"{words:,} words drawn anew from {done.vocabulary.words:,}, "
             f"{100 * changed:.0f} % of them changed; e-mails, phones, cards became placeholders.",
-            *odds_sentences(facts),
+            *odds_sentences(done),
         ),
-        {"words": facts["words"], "changed": changed, "epsilon": EPSILON, "basis": facts["basis"],
-         "metric": facts["metric"], "outside": facts["outside"]},
+        {"words": words, "changed": changed, "epsilon": EPSILON, "basis": str(guarantee.basis),
+         "metric": guarantee.metric.name, "outside": list(guarantee.outside)},
     )  # fmt: skip
 
 
@@ -87,7 +90,7 @@ def _useful(original: Path, released: Path) -> Iterator[Event]:
         )
         plan = Plan("text", title, command)
         yield plan
-        found = text_utility(original, released, label=label, encoder=False)
+        found = utility(original, released, label=label, encoder=False)
         kept, before = (
             value.value if value is not None else float("nan")
             for value in (found.accuracy, found.baseline)
@@ -112,17 +115,20 @@ class _Known:
         self.levels: Indices = np.where(close, 1, 2).astype(np.intp)
         self.levels[[words.positions[name] for name in sorted(names_and_places())]] = 0
         near = neighbours_of(words.embedding, cache=cache_folder())
-        self.build = lambda epsilon: word_truncated_exponential(
-            words.embedding, epsilon=epsilon, neighbours=near
-        )
+        self.neighbours = near
         texts = [message.text for message in messages(MESSAGES, seed=1)]
         self.public = [sequence.words[:LONGEST] for sequence in read_words(texts, words)]
+
+    def build(self, epsilon: float) -> WordLaw:
+        return word_truncated_exponential(
+            self.words.embedding, epsilon=epsilon, neighbours=self.neighbours
+        )
 
     def knowledge(self, count: int | None = None) -> Knowledge:
         return Knowledge.of(self.public[:count], vocabulary=len(self.levels))
 
     def reading(self, original: Path, released: Path, laws: tuple[WordLaw, ...]) -> Reading:
-        before, after = (read_texts(path, "text", None)[0] for path in (original, released))
+        before, after = (texts_of(path, "text") for path in (original, released))
         texts = corpus(
             read_words(before, self.words),
             read_words(after, self.words),
@@ -133,7 +139,7 @@ class _Known:
         return read_release(texts, laws, self.knowledge(), levels=self.levels)
 
 
-def _read(known: _Known, recipe: TextRecipe, original: Path, released: Path) -> Iterator[Event]:
+def _read(known: _Known, original: Path, released: Path) -> Iterator[Event]:
     plan = Plan(
         "text",
         "Audit: how much does a reader of whole messages get back?",
@@ -142,7 +148,7 @@ def _read(known: _Known, recipe: TextRecipe, original: Path, released: Path) -> 
         "`voile text audit` trains one for a release by any tool; it needs voile[neural].",
     )
     yield plan
-    found = known.reading(original, released, _laws(recipe))
+    found = known.reading(original, released, (known.build(EPSILON),))
     yield Found(
         plan,
         (
@@ -156,10 +162,6 @@ def _read(known: _Known, recipe: TextRecipe, original: Path, released: Path) -> 
     )
 
 
-def _laws(recipe: TextRecipe) -> tuple[WordLaw, ...]:
-    return tuple(law for law in build_protector(recipe).laws if isinstance(law, WordLaw))
-
-
 def _told_apart(folder: Path, original: Path, released: Path, seed: int | None) -> Iterator[Event]:
     pairs = folder / "pairs.csv"
     command = (
@@ -168,7 +170,7 @@ def _told_apart(folder: Path, original: Path, released: Path, seed: int | None) 
     )
     plan = Plan("text", "Audit: which of two messages does a release come from?", command)
     yield plan
-    before, after = (read_texts(path, "text", None)[0] for path in (original, released))
+    before, after = (texts_of(path, "text") for path in (original, released))
     with pairs.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerows([("text", "released"), *zip(before, after, strict=True)])
@@ -194,7 +196,7 @@ def _told_apart(folder: Path, original: Path, released: Path, seed: int | None) 
     )
 
 
-def _adapted(known: _Known, recipe: TextRecipe, original: Path, out: Path) -> Iterator[Event]:
+def _adapted(known: _Known, original: Path, out: Path, seed: int | None) -> Iterator[Event]:
     plan = Plan(
         "text",
         "Adapt: turn names down until a reader gets one in ten at most",
@@ -227,7 +229,7 @@ def _adapted(known: _Known, recipe: TextRecipe, original: Path, out: Path) -> It
     command = (
         f"voile text protect messages.csv --epsilon {EPSILON:g} --tiers pii,poii "
         f"--alpha {pii!r},{poii!r},1 --pipeline names.txt --out messages.tuned.csv "
-        f"--pass {','.join(PASSED)} --drop {','.join(DROPPED)}{seeded(recipe.seed)} --overwrite"
+        f"--pass {','.join(PASSED)} --drop {','.join(DROPPED)}{seeded(seed)} --overwrite"
     )
     plan = Plan(
         "text",
@@ -236,10 +238,14 @@ def _adapted(known: _Known, recipe: TextRecipe, original: Path, out: Path) -> It
         "Then the same reader reads it again, and messages are sorted by topic as above.",
     )
     yield plan
-    tuned = replace(recipe, alphas=(pii, poii, 1.0), pipeline=str(out.with_name("names.txt")))
-    protect_file(tuned, out=out, pass_columns=PASSED, drop_columns=DROPPED, overwrite=True)
-    found = known.reading(original, out, _laws(tuned))
-    useful = text_utility(original, out, label="topic", encoder=False)
+    protect(
+        str(original), epsilon=EPSILON, tiers="pii,poii", alpha=(repr(pii), repr(poii), "1"),
+        pipeline=str(out.with_name("names.txt")), out=str(out), pass_=PASSED, drop=DROPPED,
+        seed=seed, overwrite=True,
+    )  # fmt: skip
+    laws = tuple(known.build(alpha * EPSILON) for alpha in (pii, poii, 1.0))
+    found = known.reading(original, out, laws)
+    useful = utility(original, out, label="topic", encoder=False)
     accuracy = useful.accuracy.value if useful.accuracy is not None else float("nan")
     yield Found(
         plan,

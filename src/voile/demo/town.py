@@ -13,8 +13,8 @@ from voile.core.arrays import Floats
 from voile.core.channel import Channel
 from voile.core.randomness import secure_rng, seeded_rng
 from voile.core.space import Space
-from voile.storage import save
 from voile.demo.steps import Event, Found, Plan
+from voile.storage import save
 
 EPSILON = 2.0
 DRAWS = 200_000

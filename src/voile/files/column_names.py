@@ -115,7 +115,7 @@ def _doubt(columns: Sequence[str]) -> str:
     if first.startswith(("{", "[")):
         return "the first line looks like JSON: call the file .jsonl"
     signs = {";": "semicolons", "\t": "tabs", "|": "bars"}
-    for sign, called in signs.items():
+    for sign, marks in signs.items():
         if len(columns) == 1 and sign in columns[0]:
-            return f"the first line has {called} and no comma: separate the values by commas"
+            return f"the first line has {marks}, which do not part the other lines alike: mend them"
     return "the first line does not look like column names: put a line of names above the records"

@@ -87,6 +87,8 @@ def columns_in_clear(
         name: name if usual(name) or name in said else f"column {place}"
         for place, name in enumerate(names, 1)
     }
+    if "all" in dropping and "all" not in names:
+        raise InvalidInput("--drop must name its columns, got all")
     for option, given in (("--pass", () if passing == ALL else passing), ("--drop", dropping)):
         _require_known(option, given, names, changed)
     both = set(dropping) & set(() if passing == ALL else passing)

@@ -51,25 +51,27 @@ def cut_lines(lines: Lines, *, size: int, name: str) -> Iterator[Piece]:
         first += _count(content)
 
 
-def cut_csv(lines: Lines, *, size: int, name: str) -> Iterator[Piece]:
-    """Pieces of `size` CSV records after the header; a blank line counts as one.
+def cut_csv(
+    lines: Lines, *, size: int, name: str, delimiter: str = ",", header: bool = True
+) -> Iterator[Piece]:
+    """Pieces of `size` CSV records after the header, if there is one; a blank line counts as one.
 
     A line without a quotation mark is a record. Where there is one, the csv module says where
     records end: bytes stand for characters there, since in UTF-8 no part of a character looks like
-    a quotation mark, a comma or a line end.
+    a quotation mark, a delimiter or a line end.
     """
-    first = 1 + _count(cut_header(lines, name))
+    first = 1 + (_count(cut_header(lines, name, delimiter)) if header else 0)
     for part, taken in enumerate(iter(lambda: lines.take(size), b"")):
         content = taken
         if b'"' in content:
-            content = _records(list(io.BytesIO(taken)), lines, first=first, name=name)
+            content = _records(list(io.BytesIO(taken)), lines, first, name, delimiter)
         yield Piece(part, first, content, name)
         first += _count(content)
 
 
-def cut_header(lines: Lines, name: str) -> bytes:
+def cut_header(lines: Lines, name: str, delimiter: str = ",") -> bytes:
     """A CSV file's first record."""
-    return _records([line] if (line := lines.take(1)) else [], lines, first=1, name=name)
+    return _records([line] if (line := lines.take(1)) else [], lines, 1, name, delimiter)
 
 
 def _count(content: bytes) -> int:
@@ -77,7 +79,7 @@ def _count(content: bytes) -> int:
     return content.count(b"\n") + (not content.endswith(b"\n"))
 
 
-def _records(taken: list[bytes], more: Lines, *, first: int, name: str) -> bytes:
+def _records(taken: list[bytes], more: Lines, first: int, name: str, delimiter: str) -> bytes:
     """As many whole records as lines were taken, with the further lines that they need.
 
     Records of many lines end a piece early, once all that was taken is used up.
@@ -94,7 +96,7 @@ def _records(taken: list[bytes], more: Lines, *, first: int, name: str) -> bytes
             check_record(record, limit, name, first + start)
             yield line.decode("latin-1")
 
-    reader = csv_reader(texts())
+    reader = csv_reader(texts(), delimiter)
     try:
         for _ in taken:
             start, record = reader.line_num, 0
@@ -125,10 +127,10 @@ def cut_parquet(batches: Iterator[Any], *, size: int, name: str) -> Iterator[Pie
             waiting = table.slice(size).to_batches()
 
 
-def csv_reader(lines: Iterator[str] | IO[str]) -> Any:
+def csv_reader(lines: Iterator[str] | IO[str], delimiter: str = ",") -> Any:
     """Python's reader in its strict form, for fields of any length: records are bounded above."""
     csv.field_size_limit(_LONGEST_FIELD)
-    return csv.reader(lines, strict=True)
+    return csv.reader(lines, strict=True, delimiter=delimiter)
 
 
 def bad_csv(name: str, line: int, problem: csv.Error) -> BadFile:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Any, cast
+from itertools import islice
+from typing import IO, Any
 
-from voile.errors import BadFile, InvalidInput, MissingExtra, VoileError
+from voile.errors import BadFile, InvalidInput
 from voile.files.cutting import Piece, cut_csv, cut_lines, cut_parquet
+from voile.files.delimiters import COMMA, delimiter_of
+from voile.files.encodings import as_utf8
 from voile.files.formats import format_of
+from voile.files.geojson import feature_lines
 from voile.files.lines import Lines
 from voile.files.locations import Location, location
+from voile.files.packing import unpacked
+from voile.files.parquet import parquet_batches, parquet_file
 from voile.files.pieces import (
     TEXT_COLUMN,
     Block,
     csv_header,
     read_csv,
+    read_geojson,
     read_jsonl,
     read_parquet,
     read_text,
@@ -37,6 +42,10 @@ class FileSource(Source):
     format: str
     columns: tuple[str, ...]
     types: Any = None
+    delimiter: str = COMMA
+    """Between the values of a CSV file."""
+    header: bool = True
+    """Whether a CSV file begins with a line of names."""
 
     @property
     def location(self) -> Location:
@@ -49,8 +58,8 @@ class FileSource(Source):
         return self.place.name
 
     def where(self, number: int) -> str:
-        """A record by its line."""
-        return f"line {number}"
+        """A record by its line; a feature, which has none, by its number."""
+        return f"{'feature' if self.format == 'geojson' else 'line'} {number}"
 
     def size(self) -> int:
         """The file's bytes."""
@@ -66,17 +75,25 @@ class FileSource(Source):
         name = self.location.name
         with opened(self.location) as file:
             if self.format == "parquet":
-                yield from cut_parquet(_batches(file, name), size=size, name=name)
+                yield from cut_parquet(parquet_batches(file, name), size=size, name=name)
             elif self.format == "csv":
-                yield from cut_csv(Lines(file, name), size=size, name=name)
+                lines = Lines(file, name)
+                yield from cut_csv(
+                    lines, size=size, name=name, delimiter=self.delimiter, header=self.header
+                )
             else:
                 yield from cut_lines(Lines(file, name), size=size, name=name)
 
     def read(self, piece: Piece) -> Block:
         """The records of one piece."""
         if self.format == "csv":
-            return read_csv(piece, self.columns)
-        readers = {"jsonl": read_jsonl, "parquet": read_parquet, "txt": read_text}
+            return read_csv(piece, self.columns, self.delimiter)
+        readers: dict[str, Callable[[Piece], Block]] = {
+            "jsonl": read_jsonl,
+            "geojson": read_geojson,
+            "parquet": read_parquet,
+            "txt": read_text,
+        }
         return readers[self.format](piece)
 
     def fingerprint(self) -> str:
@@ -91,28 +108,41 @@ class FileSource(Source):
         return digest.hexdigest()[:32]
 
 
-def open_file(path: str | os.PathLike[str] | Location) -> Source:
+def open_file(path: str | os.PathLike[str] | Location, *, header: bool = True) -> Source:
     """A source from a file's name or URL; its columns are read at once, its rows later."""
     place = location(path)
-    kind, _ = format_of(place.name)
     try:
-        with opened(place) as file:
-            if kind == "parquet":
-                found = _parquet(file, place.name)
-                schema = found.schema_arrow
-                columns = _distinct(tuple(schema.names), place.name)
-                if not found.metadata.num_rows:
-                    raise InvalidInput(f"{place.name} must hold at least one row, it holds none")
-                return FileSource(place, kind, columns, schema)
-            if kind == "csv":
-                return _not_empty(FileSource(place, kind, _csv_columns(file, place.name)))
-        if kind == "txt":
-            return _not_empty(FileSource(place, kind, (TEXT_COLUMN,)))
-        return _not_empty(_jsonl_source(place))
+        return _not_empty(_opened_source(place, header))
     except (FileNotFoundError, IsADirectoryError):
         raise InvalidInput(f"the input must be an existing file, got {str(place)!r}") from None
     except OSError as problem:
         raise BadFile(f"{place.name} cannot be read: {problem.strerror or problem}") from problem
+
+
+def _opened_source(place: Location, header: bool) -> FileSource:
+    name = place.name
+    kind = format_of(name).kind
+    if kind == "csv":
+        return _csv_source(place, header)
+    if not header:
+        raise InvalidInput(f"only a CSV file can be without a line of names, got {name!r}")
+    if kind == "parquet":
+        with opened(place) as file:
+            schema = parquet_file(file, name).schema_arrow
+            return FileSource(place, kind, _distinct(tuple(schema.names), name), schema)
+    if kind == "txt":
+        return FileSource(place, kind, (TEXT_COLUMN,))
+    rows = (row for _, row in FileSource(place, kind, ()).rows() if not isinstance(row, RowProblem))
+    first = rows if kind == "geojson" else islice(rows, 1)  # of what is read whole, all names
+    return FileSource(place, kind, tuple(dict.fromkeys(name for row in first for name in row)))
+
+
+def _csv_source(place: Location, header: bool) -> FileSource:
+    with opened(place) as file:
+        delimiter = delimiter_of(file, place.name)
+    with opened(place) as file:
+        names = _csv_columns(file, place.name, delimiter, header)
+    return FileSource(place, "csv", names, None, delimiter, header)
 
 
 @contextmanager
@@ -128,27 +158,31 @@ def _reading(place: Location) -> Iterator[None]:
 
 @contextmanager
 def opened(place: Location) -> Iterator[IO[bytes]]:
-    """The file's bytes, unzipped as they are read; a damaged gzip file is said to be one."""
-    _, zipped = format_of(place.name)
-    with place.open() as file:
-        try:
-            yield cast(IO[bytes], gzip.GzipFile(fileobj=file)) if zipped else file
-        except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
-            # The module's own message may show the first bytes of what is no gzip file.
-            raise BadFile(f"{place.name} is no gzip file, or a damaged one") from problem
+    """The file's bytes, unpacked as they are read, in UTF-8; features of GeoJSON as lines."""
+    kind, packing, _ = format_of(place.name)
+    with place.open() as file, unpacked(file, packing, place.name) as content:
+        if kind == "parquet":
+            yield content
+        elif kind == "geojson":
+            yield feature_lines(as_utf8(content, place.name), place.name)
+        else:
+            yield as_utf8(content, place.name)
 
 
-def _not_empty(source: Source) -> Source:
+def _not_empty(source: FileSource) -> FileSource:
     if next(source.rows(), None) is None:
         raise InvalidInput(f"{source.location.name} must hold at least one row, it holds none")
     return source
 
 
-def _csv_columns(file: IO[bytes], name: str) -> tuple[str, ...]:
-    header = csv_header(Lines(file, name), name)
+def _csv_columns(file: IO[bytes], name: str, delimiter: str, header: bool) -> tuple[str, ...]:
+    first = csv_header(Lines(file, name), name, delimiter)
+    if not first:
+        wanted = "column names" if header else "values"
+        raise InvalidInput(f"{name} must begin with a line of {wanted}, it is empty")
     if not header:
-        raise InvalidInput(f"{name} must begin with a line of column names, it is empty")
-    return _distinct(tuple(header), name)
+        return tuple(f"c{number}" for number in range(1, len(first) + 1))
+    return _distinct(tuple(first), name)
 
 
 def _distinct(columns: tuple[str, ...], name: str) -> tuple[str, ...]:
@@ -158,37 +192,3 @@ def _distinct(columns: tuple[str, ...], name: str) -> tuple[str, ...]:
     if len(set(columns)) < len(columns):
         raise InvalidInput(f"{name} must have distinct column names, got some twice")
     return columns
-
-
-def _jsonl_source(place: Location) -> Source:
-    source = FileSource(place, "jsonl", ())
-    first = next((row for _, row in source.rows() if not isinstance(row, RowProblem)), None)
-    return FileSource(place, "jsonl", tuple(first or ()))
-
-
-def _parquet(file: IO[bytes], name: str) -> Any:
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtra("pyarrow", extra="text") from None
-    with _damage_said(name):
-        return parquet.ParquetFile(file)
-
-
-def _batches(file: IO[bytes], name: str) -> Iterator[Any]:
-    """The rows of a Parquet file as Arrow batches."""
-    with _damage_said(name):
-        yield from _parquet(file, name).iter_batches()
-
-
-@contextmanager
-def _damage_said(name: str) -> Iterator[None]:
-    """A damaged Parquet file is said to be one, in our words: Arrow's may hold some of it."""
-    from pyarrow import ArrowException
-
-    try:
-        yield
-    except (ArrowException, OSError, ValueError, OverflowError) as problem:
-        if isinstance(problem, VoileError):
-            raise
-        raise BadFile(f"{name} is not a Parquet file, or a damaged one") from problem

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from voile.errors import InvalidInput
 from voile.files.arrow_columns import holds
 from voile.files.formats import format_of
+from voile.files.geojson import LAT, LON
+from voile.files.parquet import require_parquet
 from voile.files.pieces import TEXT_COLUMN, Block
 from voile.files.rows import ColumnRows, Row, RowProblem
 from voile.files.source import Source
@@ -14,14 +16,23 @@ from voile.files.source import Source
 
 def check_fits(source: Source, target: str, columns: Sequence[str]) -> None:
     """Refuse an output whose format cannot hold these columns."""
-    kind, _ = format_of(target)
+    kind = format_of(target).kind
     if kind == "txt" and tuple(columns) != (TEXT_COLUMN,):
         raise InvalidInput(
             f"a .txt output holds the text alone, got {len(columns)} columns; "
             "write to .csv or .jsonl instead"
         )
-    if kind == "parquet" and source.format == "jsonl":
-        raise InvalidInput("a .jsonl input must be released as .jsonl, .csv or .txt")
+    if kind == "geojson" and not {LAT, LON} <= set(columns):
+        raise InvalidInput(
+            f"a .geojson output must have the columns {LAT} and {LON}, it has not; write to .csv "
+            "or .jsonl instead"
+        )
+    if kind == "parquet":
+        require_parquet()
+    if kind == "parquet" and source.format in ("jsonl", "geojson"):
+        raise InvalidInput(
+            f"a .{source.format} input must be released as .{source.format}, .csv or .txt"
+        )
     if source.types is None:
         return
     for column in columns:
@@ -35,7 +46,7 @@ def check_fits(source: Source, target: str, columns: Sequence[str]) -> None:
 
 def fitting(block: Block, known: Sequence[str], target: str) -> Block:
     """The block with rows that the output cannot hold among its problems."""
-    kind, _ = format_of(target)
+    kind = format_of(target).kind
     if kind not in ("csv", "txt"):
         return block
     if kind == "csv" and isinstance(block.rows, ColumnRows):

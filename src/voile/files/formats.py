@@ -5,25 +5,50 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from voile.errors import InvalidInput
+from voile.files.packing import PACKINGS
 
-_NAMES = {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet", "txt": "txt"}
+_KINDS = {
+    "csv": "csv",
+    "tsv": "csv",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "txt": "txt",
+    "geojson": "geojson",
+    "parquet": "parquet",
+}
+_ADVICE = {
+    "json": "a .json file must be one object a line and called .jsonl: jq -c '.[]' makes it so; "
+    "one of places may be a .geojson",
+    "gpkg": "a .gpkg file must be read by geopandas, whose GeoDataFrame Python takes, or converted "
+    "to .geojson",
+    "shp": "a .shp file must be read by geopandas, whose GeoDataFrame Python takes, or converted "
+    "to .geojson",
+    "xlsx": "a workbook must be saved as .csv",
+}
 
 
 class Format(NamedTuple):
-    """A file's format, and whether it is gzipped."""
+    """A file's format, and how it is packed: by gz, bz2, xz or not at all."""
 
     kind: str
-    zipped: bool
+    packing: str = ""
+    ending: str = ""
 
 
 def format_of(name: str) -> Format:
-    """The format that a file name says, and whether it is gzipped."""
-    suffixes = [suffix.lower() for suffix in name.split(".")[1:]]
-    zipped = bool(suffixes) and suffixes[-1] == "gz"
-    last = suffixes[-2:-1] if zipped else suffixes[-1:]
-    if not last or last[0] not in _NAMES or (zipped and last[0] == "parquet"):
+    """The format that a file name says, and how it is packed.
+
+    >>> format_of("trips.csv.gz"), format_of("trips.parquet").kind
+    (Format(kind='csv', packing='gz', ending='csv'), 'parquet')
+    """
+    endings = [ending.lower() for ending in name.split(".")[1:]]
+    packing = endings.pop() if endings and endings[-1] in PACKINGS else ""
+    ending = endings[-1] if endings else ""
+    if ending in _ADVICE:
+        raise InvalidInput(f"{_ADVICE[ending]}; got {name!r}")
+    if ending not in _KINDS or (packing and ending == "parquet"):
         raise InvalidInput(
-            f"a file must end in .csv, .jsonl, .txt (each also with .gz) or .parquet, got "
-            f"{name!r}; rename it or convert it"
+            "a file must end in .csv, .tsv, .jsonl, .txt or .geojson (each also with "
+            f".{', .'.join(PACKINGS)}) or .parquet, got {name!r}; rename it or convert it"
         )
-    return Format(_NAMES[last[0]], zipped)
+    return Format(_KINDS[ending], packing, ending)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from voile.errors import InvalidInput
@@ -115,6 +114,8 @@ def _table(data: Any) -> Table:
 
 
 def _frame(data: Any) -> Table:
+    import narwhals as nw
+
     if nw.dependencies.is_pandas_dataframe(data) or nw.dependencies.is_pandas_series(data):
         from voile.files.tables.pandas_table import pandas_table
 

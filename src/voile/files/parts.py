@@ -3,63 +3,105 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import shutil
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import IO, Any
 
 from voile.errors import CannotWrite, InvalidInput
 from voile.files.arrow_columns import ArrowColumn, compact
+from voile.files.delimiters import COMMA, TAB
+from voile.files.file_source import FileSource
 from voile.files.formats import format_of
+from voile.files.geojson import BETWEEN, HEAD, TAIL, features_bytes
 from voile.files.locations import Location
+from voile.files.packing import packed
 from voile.files.pieces import TEXT_COLUMN
 from voile.files.rows import ColumnRows, Row
+from voile.files.source import Source
 
 
 def part_bytes(
-    rows: Sequence[Row], *, columns: Sequence[str], target: str, schema: Any = None
+    rows: Sequence[Row],
+    *,
+    columns: Sequence[str],
+    target: str,
+    schema: Any = None,
+    delimiter: str = COMMA,
 ) -> bytes:
-    """Rows in the format that the target's name says."""
-    kind, zipped = format_of(target)
+    """Rows in the format that the target's name says; `delimiter` parts the values of a .csv."""
+    kind, packing, _ = format_of(target)
     if kind == "parquet":
         return _parquet_bytes(rows, schema)
-    writers = {"csv": _csv_bytes, "jsonl": _jsonl_bytes, "txt": _text_bytes}
-    content = writers[kind](rows, columns)
-    # No time stamp: one release, one sequence of bytes.
-    return gzip.compress(content, 6, mtime=0) if zipped else content
+    if kind == "geojson":
+        return features_bytes(rows)  # packed when all are there
+    if kind == "csv":
+        return packed(_csv_bytes(rows, columns, delimiter), packing)
+    content = _jsonl_bytes(rows) if kind == "jsonl" else _text_bytes(rows)
+    return packed(content, packing)
+
+
+def delimiter_for(source: Source, target: str) -> str:
+    """What parts the values of a CSV output: what its name says, or what parts the input's.
+
+    The input's, as whoever reads that file reads this one; a tab only for a .tsv that is named so.
+    """
+    if format_of(target).ending == "tsv":
+        return TAB
+    if not isinstance(source, FileSource) or format_of(source.name).ending == "tsv":
+        return COMMA
+    return source.delimiter
 
 
 def join_parts(
-    parts: Sequence[Location], joined: Location, *, columns: Sequence[str], target: str
+    parts: Sequence[Location],
+    joined: Location,
+    *,
+    columns: Sequence[str],
+    target: str,
+    delimiter: str = COMMA,
 ) -> None:
     """All parts in order as one file in the target's format."""
-    kind, zipped = format_of(target)
+    kind, packing, _ = format_of(target)
     with joined.writing() as file:
         if kind == "parquet":
             _join_parquet(parts, file)
             return
+        if kind == "geojson":
+            _join_features(parts, file, packing)
+            return
         if kind == "csv":
-            head = _csv_bytes([dict(zip(columns, columns, strict=True))], columns)
-            file.write(gzip.compress(head, mtime=0) if zipped else head)
+            head = _csv_bytes([dict(zip(columns, columns, strict=True))], columns, delimiter)
+            file.write(packed(head, packing))
         for part in parts:
             with part.open() as content:
                 shutil.copyfileobj(content, file, 2**20)
 
 
-def _csv_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
+def _join_features(parts: Sequence[Location], file: IO[bytes], packing: str) -> None:
+    start = HEAD
+    for part in parts:
+        with part.open() as content:
+            features = content.read()
+        if features:
+            file.write(packed(start + features, packing))
+            start = BETWEEN
+    file.write(packed(TAIL if start is BETWEEN else start + TAIL, packing))
+
+
+def _csv_bytes(rows: Sequence[Row], columns: Sequence[str], delimiter: str) -> bytes:
     if isinstance(rows, ColumnRows):
         absent = [None] * len(rows)
         values = [rows.columns.get(column, absent) for column in columns]
-        plain = _plain_csv(values)
+        plain = _plain_csv(values, delimiter)
         if plain is not None:
             return plain
         written: Iterable[Sequence[Any]] = zip(*values, strict=True)
     else:
         written = ([_cell(row.get(column)) for column in columns] for row in rows)
     lines = _Lines()
-    csv.writer(lines, lineterminator="\r\n").writerows(written)
+    csv.writer(lines, lineterminator="\r\n", delimiter=delimiter).writerows(written)
     return "".join(lines.written).encode("utf-8")
 
 
@@ -83,28 +125,28 @@ class _Lines:
         self.written.append(line[:-2] + "\n")
 
 
-def _plain_csv(columns: Sequence[Sequence[Any]]) -> bytes | None:
+def _plain_csv(columns: Sequence[Sequence[Any]], delimiter: str) -> bytes | None:
     """What the csv module would write if no value needs quotation marks; None if one does.
 
-    A value with a comma or a line end in it would show in the number of these signs.
+    A value with a delimiter or a line end in it would show in the number of these signs.
     """
     count, width = len(columns[0]), len(columns)
     try:
-        text = "\n".join(map(",".join, zip(*columns, strict=True)))
+        text = "\n".join(map(delimiter.join, zip(*columns, strict=True)))
     except TypeError:  # not all are strings
         return None
     if '"' in text or "\r" in text or (width == 1 and "" in columns[0]):
         return None
-    if text.count(",") != count * (width - 1) or text.count("\n") != max(0, count - 1):
+    if text.count(delimiter) != count * (width - 1) or text.count("\n") != max(0, count - 1):
         return None
     return (text + "\n").encode("utf-8") if count else b""
 
 
-def _jsonl_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
+def _jsonl_bytes(rows: Sequence[Row]) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8")
 
 
-def _text_bytes(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
+def _text_bytes(rows: Sequence[Row]) -> bytes:
     return "".join((row[TEXT_COLUMN] or "") + "\n" for row in rows).encode("utf-8")
 
 

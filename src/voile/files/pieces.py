@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from voile.errors import BadFile
 from voile.files.arrow_columns import ArrowColumn
 from voile.files.cutting import Piece, bad_csv, csv_reader, cut_header
+from voile.files.geojson import row_of
 from voile.files.lines import Lines
 from voile.files.rows import ColumnRows, Row, RowProblem
 
@@ -51,19 +52,20 @@ class Block:
             yield line, self.problems.get(position) or next(rows)
 
 
-def csv_header(lines: Lines, name: str) -> list[str]:
+def csv_header(lines: Lines, name: str, delimiter: str = ",") -> list[str]:
     """The first record of a CSV file, whatever it holds."""
-    return next(csv_reader(io.StringIO(_text(Piece(0, 1, cut_header(lines, name), name)))), [])
+    head = _text(Piece(0, 1, cut_header(lines, name, delimiter), name))
+    return next(csv_reader(io.StringIO(head), delimiter), [])
 
 
-def read_csv(piece: Piece, columns: Sequence[str]) -> Block:
+def read_csv(piece: Piece, columns: Sequence[str], delimiter: str = ",") -> Block:
     """CSV records: one a line or more, blank lines left out."""
     text, width = _text(piece), len(columns)
-    plain = _plain_columns(text, width)
+    plain = _plain_columns(text, width, delimiter)
     if plain is not None:
         lines: Sequence[int] = range(piece.first, piece.first + len(plain[0]))
         return Block(lines, ColumnRows(dict(zip(columns, plain, strict=True))))
-    found, lines = _parsed(text, piece)
+    found, lines = _parsed(text, piece, delimiter)
     if set(map(len, found)) == {width}:
         return Block(lines, ColumnRows(dict(zip(columns, zip(*found, strict=True), strict=True))))
     kept = [(line, record) for line, record in zip(lines, found, strict=True) if record]
@@ -78,12 +80,12 @@ def read_csv(piece: Piece, columns: Sequence[str]) -> Block:
     return Block([line for line, _ in kept], rows, problems)
 
 
-def _plain_columns(text: str, width: int) -> list[list[str]] | None:
+def _plain_columns(text: str, width: int, delimiter: str) -> list[list[str]] | None:
     """The columns of records that are all whole, without quotation marks; None if some are not.
 
-    Then a comma always parts two fields and a line end two records, provided that among these signs
-    every width-th is a line end and no other is: this is checked, and the text is split in one go.
-    A list for each record would cost more than all that is done with it.
+    Then a delimiter always parts two fields and a line end two records, provided that among these
+    signs every width-th is a line end and no other is: this is checked, and the text is split in
+    one go. A list for each record would cost more than all that is done with it.
     """
     import numpy as np
 
@@ -94,31 +96,31 @@ def _plain_columns(text: str, width: int) -> list[list[str]] | None:
     if not text.endswith("\n"):
         text += "\n"
     signs = np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
-    signs = signs[(signs == ord(",")) | (signs == ord("\n"))] == ord("\n")
+    signs = signs[(signs == ord(delimiter)) | (signs == ord("\n"))] == ord("\n")
     if len(signs) % width:
         return None
     ends = signs.reshape(-1, width)
     if not ends[:, -1].all() or ends[:, :-1].any():
         return None
-    fields = text.replace("\n", ",").split(",")
+    fields = text.replace("\n", delimiter).split(delimiter)
     del fields[-1]  # what follows the last line end
     if width == 1 and "" in fields:  # a blank line, not an empty field
         return None
     return [fields[column::width] for column in range(width)]
 
 
-def _parsed(text: str, piece: Piece) -> tuple[list[list[str]], Sequence[int]]:
+def _parsed(text: str, piece: Piece, delimiter: str) -> tuple[list[list[str]], Sequence[int]]:
     """All records, and the line on which each begins."""
     found: list[list[str]] = []
     starts = [piece.first]
     if '"' not in text:
         try:
-            found = list(csv_reader(io.StringIO(text)))
+            found = list(csv_reader(io.StringIO(text), delimiter))
         except csv.Error:
             found = []  # which line it was is found out below
         else:  # a record is a line
             return found, range(piece.first, piece.first + len(found))
-    reader = csv_reader(io.StringIO(text))
+    reader = csv_reader(io.StringIO(text), delimiter)
     try:
         for record in reader:
             found.append(record)
@@ -128,7 +130,14 @@ def _parsed(text: str, piece: Piece) -> tuple[list[list[str]], Sequence[int]]:
     return found, starts[:-1]
 
 
-def read_jsonl(piece: Piece) -> Block:
+def read_geojson(piece: Piece) -> Block:
+    """Features, one a line, as places with their properties."""
+    return read_jsonl(piece, row_of)
+
+
+def read_jsonl(
+    piece: Piece, row: Callable[[dict[str, Any]], Row | RowProblem] = lambda value: value
+) -> Block:
     """JSON objects, one a line, blank lines left out."""
     lines: list[int] = []
     rows: list[Row] = []
@@ -137,10 +146,11 @@ def read_jsonl(piece: Piece) -> Block:
         if not line.strip():
             continue
         value = _json_object(line)
-        if isinstance(value, RowProblem):
-            problems[len(lines)] = value
+        found = value if isinstance(value, RowProblem) else row(value)
+        if isinstance(found, RowProblem):
+            problems[len(lines)] = found
         else:
-            rows.append(value)
+            rows.append(found)
         lines.append(number)
     return Block(lines, rows, problems)
 

@@ -70,12 +70,13 @@ IN_MEMORY = "memory"
 """The format of what is in memory."""
 
 
-def open_source(data: Any) -> Source:
+def open_source(data: Any, *, header: bool = True) -> Source:
     r"""A source from a file's name or URL, or from data in memory; its rows are read later.
 
     In memory: a pandas or polars DataFrame or Series, an Arrow table, batch or array, a
     GeoDataFrame of points (columns `lat` and `lon`), a NumPy array, or a list: of strings (the
-    column `text`), of dictionaries, or of tuples.
+    column `text`), of dictionaries, or of tuples. Without a `header` the columns of a CSV file are
+    c1, c2, … and its first line is a record.
 
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "two.csv"
@@ -93,7 +94,9 @@ def open_source(data: Any) -> Source:
     if isinstance(data, str | os.PathLike) or hasattr(data, "readable_like"):
         from voile.files.file_source import open_file
 
-        return open_file(data)
+        return open_file(data, header=header)
+    if not header:
+        raise InvalidInput("--no-header must go with a CSV file, got data in memory")
     from voile.files.in_memory import open_in_memory
 
     return open_in_memory(data)

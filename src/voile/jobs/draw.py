@@ -14,7 +14,7 @@ from voile.errors import InvalidInput, require
 from voile.files.cutting import Piece
 from voile.files.fitting import fitting
 from voile.files.locations import Location
-from voile.files.parts import part_bytes
+from voile.files.parts import delimiter_for, part_bytes
 from voile.files.pieces import Block
 from voile.files.rows import ColumnRows, OnError, Row, RowProblem, UntouchedColumn
 from voile.files.source import Source
@@ -91,7 +91,13 @@ def _made(releaser: Releaser, task: PartTask, space: Workspace) -> Note:
     """Draw, write, commit."""
     target = space.target
     drawn = draw_rows(releaser, task, stopped=space.stopped.exists)
-    content = part_bytes(drawn.rows, columns=task.columns, target=target.name, schema=task.schema)
+    content = part_bytes(
+        drawn.rows,
+        columns=task.columns,
+        target=target.name,
+        schema=task.schema,
+        delimiter=delimiter_for(task.source, target.name),
+    )
     drawn.settle()
     with writing(target):
         facts = {**drawn.counts, "totals": dict(drawn.totals), "read": task.piece.mark}

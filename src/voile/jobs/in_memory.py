@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from voile.errors import InvalidInput, VoileError, require
 from voile.files.in_memory import InMemory, same_kind
 from voile.files.rows import ColumnRows, OnError, UntouchedColumn
@@ -94,7 +96,7 @@ def _parts(
         drawn.settle()
         parts.append(drawn)
         done += len(piece.content)
-        tell("rows", done=done, total=len(source.table))
+        tell(f"releasing: {done:,} rows", done=done, total=len(source.table))
     return parts
 
 
@@ -110,10 +112,16 @@ def _changes(parts: Sequence[Drawn], columns: Sequence[str], dropped: frozenset[
     for name in columns:
         chunks = [_values(part, name) for part in parts]
         if not all(isinstance(chunk, UntouchedColumn) for chunk in chunks):
-            changed[name] = [value for chunk in chunks for value in chunk]
+            changed[name] = [_python(value) for chunk in chunks for value in chunk]
     return Changes(rows, changed, dropped, frozenset(masked))
 
 
 def _values(part: Drawn, name: str) -> Sequence[Any]:
     assert isinstance(part.rows, ColumnRows)  # as tables are read
-    return part.rows.columns.get(name) or [None] * len(part.rows)
+    found = part.rows.columns.get(name)
+    return [None] * len(part.rows) if found is None else found
+
+
+def _python(value: Any) -> Any:
+    """A number of NumPy's as one of Python's, which every kind of data takes."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -11,6 +11,7 @@ from voile.errors import InvalidInput
 from voile.files import no_such_column
 from voile.jobs import Charging, JobReport, WhenSpent
 from voile.ledger import Budget, Kind, read_key, shown
+from voile.ledger._options import KeyFile
 from voile.options import Option, Options
 
 
@@ -19,7 +20,8 @@ class LedgerChoice(Options):
     """What a user says about a ledger: where, whose column, how much, and what then."""
 
     ledger: Annotated[
-        str | None, Option("Charge persons in this file or postgresql:// URL.", "Budget")
+        str | None,
+        Option("Charge persons in this file or postgresql:// URL.", "Budget", secret=True),
     ] = None
     person: Annotated[
         str | None,
@@ -32,10 +34,7 @@ class LedgerChoice(Options):
         Literal["refuse", "mask", "drop"],
         Option("A row beyond its budget: refuse, mask or drop.", "Budget"),
     ] = "refuse"
-    ledger_key: Annotated[
-        str | None,
-        Option("The ledger's key file.", "Budget", environment="VOILE_LEDGER_KEY"),
-    ] = None
+    ledger_key: KeyFile = None
 
     def agreed(self) -> bool:
         """Whether a ledger is kept; its options go together."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
-from voile import __version__
 from voile.core.guarantee import Guarantee
 from voile.files.columns_in_clear import ColumnsInClear
 from voile.files.locations import location
 from voile.files.source import Source
 from voile.jobs.charging import Charging
+from voile.jobs.in_memory import release_in_memory
 from voile.jobs.ledger_choice import Charged, charged
 from voile.jobs.records import Releaser
 from voile.jobs.run import JobReport, check_output, run_job
@@ -21,6 +21,7 @@ from voile.packaged import ModelRecord
 from voile.report.provenance import spelled
 from voile.report.result import SILENT, Result
 from voile.report.words import columns_in_clear as clear_sentence
+from voile.version import __version__
 
 FORMAT = "voile-release/1"
 """Of the guarantee file; the schema is that of the result."""
@@ -122,31 +123,48 @@ class Release(Result):
         return () if self.output is None else (self.output,)
 
 
+Made = TypeVar("Made", bound=Release)
+
+
 def carry_out(
     source: Source,
     make_releaser: Callable[[], Releaser],
     *,
     out: str | None,
-    describe: Callable[[JobReport], Release],
+    describe: Callable[[JobReport], Made],
     identity: Mapping[str, Any],
     clear: ColumnsInClear,
     running: Running,
     charging: Charging | None = None,
     seed: int | None = None,
     added_columns: tuple[str, ...] = (),
-) -> Release:
+) -> Made:
     """Release every row of a source once; `describe` says of the finished job what was promised.
 
-    A file becomes a file, with its guarantee file beside it.
+    A file becomes a file, with its guarantee file beside it; data in memory becomes data of the
+    same kind, and nothing is written.
     """
-    assert out is not None
-    target = location(out)
-    found: list[Release] = []
+    found: list[Made] = []
 
     def said(report: JobReport) -> Mapping[str, Any]:
         found.append(replace(describe(report), ledger=charged(charging, report)))
         return found[-1].guarantee_file()
 
+    if source.in_memory:
+        data, report = release_in_memory(
+            source,
+            make_releaser,
+            added_columns=added_columns,
+            dropped_columns=clear.dropped,
+            batch_rows=running.batch_rows,
+            on_error=running.policy,
+            charging=charging,
+            seed=seed,
+            guarantee=said,
+        )
+        return replace(found[-1], data=data, seconds=report.seconds)
+    assert out is not None  # `output_for` named it
+    target = location(out)
     report = run_job(
         source,
         target,

@@ -16,7 +16,7 @@ from voile.files.disk import LocalFile
 from voile.files.fitting import check_fits
 from voile.files.formats import format_of
 from voile.files.locations import Location, location
-from voile.files.parts import join_parts
+from voile.files.parts import delimiter_for, join_parts
 from voile.files.rows import OnError
 from voile.files.source import Source
 from voile.jobs.charging import Charging
@@ -144,6 +144,7 @@ def run_job(
                 )
                 report = report_of(str(out), notes, existing if resumed else 0, space.job)
                 _join(
+                    source,
                     space,
                     notes,
                     columns,
@@ -293,13 +294,23 @@ def check_rows_left(notes: Sequence[Note]) -> None:
 
 
 def _join(
-    space: Workspace, notes: Sequence[Note], columns: Sequence[str], check: Callable[[], None]
+    source: Source,
+    space: Workspace,
+    notes: Sequence[Note],
+    columns: Sequence[str],
+    check: Callable[[], None],
 ) -> None:
     """Join the parts under a name of their own, if the input is still what was read."""
     check_rows_left(notes)
     if not space.publishing.exists():
         parts = [space.rows_of(note) for note in notes]
-        join_parts(parts, space.joined, columns=columns, target=space.target.name)
+        join_parts(
+            parts,
+            space.joined,
+            columns=columns,
+            target=space.target.name,
+            delimiter=delimiter_for(source, space.target.name),
+        )
         check()
         space.check()  # nobody else has published and cleared away meanwhile
         space.publishing.write(b"")

@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from voile.errors import CannotWrite, InvalidInput
 from voile.files.cutting import Piece, cut_header, mark_of
-from voile.files.file_source import opened
+from voile.files.file_source import FileSource, opened
 from voile.files.lines import Lines
 from voile.files.source import Source, open_source
 from voile.jobs.workspace import Note
@@ -42,7 +42,7 @@ def check_unchanged(source: Source, notes: Sequence[Note], *, size: int, batch_r
     try:
         same = (
             source.location.facts()[0] == size
-            and open_source(source.location).columns == source.columns
+            and _columns_now(source) == source.columns
             and all(
                 now == note
                 for now, note in zip_longest(
@@ -62,14 +62,20 @@ def check_unchanged(source: Source, notes: Sequence[Note], *, size: int, batch_r
         )
 
 
+def _columns_now(source: Source) -> tuple[str, ...]:
+    header = not isinstance(source, FileSource) or source.header
+    return open_source(source.location, header=header).columns
+
+
 def _marks_now(source: Source, notes: Sequence[Note], batch_rows: int) -> Iterator[str]:
     if source.format == "parquet":
         yield from (piece.mark for piece in source.pieces(size=batch_rows))
         return
     head = 0
-    if source.format == "csv":
+    if isinstance(source, FileSource) and source.format == "csv" and source.header:
         with opened(source.location) as file:
-            head = len(cut_header(Lines(file, source.location.name), source.location.name))
+            lines = Lines(file, source.location.name)
+            head = len(cut_header(lines, source.location.name, source.delimiter))
     with opened(source.location) as file:
         file.read(head)
         for note in notes:

@@ -2,106 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
-from voile.audit.label_features import FeatureShare, feature_shares
+from voile.audit.label_features import feature_shares
 from voile.audit.labels import LabelAudit, audit_labels
 from voile.core.arrays import Floats, Indices
-from voile.core.randomness import Generator
+from voile.core.pieces_of_work import Over
+from voile.core.randomness import Generator, seeded_rng
 from voile.errors import InvalidInput, require
-from voile.jobs import Engine, spread
+from voile.jobs import spread
+from voile.jobs.settings import Workers
+from voile.labels.audited import AuditedLabels, LeakageAtEpsilon, LeakingLine
 from voile.labels.columns import columns_of, constant, determines, matrix_of
-from voile.labels.reading import read_labelled
-from voile.labels.table import OnError, Table
+from voile.labels.reading import AS_WRITTEN, Label, Reading, read_labelled
+from voile.labels.table import Table
+from voile.options import Data, Option, use_case
+from voile.progress import tell
+
+Piece = TypeVar("Piece")
+Answer = TypeVar("Answer")
+
+HERE = Workers()
 
 
-@dataclass(frozen=True, eq=False)
-class LabelReport:
-    """The audit of a file: figures, features, and what was odd about the file."""
-
-    table: Table
-    audit: LabelAudit
-    features: tuple[FeatureShare, ...]
-    notes: tuple[str, ...]
-
-    def worst_lines(self, count: int) -> list[tuple[int, float]]:
-        """Line numbers of the records whose labels leak most, with how much."""
-        chosen = self.audit.ranked[:count]
-        return [(int(self.table.lines[i]), float(self.audit.gains[i])) for i in chosen]
-
-    def as_dict(self, *, worst: int = 20) -> dict[str, Any]:
-        """All figures, for another program; no value of a record."""
-        return {
-            "records": self.audit.records,
-            "classes": len(self.audit.prior),
-            "classifier": self.audit.classifier,
-            "log_loss": dict(self.audit.losses),
-            "epsilons": [
-                {
-                    "epsilon": p.epsilon,
-                    "expected": p.expected,
-                    "total": vars(p.total),
-                    "unexpected": vars(p.unexpected),
-                    "features_alone": p.without_release,
-                    "advantage": vars(p.advantage),
-                    "advantage_bound": p.advantage_bound,
-                    "believed": p.believed,
-                    "effective_epsilon_estimate": self.audit.effective(p.epsilon),
-                    "effective_epsilon_at_least": self.audit.finding(p.epsilon).lower,
-                    "verdict": str(self.audit.finding(p.epsilon).verdict),
-                    "failure_probability": self.audit.failure_probability,
-                }
-                for p in self.audit.at
-            ],
-            "features": [vars(share) for share in self.features],
-            "worst_lines": [
-                {"line": line, "leakage": gain} for line, gain in self.worst_lines(worst)
-            ],
-            "warnings": list(self.audit.warnings),
-            "notes": list(self.notes),
-        }
-
-
-def labels_audit(
-    data: str | Path,
+@use_case("labels audit")
+def audit(
+    data: Annotated[Data, Option("A .csv, .jsonl or .parquet file.", reads="private")],
     *,
-    label: str,
-    epsilons: Sequence[float],
-    rng: Generator,
-    header: bool = True,
-    on_error: OnError = "fail",
-    drop: tuple[str, ...] = (),
-    most_records: int = 20_000,
-    engine: Engine | None = None,
-) -> LabelReport:
-    """Read, attack, and find which features and records give the label away.
+    label: Label,
+    epsilon: Annotated[
+        tuple[float, ...], Option("Epsilons of the label: 0.1,1,2.", "How strong")
+    ] = (0.1, 1.0, 2.0, 4.0, 8.0),
+    reading: Reading = AS_WRITTEN,
+    records: Annotated[int, Option("Use at most so many records, at random.")] = 20_000,
+    worst: Annotated[int, Option("How many of the worst records to list.")] = 5,
+    seed: Annotated[
+        int, Option("Of splits and resamples; an audit releases nothing.", "Running")
+    ] = 0,
+    workers: Workers = HERE,
+    strict: Annotated[
+        bool, Option("Exit with 1 if features leak beyond epsilon.", "Output")
+    ] = False,
+) -> AuditedLabels:
+    """How much of the label is given away by epsilon, and how much by the features.
 
-    At most `most_records` records, drawn at random, are used; the notes say if some were not.
-    `engine` spreads the folds, and the two refits of each feature, over processes or nodes. What
-    is random in a fit is drawn before it is handed out, so the figures do not depend on the engine.
+    Example: `voile labels audit patients.csv --label diagnosis --epsilon 0.1,1,2,4,8`
+
+    At most `records` records, drawn at random, are used; the notes say if some were not. What is
+    random in a fit is drawn before it is handed out, so the figures do not depend on who works.
     """
-    table = read_labelled(data, label=label, header=header, on_error=on_error, drop=drop)
+    rng = seeded_rng(seed)
+    tell("reading records")
+    table = read_labelled(data, label=label, reading=reading)
     notes = _notes(table)
-    table, less = sampled(table, most_records, rng)
+    table, less = sampled(table, records, rng)
     matrix, groups, names, labels = prepared(table)
     classes = len(table.classes)
-    over = partial(spread, engine=engine)
-    audit = audit_labels(matrix, labels, classes=classes, epsilons=epsilons, rng=rng, over=over)
-    shares = feature_shares(
-        matrix, labels, groups=groups, names=names, classes=classes, rng=rng, over=over
+    found = audit_labels(
+        matrix,
+        labels,
+        classes=classes,
+        epsilons=epsilon,
+        rng=rng,
+        over=spread_by(workers, "fitting folds"),
     )
-    return LabelReport(table, audit, shares, (*notes, *less))
+    shares = feature_shares(
+        matrix,
+        labels,
+        groups=groups,
+        names=names,
+        classes=classes,
+        rng=rng,
+        over=spread_by(workers, "fitting features"),
+    )
+    return AuditedLabels(
+        records=found.records,
+        classes=len(found.prior),
+        guess=float(found.prior.max()),
+        classifier=found.classifier,
+        log_loss=dict(found.losses),
+        epsilons=tuple(LeakageAtEpsilon.of(point, found) for point in found.at),
+        features=shares,
+        worst_lines=_worst(table, found, worst),
+        warnings=found.warnings,
+        notes=(*notes, *less),
+        strict=strict,
+    )
+
+
+def _worst(table: Table, found: LabelAudit, count: int) -> tuple[LeakingLine, ...]:
+    """The records whose labels leak most, by line."""
+    require(count >= 0, "worst", ">= 0", count)
+    return tuple(
+        LeakingLine(int(table.lines[i]), float(found.gains[i])) for i in found.ranked[:count]
+    )
+
+
+def spread_by(workers: Workers, what: str) -> Over:
+    """Pieces of work done by these workers, and told one by one under this name."""
+    engine = workers.chosen()
+
+    def over(
+        work: Callable[[Any, Piece], Answer], pieces: Iterable[Piece], /, *, common: Any
+    ) -> list[Answer]:
+        listed = list(pieces)
+        tell(what, done=0, total=len(listed))
+        return spread(
+            work,
+            listed,
+            common=common,
+            engine=engine,
+            progress=lambda done: tell(what, done=done, total=len(listed)),
+        )
+
+    return over
 
 
 def sampled(table: Table, most: int, rng: Generator) -> tuple[Table, tuple[str, ...]]:
     """The table, or a random part of it with a note that says so."""
-    require(most >= 100, "most_records", ">= 100", most)
+    require(most >= 100, "records", ">= 100", most)
     if len(table) <= most:
         return table, ()
     keep = np.sort(rng.choice(len(table), size=most, replace=False))

@@ -3,96 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
 from voile.core.arrays import Floats
-from voile.core.randomness import Generator
+from voile.core.pieces_of_work import Over, in_turn
+from voile.core.randomness import Generator, seeded_rng
 from voile.errors import InvalidInput, require
-from voile.jobs import Engine, spread
-from voile.labels._audit import sampled
+from voile.jobs.settings import Workers
+from voile.labels._audit import HERE, sampled, spread_by
 from voile.labels.columns import constant
-from voile.labels.reading import read_labelled
+from voile.labels.compared import ComparedLabels, Crossing, TradePoint
+from voile.labels.reading import AS_WRITTEN, Label, Reading, read_labelled
 from voile.labels.repeat import Asked, Score, one_repeat
-from voile.labels.table import OnError, Table
+from voile.labels.table import Table
+from voile.options import Data, Option, use_case
+from voile.progress import tell
 
 LABEL_EPSILONS = (8.0, 4.0, 2.0, 1.0, 0.1)
 RECORD_EPSILONS = (8.0, 4.0, 2.0, 1.4, 1.0)
 REPEATS = 5
-MOST_RECORDS = 4_000
-"""What is compared unless asked otherwise, the same from Python and on the command line."""
 
 
-@dataclass(frozen=True)
-class TradePoint:
-    """One mechanism at one epsilon: means over the repeats, with their standard errors.
-
-    `leakage` is an attacker's accuracy on the label from the whole release; `cap` is what no
-    attacker exceeds (None: nothing bounds it); `auc` is that of a model trained on the release
-    and tested on clean records.
-    """
-
-    mechanism: str
-    epsilon: float
-    leakage: float
-    leakage_error: float
-    cap: float | None
-    auc: float
-    auc_error: float
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """All points, what clean records give, and where another mechanism beats label DP."""
-
-    points: tuple[TradePoint, ...]
-    clean_auc: float
-    guess: float
-    features_alone: float
-    crossings: tuple[tuple[TradePoint, TradePoint], ...]
-    notes: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """All figures, for another program."""
-        return {
-            "clean_auc": self.clean_auc,
-            "guess": self.guess,
-            "features_alone": self.features_alone,
-            "points": [vars(point) for point in self.points],
-            "crossings": [
-                {"better": vars(better), "than": vars(worse)} for better, worse in self.crossings
-            ],
-            "notes": list(self.notes),
-        }
-
-
-def labels_compare(
-    data: str | Path,
+@use_case("labels compare")
+def compare(
+    data: Annotated[Data, Option("A .csv, .jsonl or .parquet file.", reads="private")],
     *,
-    label: str,
-    rng: Generator,
-    label_epsilons: Sequence[float] = LABEL_EPSILONS,
-    record_epsilons: Sequence[float] = RECORD_EPSILONS,
-    repeats: int = REPEATS,
-    header: bool = True,
-    on_error: OnError = "fail",
-    drop: tuple[str, ...] = (),
-    most_records: int = MOST_RECORDS,
-    engine: Engine | None = None,
-) -> Comparison:
-    """Read a table and compare: see `compare_table`."""
-    table = read_labelled(data, label=label, header=header, on_error=on_error, drop=drop)
-    table, notes = sampled(table, most_records, rng)
+    label: Label,
+    label_epsilon: Annotated[
+        tuple[float, ...], Option("Epsilons for label DP.", "How strong")
+    ] = LABEL_EPSILONS,
+    record_epsilon: Annotated[
+        tuple[float, ...], Option("Epsilons for CF and local DP.", "How strong")
+    ] = RECORD_EPSILONS,
+    repeats: Annotated[int, Option("Random splits to average over.", "Running")] = REPEATS,
+    reading: Reading = AS_WRITTEN,
+    records: Annotated[int, Option("Use at most so many records, at random.")] = 4_000,
+    seed: Annotated[int, Option("Of splits and noise; nothing is released.", "Running")] = 0,
+    workers: Workers = HERE,
+) -> ComparedLabels:
+    """Usefulness (test AUC) against total leakage for label DP, Label DP-CF and local DP.
+
+    Example: `voile labels compare patients.csv --label diagnosis --report ways.html`
+    """
+    rng = seeded_rng(seed)
+    tell("reading records")
+    table = read_labelled(data, label=label, reading=reading)
+    table, notes = sampled(table, records, rng)
     found = compare_table(
         table,
         rng=rng,
-        label_epsilons=label_epsilons,
-        record_epsilons=record_epsilons,
+        label_epsilons=label_epsilon,
+        record_epsilons=record_epsilon,
         repeats=repeats,
-        engine=engine,
+        over=spread_by(workers, "comparing on splits"),
     )
     return replace(found, notes=notes)
 
@@ -106,8 +72,8 @@ def compare_table(
     repeats: int = REPEATS,
     cells: int | None = None,
     label_share: float = 0.5,
-    engine: Engine | None = None,
-) -> Comparison:
+    over: Over = in_turn,
+) -> ComparedLabels:
     """Protect a random 70 % of the records each way, train on it, attack it, test on the rest.
 
     The analyst fits a logistic regression to what was released. The attacker reads the same
@@ -115,8 +81,8 @@ def compare_table(
     a leakage is a real attacker's, and for CF and local DP a theorem caps every attacker. Where
     CF or local DP beats label DP is decided by `crossings`.
 
-    `engine` spreads the repeats over processes or nodes. Each has a generator of its own, whose
-    seed is drawn from `rng` beforehand, so the figures are the same wherever it was computed.
+    The repeats are computed `over` here or elsewhere. Each has a generator of its own, whose seed
+    is drawn from `rng` beforehand, so the figures are the same wherever it was computed.
     """
     require(repeats >= 2, "repeats", ">= 2, so that there is an error to state", repeats)
     keep = tuple(i for i, values in enumerate(table.columns) if not constant(values))
@@ -129,19 +95,18 @@ def compare_table(
     )
     asked = Asked(table, tuple(label_epsilons), tuple(record_epsilons), cells, label_share)
     seeds = rng.integers(2**63, size=repeats).tolist()
-    found = spread(one_repeat, seeds, common=asked, engine=engine)
+    found = over(one_repeat, seeds, common=asked)
     points = tuple(
         _point(name, epsilon, [one.scores[name, epsilon] for one in found])
         for name, epsilon in found[0].scores
     )
     counts = np.unique(table.labels, return_counts=True)[1]
-    return Comparison(
-        points=tuple(sorted(points, key=lambda p: (p.mechanism, -p.epsilon))),
+    return ComparedLabels(
         clean_auc=float(np.mean([one.clean for one in found])),
         guess=float(counts.max() / counts.sum()),
         features_alone=float(np.mean([one.alone for one in found])),
+        points=tuple(sorted(points, key=lambda p: (p.mechanism, -p.epsilon))),
         crossings=crossings(points, repeats=repeats),
-        notes=(),
     )
 
 
@@ -149,9 +114,14 @@ def _point(name: str, epsilon: float, rows: list[Score]) -> TradePoint:
     leakage, auc = np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
     caps = [r[2] for r in rows if r[2] is not None]
     return TradePoint(
-        name, epsilon, float(leakage.mean()), _error(leakage),
-        float(np.mean(caps)) if caps else None, float(auc.mean()), _error(auc),
-    )  # fmt: skip
+        mechanism=name,
+        epsilon=epsilon,
+        leakage=float(leakage.mean()),
+        leakage_error=_error(leakage),
+        cap=float(np.mean(caps)) if caps else None,
+        auc=float(auc.mean()),
+        auc_error=_error(auc),
+    )
 
 
 def _error(values: Floats) -> float:
@@ -161,8 +131,8 @@ def _error(values: Floats) -> float:
 
 def crossings(
     points: Sequence[TradePoint], *, repeats: int, level: float = 0.05
-) -> tuple[tuple[TradePoint, TradePoint], ...]:
-    """Pairs (better, label-DP point): no more leakage on average, and surely a higher AUC.
+) -> tuple[Crossing, ...]:
+    """Where another point beats one of label DP: no more leakage, and surely a higher AUC.
 
     Surely: by Welch's t at `level` shared over all pairs that are compared, since with few
     repeats and many pairs two standard errors are often exceeded by chance.
@@ -175,7 +145,7 @@ def crossings(
         return ()
     limit = float(t.isf(level / (len(base) * len(others)), 2 * (repeats - 1)))
     return tuple(
-        (point, other)
+        Crossing(point, other)
         for point in others
         for other in base
         if point.leakage <= other.leakage

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from voile.core.guarantee import Guarantee
 from voile.core.randomness import secure_rng, seeded_rng
 from voile.errors import InvalidInput, VoileError
-from voile.files.disk import LocalFile
-from voile.jobs import (
-    Charging,
-    ColumnsInClear,
-    Engine,
-    JobReport,
-    Location,
-    Named,
-    Source,
-    check_output,
-    columns_in_clear,
-    location,
-    open_source,
-    run_job,
-)
-from voile.jobs import OnError as RowPolicy
-from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for, ledger_facts
-from voile.jobs.workspace import Workspace, writing
+from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
+from voile.files.locations import Location, location
+from voile.files.source import Source, open_source
+from voile.jobs import JobReport
+from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for
+from voile.jobs.release import Columns as ColumnsReleased
+from voile.jobs.release import Rows, carry_out, output_for
+from voile.jobs.settings import Columns, Running
+from voile.jobs.workspace import Workspace
+from voile.labels._recipe import MadeRecipe, write_recipe
 from voile.labels.choice import LabelChoice, chosen_recipe
 from voile.labels.draw import LabelReleaser, kinds_of
 from voile.labels.protection import (
@@ -39,127 +30,184 @@ from voile.labels.protection import (
     prior_protection,
     response_protection,
 )
-from voile.labels.reading import require_label
+from voile.labels.reading import Label, require_label
 from voile.labels.recipe_file import recipe_from, recipe_text
 from voile.labels.recipes import Recipe
-from voile.labels.table import OnError
+from voile.labels.released import LabelBounds, ProtectedLabels, Shape
+from voile.options import Data, Option, use_case
+
+BY_CELLS = LabelChoice()
+NONE_NAMED = Columns()
+IN_ONE_GO = Running()
 
 
-@dataclass(frozen=True, eq=False)
-class ProtectedLabels:
-    """Where the release and its recipe stand, what was done, and what it promises."""
-
-    report: JobReport
-    recipe_path: Path | str
-    recipe: Recipe
-    protection: Protection
-    clear: ColumnsInClear
-    drafted: bool
-    seeded: bool
-    charging: Charging | None = None
-
-    @property
-    def main(self) -> Guarantee:
-        """The strongest bound on a label: by the whole release if there is one."""
-        bound = self.protection.conditional or self.protection.label
-        if bound is None:
-            raise InvalidInput("this protection bounds nothing about the label")
-        return bound
-
-
-def labels_protect(
-    data: str | Path | Location,
-    out: str | Path | Location,
+@use_case("labels protect")
+def protect(
+    data: Annotated[
+        Data,
+        Option(
+            "CSV, JSONL, Parquet or text; .gz allowed; a path or a URL (s3://…).", reads="private"
+        ),
+    ],
     *,
-    label: str,
-    epsilon: float,
-    mechanism: str,
-    prior: Sequence[float] = (),
-    recipe: str | Path | None = None,
-    classes: Sequence[str] = (),
-    learn_from_private: bool = False,
-    label_share: float | None = None,
-    cells: int | None = None,
-    levels: int | None = None,
-    pass_columns: Named = (),
-    drop: tuple[str, ...] = (),
-    on_error: OnError = "fail",
-    seed: int | None = None,
-    engine: Engine | None = None,
-    overwrite: bool = False,
-    ledger: LedgerChoice = NO_LEDGER,
+    label: Label,
+    epsilon: Annotated[float, Option("The privacy parameter.", "How strong")],
+    out: Annotated[
+        str | None,
+        Option("Output, a path or a URL; default FILE.protected.…", "Output", writes=True),
+    ] = None,
+    choice: LabelChoice = BY_CELLS,
+    columns: Columns = NONE_NAMED,
+    running: Running = IN_ONE_GO,
+    ledger_choice: LedgerChoice = NO_LEDGER,
+    seed: Annotated[
+        int | None, Option("For experiments only: the output must not be released.", "Running")
+    ] = None,
 ) -> ProtectedLabels:
-    """Release each record of `data` once into `out`, by one of four mechanisms.
+    """Write a protected copy of a labelled file, each record drawn once.
 
-    What the output shows beside the draws comes from a `recipe`, which must be public (see
-    `chosen_recipe`). One that is made here is written beside the output before anything is drawn,
-    and a restart of the interrupted job finds it there. Columns that the mechanism does not change
-    must be named in `pass_columns` or `drop`. With a ledger, a record charges its person
-    `Protection.adding_up`, and the person's column is dropped unless it is passed by name.
+    Example: `voile labels protect patients.csv --label diagnosis --epsilon 2 --recipe public.json`
+
+    Every column that the mechanism leaves as it is must be named in --pass or --drop. What the
+    output shows beside the draws comes from a recipe, which must be public. One that is made here
+    is written beside the output before anything is drawn, and a restart of the interrupted job
+    finds it there. A value that is missing or unknown to the recipe is coded with --on-error mask,
+    and stops the job otherwise. With a ledger, a record charges its person the bound that adds up,
+    and the person's column is dropped unless it is passed by name.
     """
-    choice = LabelChoice(
-        label, mechanism, epsilon, tuple(prior), recipe, tuple(classes), learn_from_private,
-        label_share, levels, cells,
-    )  # fmt: skip
-    target = location(out)
-    beside = target.beside(target.name + ".recipe.json")
-    workspace = Workspace(target)
-    interrupted = workspace.folder.inside("manifest.json").exists()
-    check_output(target, overwrite=overwrite)
+    choice = choice.checked(epsilon)
     source = open_source(data)
+    target = _target(source, out, overwrite=running.overwrite)
     require_label(source, label)
-    named = () if pass_columns == "all" else tuple(pass_columns)
-    if ledger.ledger is not None and ledger.person and ledger.person not in (*drop, *named):
-        drop = (*drop, ledger.person)
+    columns = _with_person(columns, ledger_choice)
+    job = None if target is None else Workspace(target).folder
+    beside = None if target is None else target.beside(target.name + ".recipe.json")
     made, drafted = chosen_recipe(
-        choice, source, beside=beside, interrupted=interrupted, leave=(*drop, *named),
-        on_error=on_error, rng=secure_rng() if seed is None else seeded_rng(seed),
-    )  # fmt: skip
-    if mechanism == "ldp":
-        made = made.without(drop)  # what is not written need not be drawn
-    text = recipe_text(made)
-    build = partial(_protection, text, choice)
-    protection = build()
-    clear = _columns(source, made, protection, pass_columns, drop)
+        choice,
+        source,
+        label=label,
+        beside=beside,
+        interrupted=job is not None and job.inside("manifest.json").exists(),
+        leave=(*columns.drop, *_named(columns)),
+        on_error=running.policy,
+        rng=secure_rng() if seed is None else seeded_rng(seed),
+    )
+    if choice.mechanism == "ldp":
+        made = made.without(columns.drop)  # what is not written need not be drawn
+    law = Law(recipe_text(made), epsilon, choice.mechanism, choice.prior, choice.label_share)
+    protection = law.protection()
+    clear = _columns(source, made, protection, columns)
+    charging = charging_for(ledger_choice, protection.adding_up(), source.columns, seed=seed)
+    if drafted and beside is not None:
+        write_recipe(made, beside, like=source)
     stated = protection.beside([clear.shown[name] for name in clear.passed])
-    charging = charging_for(ledger, protection.adding_up(), source.columns, seed=seed)
-    if drafted:
-        with writing(beside):
-            beside.write(text.encode("utf-8"))
-            beside.readable_like(source.location)
-    where = beside if recipe is None else location(recipe)
-    path = where.path if isinstance(where, LocalFile) else str(where)
-
-    def done(report: JobReport) -> ProtectedLabels:
-        return ProtectedLabels(
-            report, path, made, stated, clear, drafted, seed is not None, charging
-        )
-
+    where = _where(choice.recipe, beside)
     try:
-        kinds = kinds_of(source, made)
-        report = run_job(
-            source, target,
-            partial(_releaser, build, made, clear, kinds, on_error == "mask"),
-            identity=_identity(choice, text, clear, seed), dropped_columns=clear.dropped,
-            engine=engine, on_error=RowPolicy(on_error), overwrite=overwrite, charging=charging,
-            seed=seed, guarantee=lambda report: facts_of(done(report)),
-        )  # fmt: skip
+        return carry_out(
+            source,
+            partial(_releaser, law, clear, kinds_of(source, made), running.on_error == "mask"),
+            out=None if target is None else str(target),
+            describe=lambda report: _described(report, stated, made, clear, where, seed),
+            identity=_identity(label, law, choice, clear, seed),
+            clear=clear,
+            running=running,
+            charging=charging,
+            seed=seed,
+        )
     except VoileError:
-        if recipe is None and not workspace.folder.exists():
+        if choice.recipe is None and beside is not None and not (job and job.exists()):
             beside.remove()  # nothing of a job that was refused may stay
         raise
-    return done(report)
+
+
+def _described(
+    report: JobReport,
+    protection: Protection,
+    recipe: Recipe,
+    clear: ColumnsInClear,
+    where: str | None,
+    seed: int | None,
+) -> ProtectedLabels:
+    """What was promised for the finished job."""
+    strongest = protection.strongest()
+    guarantee = replace(strongest, outside=(*strongest.outside, *_unread(report)))
+    return ProtectedLabels(
+        domain="labels",
+        mechanism=protection.name,
+        guarantee=guarantee,
+        columns=ColumnsReleased.of(clear),
+        rows=Rows.of(report),
+        seed=seed,
+        explanation=tuple(guarantee.explain(candidates=len(recipe.classes)).splitlines()),
+        recipe=where,
+        learned_from_private=recipe.learned,
+        epsilon=LabelBounds.of(protection),
+        kept_cells=protection.kept,
+        shape=_shape(recipe, clear) if protection.typical else None,
+        protection=protection,
+        by=recipe,
+    )
+
+
+def _shape(recipe: Recipe, clear: ColumnsInClear) -> Shape | None:
+    """How many rows of typical records differ in what is drawn and not dropped, and where."""
+    cells, columns = recipe.cells, recipe.columns
+    if cells is None:
+        return None
+    kept = [j for j, column in enumerate(columns) if column.name not in clear.dropped]
+    different = cells.different(kept)
+    return Shape(
+        different_rows=different * len(recipe.classes),
+        typical_records=different,
+        features_that_vary=tuple(columns[j].name for j in cells.telling() if j in kept),
+    )
+
+
+def _unread(report: JobReport) -> tuple[str, ...]:
+    broken = report.skipped + report.masked
+    if not broken:
+        return ()
+    return (f"that {broken:,} rows could not be read as records, and are left out or blank",)
+
+
+@dataclass(frozen=True)
+class Law:
+    """What a worker process needs to build the protection: plain values."""
+
+    recipe: str
+    epsilon: float
+    mechanism: str
+    prior: tuple[float, ...]
+    label_share: float | None
+
+    def protection(self) -> Protection:
+        """How records are released, with its bounds."""
+        recipe, epsilon, share = recipe_from(self.recipe), self.epsilon, self.label_share
+        builders: dict[str, Callable[[], Protection]] = {
+            "rr": lambda: response_protection(recipe, epsilon=epsilon),
+            "prior": lambda: prior_protection(recipe, epsilon=epsilon, prior=self.prior),
+            "cf": lambda: cells_protection(recipe, epsilon=epsilon, label_share=share),
+            "ldp": lambda: noise_protection(recipe, epsilon=epsilon, label_share=share),
+        }
+        return builders[self.mechanism]()
+
+
+def _releaser(
+    law: Law, clear: ColumnsInClear, kinds: dict[str, type], masking: bool
+) -> LabelReleaser:
+    """A releaser for one process, with its own protection."""
+    return LabelReleaser(law.protection(), recipe_from(law.recipe), clear, kinds, masking)
 
 
 def _identity(
-    choice: LabelChoice, text: str, clear: ColumnsInClear, seed: int | None
+    label: str, law: Law, choice: LabelChoice, clear: ColumnsInClear, seed: int | None
 ) -> dict[str, Any]:
     """What a restart must agree in, the recipe by its hash."""
     return {
         "job": "labels protect",
-        "label": choice.label,
+        "label": label,
         "mechanism": choice.mechanism,
-        "epsilon": choice.epsilon,
+        "epsilon": law.epsilon,
         "prior": list(choice.prior),
         "label_share": choice.label_share,
         "levels": choice.levels,
@@ -168,12 +216,42 @@ def _identity(
         "learn_from_private": choice.learn_from_private,
         "passed": list(clear.passed),
         "seed": seed,
-        "recipe": hashlib.sha256(text.encode()).hexdigest(),
+        "recipe": hashlib.sha256(law.recipe.encode()).hexdigest(),
     }
 
 
+def _target(source: Source, out: str | Path | None, *, overwrite: bool) -> Location | None:
+    """The output: as asked, or beside the file with its own endings; none for data in memory."""
+    if source.in_memory:
+        if out is not None:
+            raise InvalidInput("--out must go with a file; data in memory is given back: .data")
+        return None
+    data = str(source.location)
+    return location(output_for(data, None if out is None else str(out), overwrite=overwrite))
+
+
+def _where(recipe: Data, beside: Location | None) -> str | None:
+    """Where the recipe stands: beside the output unless one is given, which may be in memory."""
+    if isinstance(recipe, MadeRecipe):
+        return recipe.recipe
+    found = beside if recipe is None else recipe
+    return None if found is None or isinstance(found, Recipe) else str(found)
+
+
+def _named(columns: Columns) -> tuple[str, ...]:
+    return () if columns.pass_ == "all" else tuple(columns.pass_)
+
+
+def _with_person(columns: Columns, ledger: LedgerChoice) -> Columns:
+    """The person's column is dropped unless it was passed by name."""
+    person = ledger.person
+    if ledger.ledger is None or not person or person in (*columns.drop, *_named(columns)):
+        return columns
+    return replace(columns, drop=(*columns.drop, person))
+
+
 def _columns(
-    source: Source, recipe: Recipe, protection: Protection, passing: Named, drop: tuple[str, ...]
+    source: Source, recipe: Recipe, protection: Protection, columns: Columns
 ) -> ColumnsInClear:
     """What happens to the columns that are not drawn; a column that is may be dropped as well."""
     drawn = [] if protection.passes_features else [c.name for c in recipe.columns]
@@ -182,74 +260,5 @@ def _columns(
         raise InvalidInput(
             f"the file must have the recipe's {len(drawn)} features, {len(absent)} are missing"
         )
-    changed = [recipe.label, *(name for name in drawn if name not in drop)]
-    return columns_in_clear(source, changed=changed, passing=passing, dropping=drop)
-
-
-def facts_of(done: ProtectedLabels) -> dict[str, Any]:
-    """What was written and what it promises, as the guarantee file holds it."""
-    p, classes = done.protection, len(done.recipe.classes)
-    bounds = {"label": p.label, "conditional": p.conditional, "local": p.local}
-    return {
-        "guarantee": done.main.to_dict(),
-        "output": str(done.report.output),
-        "recipe": str(done.recipe_path),
-        "learned_from_private": done.recipe.learned,
-        "records": done.report.rows,
-        "skipped": done.report.skipped,
-        "masked": done.report.masked,
-        "mechanism": p.name,
-        "epsilon": {name: bound.epsilon if bound else None for name, bound in bounds.items()},
-        "basis": str(done.main.basis),
-        "explanation": done.main.explain(candidates=classes),
-        "not_covered": [*done.main.outside, *_left_out(done.report)],
-        "kept_cells": p.kept,
-        "shape": _shape(done),
-        **done.clear.facts(),
-        "stamp": "seeded: not for release" if done.seeded else "",
-        **ledger_facts(done.charging, done.report),
-    }
-
-
-def _shape(done: ProtectedLabels) -> dict[str, Any] | None:
-    """How many rows of typical records differ in what is drawn and not dropped, and where."""
-    cells, columns = done.recipe.cells, done.recipe.columns
-    if cells is None or not done.protection.typical:
-        return None
-    kept = [j for j, column in enumerate(columns) if column.name not in done.clear.dropped]
-    different = cells.different(kept)
-    return {
-        "different_rows": different * len(done.recipe.classes),
-        "typical_records": different,
-        "features_that_vary": [columns[j].name for j in cells.telling() if j in kept],
-    }
-
-
-def _left_out(report: JobReport) -> list[str]:
-    broken = report.skipped + report.masked
-    if not broken:
-        return []
-    return [f"that {broken:,} rows could not be read as records, and are left out or blank"]
-
-
-def _protection(text: str, choice: LabelChoice) -> Protection:
-    """The protection from plain values, so that a worker process can build its own."""
-    recipe, epsilon, share = recipe_from(text), choice.epsilon, choice.label_share
-    builders: dict[str, Callable[[], Protection]] = {
-        "rr": lambda: response_protection(recipe, epsilon=epsilon),
-        "prior": lambda: prior_protection(recipe, epsilon=epsilon, prior=choice.prior),
-        "cf": lambda: cells_protection(recipe, epsilon=epsilon, label_share=share),
-        "ldp": lambda: noise_protection(recipe, epsilon=epsilon, label_share=share),
-    }
-    return builders[choice.mechanism]()
-
-
-def _releaser(
-    build: Callable[[], Protection],
-    recipe: Recipe,
-    clear: ColumnsInClear,
-    kinds: dict[str, type],
-    masking: bool,
-) -> LabelReleaser:
-    """A releaser for one process, with its own protection."""
-    return LabelReleaser(build(), recipe, clear, kinds, masking)
+    changed = [recipe.label, *(name for name in drawn if name not in columns.drop)]
+    return columns_in_clear(source, changed=changed, passing=columns.passing, dropping=columns.drop)

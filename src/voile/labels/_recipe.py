@@ -3,87 +3,154 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from voile.core.randomness import Generator, seeded_rng
 from voile.errors import CannotWrite, require
-from voile.jobs import Location, location
+from voile.files.locations import Location, location
+from voile.files.source import Source, open_source
 from voile.jobs.workspace import writing
 from voile.labels.cells import learn_cells
 from voile.labels.columns import LEVELS, Column, NumberColumn
-from voile.labels.reading import file_digest, read_labelled
+from voile.labels.mechanisms import MECHANISMS
+from voile.labels.reading import Label, Reading, source_digest, table_from
 from voile.labels.recipe_file import recipe_text
 from voile.labels.recipes import Recipe, draft_recipe, label_recipe
-from voile.labels.table import OnError, Table
+from voile.labels.table import Table
 from voile.labels.values import MISSING
+from voile.options import Data, Option, use_case
+from voile.progress import tell
+from voile.report.model import Report
+from voile.report.result import SILENT, Result
+from voile.report.words import counted
 
 FEATURES_TOO = ("cf", "ldp")
 """Mechanisms that change features, and so need a coding of each."""
+GAPS_AS_VALUES = Reading(on_error="mask")
 
 
-@dataclass(frozen=True, eq=False)
-class MadeRecipe:
-    """A recipe that was made from a public file, and where it stands."""
+@dataclass(frozen=True, repr=False, eq=False)
+class MadeRecipe(Result):
+    """A recipe that was made from public records: what it fixes, and where it stands."""
 
-    path: str
-    recipe: Recipe
+    recipe: str | None
+    """Its file; none if it was made from data in memory and not written."""
+    label: str
+    classes: tuple[str, ...]
+    features: tuple[str, ...]
+    with_missing: tuple[str, ...]
+    cells: int | None
     records: int
+    content: Recipe = field(metadata=SILENT)
 
-    def as_dict(self) -> dict[str, Any]:
-        """What it fixes, in numbers."""
-        cells = self.recipe.cells
-        return {
-            "recipe": self.path,
-            "label": self.recipe.label,
-            "classes": list(self.recipe.classes),
-            "features": [column.name for column in self.recipe.columns],
-            "with_missing": [c.name for c in self.recipe.columns if _missing(c)],
-            "cells": None if cells is None else len(cells),
-            "records": self.records,
-        }
+    def _report(self) -> Report:
+        cells = "" if self.cells is None else f", {self.cells} cells of features"
+        where = "" if self.recipe is None else f"{location(self.recipe).name}, "
+        missing = ", ".join(self.with_missing)
+        return Report(
+            title="A recipe for labelled records",
+            answer=(
+                f"recipe: {where}from {counted(self.records, 'record')} that you say are public: "
+                f"{len(self.classes)} classes, {counted(len(self.features), 'feature')}{cells}."
+            ),
+            guarantee=("Every release by it shows its ranges, names and typical records.",),
+            notes=(f"With a code for missing values: {missing}.",) if missing else (),
+            about="What it fixes",
+        )
+
+    def _outputs(self) -> tuple[str, ...]:
+        return () if self.recipe is None else (self.recipe,)
 
 
-def _missing(column: Column) -> bool:
-    return column.missing if isinstance(column, NumberColumn) else MISSING in column.categories
-
-
-def labels_recipe(
-    public: str | Path | Location,
-    out: str | Path | Location,
+@use_case("labels recipe")
+def recipe(
+    public: Annotated[Data, Option("A PUBLIC file of such records.", reads="public")],
     *,
-    label: str,
-    mechanism: str = "cf",
-    classes: Sequence[str] = (),
-    levels: int = LEVELS,
-    cells: int | None = None,
-    label_share: float = 0.5,
-    drop: tuple[str, ...] = (),
-    on_error: OnError = "mask",
-    header: bool = True,
-    seed: int = 0,
-    overwrite: bool = False,
+    label: Label,
+    out: Annotated[
+        Path | None, Option("Where to write it; else beside the file.", "Output", writes=True)
+    ] = None,
+    mechanism: Annotated[
+        str, Option("What it is for: cf (with cells) or ldp.", "How strong", shown=True)
+    ] = "cf",
+    classes: Annotated[
+        tuple[str, ...], Option("All classes there may be, a,b,c; else those in the file.")
+    ] = (),
+    levels: Annotated[int, Option("Levels of a number.", "How strong")] = LEVELS,
+    cells: Annotated[
+        int | None, Option("For cf: into how many cells the features are cut.", "How strong")
+    ] = None,
+    label_share: Annotated[float, Option("The label's own part of epsilon.", "How strong")] = 0.5,
+    reading: Reading = GAPS_AS_VALUES,
+    seed: Annotated[int, Option("Of the split by which cells are learned.", "Running")] = 0,
+    overwrite: Annotated[bool, Option("Replace the output.", "Output")] = False,
 ) -> MadeRecipe:
-    """Ranges, categories, classes and (for cf) cells from a *public* file, written to `out`.
+    """Fix ranges, categories, classes and cells from a PUBLIC file: releases show all of them.
+
+    Example: `voile labels recipe last-years-open-data.csv --label diagnosis --out public.json`
 
     All of it is shown by every release that uses the recipe, extremes and rare names included. The
     same file, settings and seed give the same recipe.
     """
-    require(mechanism in FEATURES_TOO, "mechanism", "cf or ldp", repr(mechanism),
-            "rr and prior need the names of the classes alone: --classes")  # fmt: skip
-    target = location(out)
+    mechanism = MECHANISMS.find(mechanism).name
+    require(
+        mechanism in FEATURES_TOO,
+        "mechanism",
+        "cf or ldp",
+        repr(mechanism),
+        "rr and prior need the names of the classes alone: --classes",
+    )
+    source = open_source(public, header=reading.header)
+    target = _target(source, out, overwrite=overwrite)
+    tell("reading public records")
+    table = table_from(source, label=label, on_error=reading.policy, drop=reading.drop)
+    made = drafted_recipe(
+        table,
+        seeded_rng(seed),
+        mechanism=mechanism,
+        classes=classes,
+        levels=levels,
+        cells=cells,
+        label_share=label_share,
+        made_from=source_digest(source),
+    )
+    if target is not None:
+        write_recipe(made, target, like=source)
+    return MadeRecipe(
+        recipe=None if target is None else str(target),
+        label=made.label,
+        classes=made.classes,
+        features=tuple(column.name for column in made.columns),
+        with_missing=tuple(column.name for column in made.columns if _missing(column)),
+        cells=None if made.cells is None else len(made.cells),
+        records=len(table),
+        content=made,
+    )
+
+
+def _target(source: Source, out: Path | None, *, overwrite: bool) -> Location | None:
+    """Where the recipe goes: as asked, or beside the file it is made from, if it is one."""
+    if out is None and source.in_memory:
+        return None
+    named = f"{source.name}.recipe.json"
+    target = source.location.beside(named) if out is None else location(out)
     if target.exists() and not overwrite:
         raise CannotWrite(f"{str(target)!r} exists already; choose another name or --overwrite")
-    table = read_labelled(public, label=label, header=header, on_error=on_error, drop=drop)
-    recipe = drafted_recipe(
-        table, seeded_rng(seed), mechanism=mechanism, classes=classes, levels=levels, cells=cells,
-        label_share=label_share, made_from=file_digest(location(public)),
-    )  # fmt: skip
+    return target
+
+
+def write_recipe(made: Recipe, target: Location, *, like: Source) -> None:
+    """Write a recipe, readable by those who may read the source."""
     with writing(target):
-        target.write(recipe_text(recipe).encode("utf-8"))
-        target.readable_like(location(public))
-    return MadeRecipe(str(target), recipe, len(table))
+        target.write(recipe_text(made).encode("utf-8"))
+        if not like.in_memory:
+            target.readable_like(like.location)
+
+
+def _missing(column: Column) -> bool:
+    return column.missing if isinstance(column, NumberColumn) else MISSING in column.categories
 
 
 def drafted_recipe(
@@ -101,17 +168,27 @@ def drafted_recipe(
     """A recipe learned from a table: for rr and prior its classes, for cf with cells."""
     if mechanism not in FEATURES_TOO:
         return replace(label_recipe(table.label, classes or table.classes), learned=private)
-    recipe = draft_recipe(
-        table, levels=levels, label_share=label_share, classes=classes, private=private,
-        made_from=made_from,
-    )  # fmt: skip
-    if mechanism != "cf":
-        return recipe
-    codes = recipe.label_codes(table.labels)
-    require(bool((codes >= 0).all()), "classes", "all that occur in the file", "others",
-            "add the others, or (other)")  # fmt: skip
-    found = learn_cells(
-        recipe.columns, table.columns, codes, classes=len(recipe.classes), rng=rng, cells=cells,
+    drafted = draft_recipe(
+        table,
+        levels=levels,
+        label_share=label_share,
+        classes=classes,
         private=private,
-    )  # fmt: skip
-    return replace(recipe, cells=found)
+        made_from=made_from,
+    )
+    if mechanism != "cf":
+        return drafted
+    codes = drafted.label_codes(table.labels)
+    known = bool((codes >= 0).all())
+    hint = "add the others, or (other)"
+    require(known, "classes", "all that occur in the file", "others", hint)
+    found = learn_cells(
+        drafted.columns,
+        table.columns,
+        codes,
+        classes=len(drafted.classes),
+        rng=rng,
+        cells=cells,
+        private=private,
+    )
+    return replace(drafted, cells=found)

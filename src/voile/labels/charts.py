@@ -3,48 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from voile.audit.label_features import FeatureShare
 from voile.core.rounding import percent_at_most
 from voile.report.drawing import altair, base, finished, percent, series
 from voile.report.model import Chart, Table
 from voile.report.theme import colour
 
+if TYPE_CHECKING:
+    from voile.labels.audited import LeakageAtEpsilon
+
 ANNOUNCED, UNEXPECTED = "announced by ε", "unexpected, from the features"
 ALONE = "features alone (dashed)"
 
 
-def label_leakage_chart(rows: Sequence[Mapping[str, Any]]) -> Chart:
+def label_leakage_chart(rows: Sequence[LeakageAtEpsilon]) -> Chart:
     """How often a label is guessed: the part that ε announces, and the part that it does not."""
     alt = altair()
-    ordered = sorted(rows, key=lambda row: row["epsilon"])
+    ordered = sorted(rows, key=lambda row: row.epsilon)
     table = Table(
         "How often the label is guessed",
         ("ε", ANNOUNCED, "in fact", "at least", "at most", "features alone"),
         tuple(
             (
-                row["epsilon"],
-                row["expected"],
-                row["total"]["value"],
-                row["total"]["lower"],
-                row["total"]["upper"],
-                row["features_alone"],
+                row.epsilon,
+                row.expected,
+                row.total.value,
+                row.total.lower,
+                row.total.upper,
+                row.features_alone,
             )
             for row in ordered
         ),
     )
-    order = [f"{row['epsilon']:g}" for row in ordered]
+    order = [f"{row.epsilon:g}" for row in ordered]
     parts, spreads = [], []
     for row, name in zip(ordered, order, strict=True):
-        expected, total = row["expected"], row["total"]["value"]
-        middle = min(expected, total)
+        total = row.total
+        middle = min(row.expected, total.value)
         parts.append({"e": name, "part": ANNOUNCED, "from": 0.0, "to": middle})
-        parts.append({"e": name, "part": UNEXPECTED, "from": middle, "to": total})
-        spreads.append(
-            {"e": name, "low": row["total"]["lower"], "high": row["total"]["upper"],
-             "says": percent(total)}
-        )  # fmt: skip
+        parts.append({"e": name, "part": UNEXPECTED, "from": middle, "to": total.value})
+        says = percent(total.value)
+        spreads.append({"e": name, "low": total.lower, "high": total.upper, "says": says})
     tint = alt.Color("part:N").scale(
         domain=[ANNOUNCED, UNEXPECTED, ALONE], range=[colour(c) for c in ("blue", "orange", "ink")]
     )
@@ -52,7 +54,7 @@ def label_leakage_chart(rows: Sequence[Mapping[str, Any]]) -> Chart:
     scale = alt.Scale(domain=[0, 1])
     y = alt.Y("from:Q").scale(scale).title("label guessed").axis(format="%")
     tips = ["e:N", "part:N", alt.Tooltip("to:Q", title="up to", format=".1%")]
-    alone = float(ordered[0]["features_alone"])
+    alone = ordered[0].features_alone
     line = [{"level": alone, "part": ALONE}]
     figure = (
         base(parts)
@@ -64,39 +66,39 @@ def label_leakage_chart(rows: Sequence[Mapping[str, Any]]) -> Chart:
         + base(spreads).mark_text(dy=-9).encode(x=x, y=alt.Y("high:Q").scale(scale), text="says:N")
         + base(line).mark_rule(strokeDash=[5, 4], strokeWidth=2).encode(y="level:Q", color=tint)
     )  # fmt: skip
-    worst = max(ordered, key=lambda row: row["total"]["value"] - row["expected"])
+    worst = max(ordered, key=lambda row: row.total.value - row.expected)
     return finished(
         figure,
         name="label-leakage",
         title="What ε announces, and what the features add",
         alt=(
-            f"For each ε, how often the label is guessed. At ε = {worst['epsilon']:g} it is "
-            f"announced to be {percent(worst['expected'])} and is in fact "
-            f"{percent(worst['total']['value'])}; features alone, without any release of the "
+            f"For each ε, how often the label is guessed. At ε = {worst.epsilon:g} it is "
+            f"announced to be {percent(worst.expected)} and is in fact "
+            f"{percent(worst.total.value)}; features alone, without any release of the "
             f"label, give {percent(alone)}."
         ),
         data=table,
     )
 
 
-def feature_chart(shares: Sequence[Mapping[str, Any]], *, most: int = 12) -> Chart:
+def feature_chart(shares: Sequence[FeatureShare], *, most: int = 12) -> Chart:
     """Which features carry the label: accuracy lost without one, gained with one alone."""
     alt = altair()
     chosen = list(shares)[:most]
     table = Table(
         "What each feature gives away",
         ("feature", "lost when shuffled", "lost when left out", "gained alone"),
-        tuple((s["name"], s["shuffled"], s["left_out"], s["alone"]) for s in chosen),
+        tuple((s.name, s.shuffled, s.left_out, s.alone) for s in chosen),
     )
     kinds = ("lost when shuffled", "gained alone")
     records = [
-        {"feature": s["name"], "what": what, "value": max(0.0, value)}
+        {"feature": s.name, "what": what, "value": max(0.0, value)}
         for s in chosen
-        for what, value in ((kinds[0], s["shuffled"]), (kinds[1], s["alone"]))
+        for what, value in ((kinds[0], s.shuffled), (kinds[1], s.alone))
         if value is not None
     ]
     tint, sign = series("what", kinds)
-    y = alt.Y("feature:N").sort([s["name"] for s in chosen]).title(None).axis(labelLimit=150)
+    y = alt.Y("feature:N").sort([s.name for s in chosen]).title(None).axis(labelLimit=150)
     tips = ["feature:N", "what:N", alt.Tooltip("value:Q", format=".3f")]
     x = alt.X("value:Q").title("accuracy").axis(tickCount=5)
     figure = base(records).mark_point(filled=True, size=90, opacity=1).encode(
@@ -109,7 +111,7 @@ def feature_chart(shares: Sequence[Mapping[str, Any]], *, most: int = 12) -> Cha
         title="Which features carry the label",
         alt=(
             f"Accuracy of a guess of the label: lost when a feature is shuffled among records, and "
-            f"gained over guessing by a feature alone. The first is {top['name']}."
+            f"gained over guessing by a feature alone. The first is {top.name}."
         ),
         data=table,
         height=max(90, 30 * len(chosen)),

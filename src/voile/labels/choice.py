@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Annotated, Any
 
 from voile.core.randomness import Generator
 from voile.errors import BadFile, InvalidInput, require_epsilon
 from voile.files.disk import LocalFile
-from voile.jobs import Location, Source, location
-from voile.labels._recipe import FEATURES_TOO, drafted_recipe
+from voile.files.locations import Location, location
+from voile.files.rows import OnError
+from voile.files.source import Source
+from voile.labels._recipe import FEATURES_TOO, MadeRecipe, drafted_recipe
 from voile.labels.columns import LEVELS
-from voile.labels.reading import file_digest, read_labelled
+from voile.labels.mechanisms import MECHANISMS
+from voile.labels.reading import source_digest, table_from
 from voile.labels.recipe_file import load_recipe, recipe_from
 from voile.labels.recipes import Recipe, label_recipe
-from voile.labels.table import OnError
-
-MECHANISMS = ("rr", "prior", "cf", "ldp")
+from voile.options import Data, Option, Options
 
 
 @dataclass(frozen=True)
-class LabelChoice:
+class LabelChoice(Options):
     """What a user says about mechanism and recipe; None is not said.
 
     Ranges, names of categories and classes, and typical records stand in the output as they stand
@@ -29,45 +29,57 @@ class LabelChoice:
     word for the risk of taking them from the private file itself.
     """
 
-    label: str
-    mechanism: str
-    epsilon: float
-    prior: Sequence[float] = ()
-    recipe: str | Path | None = None
-    classes: Sequence[str] = ()
-    learn_from_private: bool = False
-    label_share: float | None = None
-    levels: int | None = None
-    cells: int | None = None
+    mechanism: Annotated[
+        str,
+        Option(
+            "rr: noise on the label, features clear. prior: the same among likely labels. "
+            "cf: label and what features say of it. ldp: the whole record.",
+            "How strong",
+            shown=True,
+        ),
+    ] = "cf"
+    recipe: Annotated[
+        Data,
+        Option("For cf and ldp: a public recipe (`voile labels recipe`).", reads="public"),
+    ] = None
+    classes: Annotated[
+        tuple[str, ...], Option("For rr and prior: the names of the classes, a,b,c.")
+    ] = ()
+    learn_from_private: Annotated[
+        bool,
+        Option(
+            "RISKY: take ranges, names and cells from this file; the output shows them, and the "
+            "guarantee is claimed only."
+        ),
+    ] = False
+    prior: Annotated[
+        tuple[float, ...],
+        Option("For prior: public probabilities of the classes, in their order.", "How strong"),
+    ] = ()
+    label_share: Annotated[
+        float | None,
+        Option("For cf and ldp: the label's own part of epsilon; else the recipe's.", "How strong"),
+    ] = None
+    cells: Annotated[
+        int | None, Option("For cf with --learn-from-private: how many cells.", "How strong")
+    ] = None
+    levels: Annotated[
+        int | None,
+        Option("With --learn-from-private: levels of a number (16).", "How strong"),
+    ] = None
 
-    def check(self) -> None:
-        """Refuse what does not go together: nothing that was said is ignored."""
-        require_epsilon(self.epsilon)
-        if self.mechanism not in MECHANISMS:
-            raise InvalidInput(
-                f"mechanism must be one of {', '.join(MECHANISMS)}, got {self.mechanism!r}"
-            )
-        features, learned = self.mechanism in FEATURES_TOO, self.learn_from_private
-        given = self.recipe is not None
-        fixed = (
-            "must not stand beside --recipe, which fixes it; make another by `voile labels recipe`"
-        )
-        rules = (
-            (self.prior and self.mechanism != "prior", "--prior", "must go with --mechanism prior"),
-            (self.cells and self.mechanism != "cf", "--cells", "must go with --mechanism cf"),
-            (self.levels and not features, "--levels", "must go with --mechanism cf or ldp"),
-            (self.label_share is not None and not features, "--label-share",
-             "must go with --mechanism cf or ldp: rr and prior spend all of ε on the label"),
-            (self.levels and given, "--levels", fixed),
-            (self.cells and given, "--cells", fixed),
-            (self.classes and given, "--classes", fixed),
-            (self.classes and learned, "--classes", "must not stand beside --learn-from-private"),
-            (self.classes and features, "--classes",
-             "must go with --mechanism rr or prior; for cf and ldp `voile labels recipe` takes it"),
-            ((self.levels or self.cells) and not learned, "--levels and --cells",
-             "must go where a recipe is made: give them to `voile labels recipe`"),
-        )  # fmt: skip
-        for broken, option, must in rules:
+    @property
+    def changes_features(self) -> bool:
+        """Whether features are drawn as well."""
+        return self.mechanism in FEATURES_TOO
+
+    def checked(self, epsilon: float) -> LabelChoice:
+        """The same, if it goes together: nothing that was said is ignored."""
+        require_epsilon(epsilon)
+        return replace(self, mechanism=MECHANISMS.find(self.mechanism).name)._held_to_rules()
+
+    def _held_to_rules(self) -> LabelChoice:
+        for broken, option, must in self._rules():
             if broken:
                 raise InvalidInput(f"{option} {must}")
         if self.mechanism == "prior" and not self.prior:
@@ -75,13 +87,52 @@ class LabelChoice:
                 "randomised response with a prior must be given one: the public probabilities of "
                 "the classes in the recipe's order; use --prior"
             )
+        return self
+
+    def _rules(self) -> tuple[tuple[bool, str, str], ...]:
+        """Whether each rule is broken, by which option, and what must hold."""
+        features, learned = self.changes_features, self.learn_from_private
+        given = self.recipe is not None
+        prior, classes = bool(self.prior), bool(self.classes)
+        levels, cells = self.levels is not None, self.cells is not None
+        share = self.label_share is not None
+        fixed = (
+            "must not stand beside --recipe, which fixes it; make another by `voile labels recipe`"
+        )
+        both = "must go with --mechanism cf or ldp"
+        return (
+            (prior and self.mechanism != "prior", "--prior", "must go with --mechanism prior"),
+            (cells and self.mechanism != "cf", "--cells", "must go with --mechanism cf"),
+            (levels and not features, "--levels", both),
+            (
+                share and not features,
+                "--label-share",
+                f"{both}: rr and prior spend all of ε on the label",
+            ),
+            (levels and given, "--levels", fixed),
+            (cells and given, "--cells", fixed),
+            (classes and given, "--classes", fixed),
+            (classes and learned, "--classes", "must not stand beside --learn-from-private"),
+            (
+                classes and features,
+                "--classes",
+                "must go with --mechanism rr or prior; for cf and ldp `voile labels recipe` takes "
+                "it",
+            ),
+            (
+                (levels or cells) and not learned,
+                "--levels and --cells",
+                "must go where a recipe is made: give them to `voile labels recipe`",
+            ),
+        )
 
 
 def chosen_recipe(
     choice: LabelChoice,
     source: Source,
     *,
-    beside: Location,
+    label: str,
+    beside: Location | None,
     interrupted: bool,
     leave: tuple[str, ...],
     on_error: OnError,
@@ -93,33 +144,39 @@ def chosen_recipe(
     learned from the private file, without the columns to `leave`. Otherwise a refusal that says
     what can be done.
     """
-    choice.check()
-    if choice.recipe is not None or (interrupted and beside.exists()):
-        place = beside if choice.recipe is None else location(choice.recipe)
-        found = _public(_recipe_at(place), source, private=choice.learn_from_private)
-        if found.label != choice.label:
-            raise InvalidInput(f"the recipe is for the label {found.label!r}, got {choice.label!r}")
+    kept = beside is not None and interrupted and beside.exists()
+    if choice.recipe is not None or kept:
+        given = beside if choice.recipe is None else choice.recipe
+        found = _public(_recipe_of(given), source, private=choice.learn_from_private)
+        if found.label != label:
+            raise InvalidInput(f"the recipe is for the label {found.label!r}, got {label!r}")
         return found, False
     if choice.classes:
-        return label_recipe(choice.label, choice.classes), True
+        return label_recipe(label, choice.classes), True
     if choice.learn_from_private:
-        gaps: OnError = on_error if choice.mechanism in FEATURES_TOO else "mask"  # features pass
-        table = read_labelled(source.location, label=choice.label, on_error=gaps, drop=leave)
-        return drafted_recipe(
-            table, rng, mechanism=choice.mechanism, levels=choice.levels or LEVELS,
-            cells=choice.cells, private=True,
-        ), True  # fmt: skip
+        gaps = on_error if choice.changes_features else OnError.MASK  # else features pass
+        table = table_from(source, label=label, on_error=gaps, drop=leave)
+        drafted = drafted_recipe(
+            table,
+            rng,
+            mechanism=choice.mechanism,
+            levels=LEVELS if choice.levels is None else choice.levels,
+            cells=choice.cells,
+            private=True,
+        )
+        return drafted, True
     raise InvalidInput(_refusal(choice, beside))
 
 
-def _refusal(choice: LabelChoice, beside: Location) -> str:
-    found = f" (one lies at {beside.name})" if beside.exists() else ""
+def _refusal(choice: LabelChoice, beside: Location | None) -> str:
+    lies = beside is not None and beside.exists()
+    found = f" (one lies at {beside.name})" if beside is not None and lies else ""
     ways = (
         f"give a --recipe{found}, made from public records by `voile labels recipe PUBLIC.csv`"
-        if choice.mechanism in FEATURES_TOO
+        if choice.changes_features
         else f"name them with --classes a,b,c, or give a --recipe{found}"
     )
-    what = "ranges, categories and" if choice.mechanism in FEATURES_TOO else "the"
+    what = "ranges, categories and" if choice.changes_features else "the"
     return (
         f"{what} classes must be public, since the output shows them: {ways}; "
         "--learn-from-private takes them from the private file, and the guarantee is then "
@@ -129,7 +186,7 @@ def _refusal(choice: LabelChoice, beside: Location) -> str:
 
 def _public(recipe: Recipe, source: Source, *, private: bool) -> Recipe:
     """The recipe if it is public, or if a private one was asked for in a word."""
-    same = bool(recipe.made_from) and file_digest(source.location) == recipe.made_from
+    same = bool(recipe.made_from) and source_digest(source) == recipe.made_from
     if (recipe.learned or same) and not private:
         what = "was made from this very file" if same else "was learned from private records"
         raise InvalidInput(
@@ -138,6 +195,13 @@ def _public(recipe: Recipe, source: Source, *, private: bool) -> Recipe:
             "is then claimed, not certified)"
         )
     return replace(recipe, learned=recipe.learned or same)
+
+
+def _recipe_of(given: Any) -> Recipe:
+    """A recipe from its file, or as `voile.labels.recipe` returned it."""
+    if isinstance(given, MadeRecipe):
+        return given.content
+    return given if isinstance(given, Recipe) else _recipe_at(location(given))
 
 
 def _recipe_at(place: Location) -> Recipe:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from voile.core.arrays import Indices
 from voile.core.randomness import Generator
+from voile.files.arrow_columns import ArrowColumn
+from voile.files.tables.values import FrameColumn
 from voile.jobs import (
     Batch,
     ColumnsInClear,
@@ -110,15 +112,15 @@ class LabelReleaser:
 def kinds_of(source: Source, recipe: Recipe) -> dict[str, type]:
     """The type in which each released column is written, without a look at a private value.
 
-    In CSV all are text, in Parquet the schema says it, in JSON the recipe, which is public.
+    In CSV all are text, in Parquet and in a frame the column's own type says it, in JSON, in lists
+    and in a frame's column of any objects the recipe, which is public.
     """
     if source.format in ("csv", "txt"):
         return {}
     names = [recipe.label, *(column.name for column in recipe.columns)]
     if source.types is not None:
-        types = {name: str(source.types.field(name).type) for name in names
-                 if name in source.columns}  # fmt: skip
-        return {name: _kind_of_type(kind) for name, kind in types.items()}
+        types = {name: source.types.field(name).type for name in names if name in source.columns}
+        return {name: _kind_of_type(str(kind)) for name, kind in types.items()}
     found = {recipe.label: _kind_of_names(recipe.classes)}
     for column in recipe.columns:
         if isinstance(column, NumberColumn):
@@ -126,16 +128,30 @@ def kinds_of(source: Source, recipe: Recipe) -> dict[str, type]:
             found[column.name] = int if whole else float
         else:
             found[column.name] = _kind_of_names(column.categories)
-    return found
+    return found | (_kinds_in_memory(source, names) if source.in_memory else {})
+
+
+def _kinds_in_memory(source: Source, names: Sequence[str]) -> dict[str, type]:
+    """The kinds of columns that have a type of their own."""
+    columns = next(source.pieces(size=1)).content.columns
+    types: dict[str, str] = {}
+    for name in names:
+        column = columns.get(name)
+        if isinstance(column, ArrowColumn):
+            types[name] = str(column.array.type)
+        elif isinstance(column, FrameColumn):
+            types[name] = str(column.series.to_native().dtype).lower()
+    return {name: _kind_of_type(kind) for name, kind in types.items() if kind != "object"}
 
 
 def _kind_of_type(name: str) -> type:
-    """What stands for an Arrow type; whatever is no text is tried as a number."""
-    if name == "bool":
+    """What stands for an Arrow type or a frame's; whatever is no text is tried as a number."""
+    if name.startswith("bool"):
         return bool
     if name.startswith(("int", "uint")):
         return int
-    return str if "string" in name or name == "null" else float
+    text = "string" in name or name.startswith(("str", "null", "categor", "enum"))
+    return str if text else float
 
 
 def _kind_of_names(names: Sequence[str]) -> type:

@@ -61,6 +61,13 @@ class Protection:
         label = replace(self.label, outside=(note, *self.label.outside))
         return replace(self, label=label, conditional=None, local=None)
 
+    def strongest(self) -> Guarantee:
+        """The strongest bound on a label: by the whole release if there is one."""
+        bound = self.conditional or self.label
+        if bound is None:
+            raise InvalidInput("this protection bounds nothing about the label")
+        return bound
+
     def adding_up(self) -> Guarantee:
         """The bound that adds up over a person's records, whatever they have to do with each other.
 

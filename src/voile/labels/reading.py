@@ -1,53 +1,73 @@
-"""Reading labelled records, whatever file they lie in."""
+"""Reading labelled records, whatever file or frame they lie in."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from voile.errors import InvalidInput
 from voile.files import no_such_column
-from voile.files.disk import LocalFile
-from voile.jobs import Location, RowProblem, Source, location, open_source
-from voile.labels.table import OnError, Table, read_table, table_of
+from voile.files.rows import OnError, RowProblem
+from voile.files.source import Source, open_source
+from voile.labels.table import Table, table_of
+from voile.options import Data, Option, Options, one_of
 
-_OTHERS = (".jsonl", ".ndjson", ".parquet", ".gz")
+Label = Annotated[str, Option("The column that is the secret label.", shown=True)]
 
 
-def read_labelled(
-    data: str | Path | Location,
-    *,
-    label: str,
-    header: bool = True,
-    on_error: OnError = "fail",
-    drop: tuple[str, ...] = (),
+@dataclass(frozen=True)
+class Reading(Options):
+    """How labelled records are read."""
+
+    drop: Annotated[
+        tuple[str, ...],
+        Option("Columns to leave out, such as identifiers: a,b,c.", shown=True),
+    ] = ()
+    header: Annotated[bool, Option("A CSV file begins with column names; else c1, c2, …")] = True
+    on_error: Annotated[
+        Literal["fail", "skip", "mask"],
+        Option("Rows with missing or broken values: fail, skip or mask.", "Running"),
+    ] = "fail"
+
+    @property
+    def policy(self) -> OnError:
+        """What happens to such a row."""
+        return OnError(one_of(self.on_error, tuple(OnError), "--on-error"))
+
+
+AS_WRITTEN = Reading()
+
+
+def read_labelled(data: Data, *, label: str, reading: Reading = AS_WRITTEN) -> Table:
+    """A labelled table from any file or frame that `open_source` takes; see `table_of`."""
+    source = open_source(data, header=reading.header)
+    return table_from(source, label=label, on_error=reading.policy, drop=reading.drop)
+
+
+def table_from(
+    source: Source, *, label: str, on_error: OnError, drop: tuple[str, ...] = ()
 ) -> Table:
-    """A labelled table from CSV (with or without a header), JSONL or Parquet; see `table_of`."""
-    place = location(data)
-    if isinstance(place, LocalFile) and not place.name.lower().endswith(_OTHERS):
-        return read_table(place.path, label=label, header=header, on_error=on_error, drop=drop)
-    if not header:
-        raise InvalidInput("--no-header must go with a local .csv file, got another format")
-    source = open_source(place)
+    """The records of a source as a labelled table."""
     require_label(source, label)
     rows, broken = [], 0
-    for line, values in _values(source):
-        if not isinstance(values, RowProblem):
-            rows.append((line, values))
-        elif on_error == "skip":
+    for line, row in source.rows():
+        if not isinstance(row, RowProblem):
+            rows.append((line, [row.get(name) for name in source.columns]))
+        elif on_error is OnError.SKIP:
             broken += 1
         else:
-            raise InvalidInput(f"line {line}: {values.reason}; mend it or use --on-error skip")
+            where = source.where(line)
+            raise InvalidInput(f"{where}: {row.reason}; mend it or use --on-error skip")
     return table_of(
-        list(source.columns), rows, label=label, on_error=on_error, drop=drop, broken=broken
+        source.columns,
+        rows,
+        label=label,
+        on_error=on_error,
+        drop=drop,
+        broken=broken,
+        where=source.where,
     )
-
-
-def _values(source: Source) -> Iterator[tuple[int, list[Any] | RowProblem]]:
-    for line, row in source.rows():
-        yield line, row if isinstance(row, RowProblem) else [row.get(c) for c in source.columns]
 
 
 def require_label(source: Source, label: str) -> None:
@@ -56,10 +76,12 @@ def require_label(source: Source, label: str) -> None:
         raise no_such_column(label, source.columns, what="the label")
 
 
-def file_digest(place: Location) -> str:
-    """The SHA-256 of a file's bytes."""
+def source_digest(source: Source) -> str:
+    """The SHA-256 of a file's bytes; of data in memory, what tells it from other data."""
+    if source.in_memory:
+        return source.fingerprint()
     digest = hashlib.sha256()
-    with place.open() as file:
+    with source.location.open() as file:
         while block := file.read(2**20):
             digest.update(block)
     return digest.hexdigest()

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.core.arrays import Indices
 from voile.errors import InvalidInput
-from voile.files import no_such_column, require_regular
+from voile.files import no_such_column
+from voile.files.rows import OnError
 from voile.labels.values import column_of, is_absent, written
 
-OnError = Literal["fail", "skip", "mask"]
 MOST_CLASSES = 100
 
 
@@ -56,30 +54,15 @@ class Table:
         )  # fmt: skip
 
 
-def read_table(
-    path: str | Path,
-    *,
-    label: str,
-    header: bool = True,
-    on_error: OnError = "fail",
-    drop: tuple[str, ...] = (),
-) -> Table:
-    """Read a CSV file whose column `label` is the secret; the other columns are features.
-
-    Without a header the columns are called c1, c2, … . For the rest see `table_of`.
-    """
-    names, rows, broken = _rows(Path(path), header=header, on_error=on_error)
-    return table_of(names, rows, label=label, on_error=on_error, drop=drop, broken=broken)
-
-
 def table_of(
     names: Sequence[str],
     rows: Iterable[tuple[int, Sequence[Any]]],
     *,
     label: str,
-    on_error: OnError = "fail",
+    on_error: OnError = OnError.FAIL,
     drop: tuple[str, ...] = (),
     broken: int = 0,
+    where: Callable[[int], str] = "line {}".format,
 ) -> Table:
     """A table of records (line, values in the order of `names`).
 
@@ -88,8 +71,6 @@ def table_of(
     else: None and NA are names of classes; such records are left out unless it is `fail`. Messages
     give line numbers, never values.
     """
-    if on_error not in ("fail", "skip", "mask"):
-        raise InvalidInput(f"on_error must be fail, skip or mask, got {on_error!r}")
     if label not in names:
         raise no_such_column(label, names, what="the label")
     unknown = [name for name in drop if name not in names]
@@ -104,13 +85,13 @@ def table_of(
     for line, row in rows:
         absent = [i for i in chosen if is_absent(row[i])]
         no_label = not written(row[position])
-        if on_error == "fail" and (absent or no_label):
-            where = label if no_label else names[absent[0]]
+        if on_error is OnError.FAIL and (absent or no_label):
+            name = label if no_label else names[absent[0]]
             raise InvalidInput(
-                f"line {line}: the value of {where!r} is missing; mend it, or use --on-error skip "
+                f"{where(line)}: the value of {name!r} is missing; mend it, or use --on-error skip "
                 "(leave such records out) or mask (a value of its own)"
             )
-        if no_label or (absent and on_error == "skip"):
+        if no_label or (absent and on_error is OnError.SKIP):
             skipped += 1
             continue
         masked += bool(absent)
@@ -128,49 +109,6 @@ def table_of(
     )
     _check(table)
     return table
-
-
-def _rows(
-    path: Path, *, header: bool, on_error: OnError
-) -> tuple[list[str], list[tuple[int, list[str]]], int]:
-    require_regular(path)
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, skipinitialspace=True)
-            return _parsed(reader, header=header, on_error=on_error)
-    except OSError as problem:
-        raise InvalidInput(f"cannot read {path}: {problem.strerror}") from None
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{path} must be UTF-8 text; convert it first") from None
-    except csv.Error as problem:
-        raise InvalidInput(f"{path} is not a CSV file: {problem}") from None
-
-
-def _parsed(
-    reader: Any, *, header: bool, on_error: OnError
-) -> tuple[list[str], list[tuple[int, list[str]]], int]:
-    lines: Iterator[list[str]] = (row for row in reader if row)
-    first = next(lines, None)
-    if first is None:
-        raise InvalidInput("the file must hold a header and records, got an empty file")
-    names = [cell.strip() for cell in first] if header else [f"c{i + 1}" for i in range(len(first))]
-    if len(set(names)) != len(names):
-        raise InvalidInput("column names must differ, some are repeated")
-    rows = [] if header else [(reader.line_num, [cell.strip() for cell in first])]
-    skipped = 0
-    for row in lines:
-        if len(row) == len(names):
-            rows.append((reader.line_num, [cell.strip() for cell in row]))
-        elif on_error == "skip":
-            skipped += 1
-        else:
-            raise InvalidInput(
-                f"line {reader.line_num}: must have {len(names)} values, got {len(row)}; mend it "
-                "or use --on-error skip"
-            )
-    if not rows:
-        raise InvalidInput("the file must hold records below its header, got none")
-    return names, rows, skipped
 
 
 def _check(table: Table) -> None:

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from voile.errors import InvalidInput, require
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and its 95 % interval."""
+
+    value: float
+    lower: float
+    upper: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} (95 % {self.lower:.3f} to {self.upper:.3f})"
 
 
 def hoeffding_log10_failure(*, samples: int, delta: float, share: float) -> float:
@@ -26,22 +39,29 @@ def hoeffding_log10_failure(*, samples: int, delta: float, share: float) -> floa
 
 
 def clopper_pearson(
-    *, successes: int, samples: int, failure_probability: float
+    successes: int, samples: int, *, failure_probability: float
 ) -> tuple[float, float]:
-    """The two-sided interval of a binomial share; each tail has half the failure probability.
+    """The exact two-sided interval of a binomial share (Clopper and Pearson, 1934).
 
-    >>> low, high = clopper_pearson(successes=0, samples=100, failure_probability=0.05)
+    Each end is missed with probability at most half of `failure_probability`, whatever the truth.
+    The ends are beta quantiles; with all successes the lower end is (α/2)^(1/samples).
+
+    >>> low, high = clopper_pearson(0, 100, failure_probability=0.05)
     >>> low, round(high, 4)
     (0.0, 0.0362)
+    >>> low, high = clopper_pearson(10_000, 10_000, failure_probability=0.01)
+    >>> round(low, 6), high
+    (0.99947, 1.0)
     """
-    from scipy.stats import beta
+    from scipy.special import betainccinv, betaincinv
 
-    _check(samples, successes / samples)
+    require(samples >= 1, "samples", ">= 1", samples)
+    require(0 <= successes <= samples, "successes", f"between 0 and {samples}", successes)
     _check_failure(failure_probability)
-    tail = failure_probability / 2
-    low = beta.ppf(tail, successes, samples - successes + 1) if successes else 0.0
-    high = beta.isf(tail, successes + 1, samples - successes) if successes < samples else 1.0
-    return float(low), float(high)
+    tail, misses = failure_probability / 2, samples - successes
+    low = float(betaincinv(successes, misses + 1, tail)) if successes else 0.0
+    high = float(betainccinv(successes + 1, misses, tail)) if misses else 1.0
+    return low, high
 
 
 def chernoff_interval(

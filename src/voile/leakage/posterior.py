@@ -51,6 +51,30 @@ class PosteriorLeakage:
         return tuple(count / max(1, self.triples) for count in self.violations)
 
 
+@dataclass(frozen=True)
+class Exceedance:
+    """The share of triples whose leakage is above a value."""
+
+    leakage: float
+    share: float
+
+
+def exceedance(sample: Floats, *, points: int = 80) -> tuple[Exceedance, ...]:
+    """The share of a sample above each of some values: from all of it down to a single value.
+
+    >>> exceedance(np.array([0.0, 1.0, 2.0, 3.0]), points=4)[1]
+    Exceedance(leakage=1.0, share=0.5)
+    """
+    values = np.sort(sample[np.isfinite(sample)])
+    if not len(values):
+        return ()
+    # evenly in the logarithm of the share, so that the tail is drawn as finely as the body
+    above = np.unique(np.geomspace(1, len(values), points).round().astype(int))
+    chosen = np.unique(np.append(values[len(values) - above], values[-1]))
+    shares = 1 - np.searchsorted(values, chosen, side="right") / len(values)
+    return tuple(Exceedance(float(x), float(y)) for x, y in zip(chosen, shares, strict=True))
+
+
 def belief_shift(log_posterior: Floats, log_prior: Floats) -> Floats:
     """The shift ln posterior − ln prior, row by row; each candidate must have a prior."""
     if not np.isfinite(log_prior).all():

@@ -6,27 +6,16 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from voile.core.arrays import Floats, Items
 from voile.errors import MissingExtra, require
+from voile.leakage.bounds import Interval as Interval
+from voile.leakage.bounds import clopper_pearson
 from voile.packaged import SENTENCE_ENCODER
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate and its 95 % interval."""
-
-    value: float
-    lower: float
-    upper: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.3f} (95 % {self.lower:.3f} to {self.upper:.3f})"
 
 
 def words_gone(originals: Sequence[str], releases: Sequence[str]) -> float:
@@ -90,12 +79,8 @@ def accuracy_on_originals(
         from sklearn.pipeline import make_pipeline
     except ImportError:
         raise MissingExtra("scikit-learn", extra="text") from None
-    from scipy.stats import beta
-
     features = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), max_features=200_000)
     model = make_pipeline(features, LogisticRegression(C=4.0, max_iter=1000))
     model.fit(training, labels)
     right, count = int((model.predict(tests) == test_labels).sum()), len(tests)
-    low = float(beta.ppf(0.025, right, count - right + 1)) if right else 0.0
-    high = float(beta.ppf(0.975, right + 1, count - right)) if right < count else 1.0
-    return Interval(right / count, low, high)
+    return Interval(right / count, *clopper_pearson(right, count, failure_probability=0.05))

@@ -9,7 +9,7 @@ from voile.ledger.entries import Event, Head
 from voile.ledger.people import Key
 from voile.ledger.sqlite import SqliteStore
 from voile.ledger.store import Front, Store, open_store
-from voile.ledger.verify import verify
+from voile.ledger.verification import check_ledger
 
 
 def copy_whole(source: Store, target: Store) -> Head:
@@ -76,7 +76,7 @@ def _arrived(to: str, key: Key, facts: str) -> Head:
 
 def _require_whole(where: str, key: Key | None, name: str, at: Head | None = None) -> None:
     with Ledger(where, key) as ledger:
-        found = verify(ledger)
+        found = check_ledger(ledger)
     if found.problems or (at is not None and found.head != at):
         raise BadFile(
             f"{name} must verify, and does not ({len(found.problems)} problems); "

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from voile.errors import require_epsilon
+from voile.interrupts import asked_to_stop, worth_keeping
 from voile.optimise.continuous import smooth_spline, used_outputs
 from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap
 from voile.optimise.problem import Problem, laps
 from voile.optimise.smooth import DEFAULT_RESOLUTION, SmoothMechanism
+from voile.progress import tell
 
 LARGEST_GRID = 1100
 """Coefficients a spline may have in `best`: one dense system of this size an iteration."""
@@ -45,66 +48,69 @@ def best(
     p: float = 2.0,
     resolution: float = DEFAULT_RESOLUTION,
     unit: str = "km",
-    note: Callable[[str], None] = lambda text: None,
 ) -> Choice:
     """Laplace + remap, and (f) from coarse to fine; the one of lower loss.
 
     A coarse (f) tells which outputs are worth having (few, at small ε); it is then solved for
     those alone, on a grid fine enough for ε where that is affordable, until it has won or its dual
     value says that it loses (then `losses` has no figure for it). Screening can only cost loss,
-    never privacy: the answer is repaired and certified like any other.
+    never privacy: the answer is repaired and certified like any other. Asked to stop, it hands
+    over the best that it has by then, the coarse one too.
     """
     epsilon = require_epsilon(epsilon)
     begun = time.monotonic()
-    losses: dict[str, float] = {}
-    noisy: LaplaceRemap | None = None
-    if len(problem.low) == 2 and p in (1.0, 2.0):
-        noisy = laplace_remap(problem, epsilon=epsilon, cells=cells, p=p, unit=unit)
-        losses["Laplace + remap"] = noisy.expected_loss(problem.places, problem.loss, problem.prior)
-        note(f"Laplace + remap: loss {losses['Laplace + remap']:.4f} {unit}")
+    noisy = _noisy(problem, epsilon, cells, p, unit)
+    losses = {} if noisy is None else {_NOISY: noisy.loss}
+    least = losses.get(_NOISY, math.inf)
+    spline = partial(smooth_spline, epsilon=epsilon, p=p, resolution=resolution, unit=unit)
     factor = min(1.0, (110 / math.prod(cells)) ** (1 / len(cells)))
-    coarse = smooth_spline(
-        problem,
-        epsilon=epsilon,
-        cells=laps(cells, factor),
-        p=p,
-        resolution=resolution,
-        unit=unit,
-        tolerance=1e-3,
-    )
+    coarse = spline(problem, cells=laps(cells, factor), tolerance=1e-3)
     used = used_outputs(problem, coarse, share=SHARE)
-    note(
+    tell(
         f"coarse pass: loss {coarse.loss:.4f} {unit}, {len(used)} of {len(problem.outputs)} "
-        f"outputs worth having"
+        "outputs worth having"
     )
     fine, capped = fine_cells(problem, epsilon=epsilon, cells=cells, outputs=len(used))
-    shown = "×".join(map(str, fine))
-    smooth = smooth_spline(
-        problem.with_outputs(used),
-        epsilon=epsilon,
-        cells=fine,
-        p=p,
-        resolution=resolution,
-        unit=unit,
-        tolerance=1e-4,
-        hopeless=losses.get("Laplace + remap", math.inf),
-        progress=lambda i, loss, gap: note(
-            f"spline on {shown} cells, step {i}: loss {loss:.4f} {unit}, gap {gap:.1e}"
-        ),
-    )
-    if smooth.solution.converged or smooth.loss < losses.get("Laplace + remap", math.inf):
-        losses["(f) smooth spline"] = smooth.loss
+    smooth = coarse
+    if not asked_to_stop():
+        some = problem.with_outputs(used)
+        smooth = spline(some, cells=fine, tolerance=1e-4, hopeless=least)
+    if asked_to_stop() and coarse.loss < smooth.loss:
+        smooth = coarse
+    if smooth.solution.converged or smooth.loss < least:
+        losses[smooth.name] = smooth.loss
     else:
-        note(f"spline on {shown} cells: not below Laplace + remap, given up")
-    seconds = time.monotonic() - begun
-    if noisy is not None and losses["Laplace + remap"] < smooth.loss:
-        name = "Laplace + remap"
-        return Choice(
-            name, noisy, losses[name], losses, len(problem.outputs), fine, capped, seconds
-        )
-    return Choice(
-        "(f) smooth spline", smooth.mechanism, smooth.loss, losses, len(used), fine, capped, seconds
-    )
+        tell(f"{smooth.name}: not below {_NOISY}, given up")
+    solved = _Candidate(smooth.name, smooth.mechanism, smooth.loss)
+    won = noisy if noisy is not None and least < smooth.loss else solved
+    grid = tuple(smooth.mechanism.grid.cells)
+    outputs, seconds = len(won.mechanism.outputs), time.monotonic() - begun
+    return Choice(won.name, won.mechanism, won.loss, losses, outputs, grid, capped, seconds)
+
+
+_NOISY = "Laplace + remap"
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A mechanism that may be handed over, and its loss."""
+
+    name: str
+    mechanism: SmoothMechanism | LaplaceRemap
+    loss: float
+
+
+def _noisy(
+    problem: Problem, epsilon: float, cells: Sequence[int], p: float, unit: str
+) -> _Candidate | None:
+    """Laplace + remap, where there is one: on a plane, in ℓ₁ and ℓ₂."""
+    if len(problem.low) != 2 or p not in (1.0, 2.0):
+        return None
+    made = laplace_remap(problem, epsilon=epsilon, cells=cells, p=p, unit=unit)
+    loss = made.expected_loss(problem.places, problem.loss, problem.prior)
+    worth_keeping()
+    tell(f"{_NOISY}: loss {loss:.4f} {unit}")
+    return _Candidate(_NOISY, made, loss)
 
 
 def fine_cells(

@@ -26,8 +26,10 @@ import numpy as np
 
 from voile.core.arrays import Floats
 from voile.errors import InvalidInput, require
+from voile.interrupts import asked_to_stop, worth_keeping
 from voile.optimise._compile import in_slices
 from voile.optimise.cones import Cones
+from voile.progress import tell
 
 if TYPE_CHECKING:
     from voile.optimise._chunk import Chunk
@@ -66,14 +68,14 @@ def solve_blocks(
     iterations: int = 80,
     seconds: float = float("inf"),
     hopeless: float = float("inf"),
-    progress: Callable[[int, float, float], None] | None = None,
+    name: str = "",
 ) -> BlockSolution:
     """The least-cost functions, one row of `costs` (Y, n) an output.
 
     Mehrotra's predictor and corrector with Nesterov–Todd scaling, from the uniform mechanism,
-    which is strictly feasible. `progress` is called with (iteration, loss, relative gap). If it
-    stops early (iterations, seconds, stalled, or its dual value shows a cost above `hopeless`),
-    `converged` is False and the coefficients are the last iterate.
+    which is strictly feasible. With a `name` it tells the gap of each iteration under it. If it
+    stops early (iterations, seconds, stalled, asked to by Ctrl-C, or its dual value shows a cost
+    above `hopeless`), `converged` is False and the coefficients are the last iterate.
 
     >>> from voile.optimise.cones import ratio_cones
     >>> pairs = np.array([[0, 1], [1, 0]])
@@ -91,7 +93,7 @@ def solve_blocks(
     )
     if not np.isfinite(problem).all():
         raise InvalidInput("costs must be finite, got NaN or infinity; check the loss table")
-    return _Run(problem, cones, tolerance).solve(iterations, seconds, hopeless, progress)
+    return _Run(problem, cones, tolerance).solve(iterations, seconds, hopeless, name)
 
 
 class _Run:
@@ -120,7 +122,7 @@ class _Run:
         iterations: int,
         seconds: float,
         hopeless: float,
-        progress: Callable[[int, float, float], None] | None,
+        name: str,
     ) -> BlockSolution:
         """Iterate until the gap and the residuals are small, or until it must stop."""
         begun, converged, step = time.monotonic(), False, 1.0
@@ -130,8 +132,8 @@ class _Run:
             loss = sum(float((chunk.costs * chunk.p).sum()) for chunk in self.chunks)
             dual = float(self.price.sum()) * self.outputs
             gap = abs(loss - dual) / max(abs(loss), 1e-9)
-            if progress is not None:
-                progress(iteration, loss * self.unit / self.outputs, gap)
+            if name:
+                self._tell(name, gap)
             small = max(self._primal_error(), self._dual_error()) < max(1e-9, self.tolerance)
             converged = gap < self.tolerance and small
             late = time.monotonic() - begun > seconds
@@ -141,6 +143,7 @@ class _Run:
             if (
                 converged
                 or late
+                or asked_to_stop()
                 or surely > hopeless
                 or iteration == iterations
                 or not np.isfinite(loss)
@@ -149,6 +152,7 @@ class _Run:
             if iteration > 15 and step < 1e-5:
                 break
             step = self._step(iteration)
+            worth_keeping()
         shrink = 1 / self.outputs
         return BlockSolution(
             coefficients=np.concatenate([chunk.p.T for chunk in self.chunks]) * shrink,
@@ -162,6 +166,11 @@ class _Run:
             seconds=time.monotonic() - begun,
             converged=converged,
         )
+
+    def _tell(self, name: str, gap: float) -> None:
+        """The gap, and how many of the digits that it is to lose it has lost."""
+        lost = math.log(max(gap, self.tolerance)) / math.log(self.tolerance)
+        tell(f"{name}, gap {100 * gap:.1f} %", done=round(100 * max(0.0, lost)), total=100)
 
     def _each(self, work: Callable[[Chunk], T]) -> list[T]:
         """What `work` says of every chunk, on all cores."""

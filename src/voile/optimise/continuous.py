@@ -25,8 +25,6 @@ from voile.optimise.repair import Mending, mend
 from voile.optimise.smooth import DEFAULT_RESOLUTION, FLOOR, SmoothMechanism
 from voile.optimise.splines import SplineGrid
 
-Progress = Callable[[int, float, float], None]
-
 
 @dataclass(frozen=True, eq=False)
 class Design:
@@ -96,7 +94,6 @@ def bilinear_axis(
         resolution,
         unit,
         tolerance,
-        None,
     )
 
 
@@ -109,7 +106,6 @@ def bilinear_cone(
     resolution: float = DEFAULT_RESOLUTION,
     unit: str = "km",
     tolerance: float = 1e-5,
-    progress: Progress | None = None,
 ) -> Design:
     """(e): multilinear p_y, with ‖∇p‖_q ≤ ε·p at the corners of each cell.
 
@@ -131,7 +127,6 @@ def bilinear_cone(
         resolution,
         unit,
         tolerance,
-        progress,
     )
 
 
@@ -147,7 +142,6 @@ def smooth_spline(
     unit: str = "km",
     tolerance: float = 1e-5,
     hopeless: float = math.inf,
-    progress: Progress | None = None,
 ) -> Design:
     """(f): smooth splines under tension, with ‖g_k‖_q ≤ ε·b_k for each Bernstein coefficient.
 
@@ -188,7 +182,6 @@ def smooth_spline(
         resolution,
         unit,
         tolerance,
-        progress,
         hopeless,
     )
 
@@ -235,6 +228,11 @@ def coarser(cells: Sequence[int]) -> tuple[int, ...]:
     return tuple(max(1, round(c * factor)) for c in cells)
 
 
+def _named(name: str, grid: SplineGrid) -> str:
+    """What is being solved, on how many cells, in words."""
+    return f"solving: {name} on {'×'.join(map(str, grid.cells))} cells"
+
+
 def _solved(
     name: str,
     problem: Problem,
@@ -245,7 +243,6 @@ def _solved(
     resolution: float,
     unit: str,
     tolerance: float,
-    progress: Progress | None,
     hopeless: float = math.inf,
 ) -> Design:
     """Solve a hair inside epsilon, mend, certify, build; mend harder if rounding asks for it."""
@@ -258,7 +255,7 @@ def _solved(
         cones(grid, epsilon * (1 - min(margin, 0.5))),
         tolerance=tolerance,
         hopeless=hopeless,
-        progress=progress,
+        name=_named(name, grid),
     )
     while margin < 1:
         inside = cones(grid, epsilon * (1 - margin))

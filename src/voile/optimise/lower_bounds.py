@@ -15,9 +15,11 @@ import numpy as np
 
 from voile.core.arrays import Floats, Indices
 from voile.errors import require, require_epsilon
+from voile.interrupts import asked_to_stop
 from voile.optimise.block_solver import solve_blocks
 from voile.optimise.cones import Cones, ratio_cones
 from voile.optimise.problem import Problem
+from voile.progress import tell
 
 _ROUNDING = 2.0**-44
 
@@ -29,6 +31,8 @@ class LowerBound:
     value: float
     parts: int
     seconds: float
+    whole: bool = True
+    """Whether all parts were added up; some of them are a bound as well, since no loss is < 0."""
 
     def gap(self, loss: float) -> float:
         """How far above the optimum a loss can be at most, as a share of the bound."""
@@ -85,9 +89,13 @@ def partition_bound(
     order = np.argsort(_curve(problem.places, problem.low, problem.high), kind="stable")
     total = 0.0
     for part in range(parts):
-        total += _part_bound(problem, order[part::parts], epsilon, p, neighbours, tolerance)
+        if asked_to_stop():
+            break
+        tell(f"lower bound: {total:.4f} so far", done=part, total=parts)
+        some = _part_bound(problem, order[part::parts], epsilon, p, neighbours, tolerance)
+        total += max(0.0, some)  # no loss is negative, whatever the solver found
     value = max(0.0, total - abs(total) * 2.0**-40)
-    return LowerBound(value, parts, time.monotonic() - begun)
+    return LowerBound(value, parts, time.monotonic() - begun, whole=not asked_to_stop())
 
 
 def paper_bound(

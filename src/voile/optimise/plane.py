@@ -36,7 +36,7 @@ def plane_points(
         given = f"{far} of {len(points)} rows" if far else "columns named as degrees"
         raise InvalidInput(
             f"places must be {unit} on the mechanism's plane, at most its diagonal away from it, "
-            f"got {given} that are not; for degrees use release(latitudes, longitudes) of the "
-            "design that holds the mechanism"
+            f"got {given} that are not; for degrees use design.release(places) of the design that "
+            "holds the mechanism"
         )
     return points

@@ -1,66 +1,91 @@
-"""Auditing a design for places: its certificate, the paper's ratio test, and attacks in km."""
+"""`voile.places.audit`: a design's certificate, the paper's ratio test, and attacks in km."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from voile.attackers.markov import MarkovAttack, fit_markov, markov_attack
+from voile.attackers.trace import Trace, TraceAttack, batches, trace_attack
 from voile.audit.finding import Finding
+from voile.audit.map_ratios import close_blocks, random_blocks, random_ratio
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, MissingExtra, require
 from voile.jobs import Engine, spread
+from voile.jobs.settings import Workers
 from voile.optimise.smooth import SmoothMechanism
+from voile.options import Data, Option, use_case
+from voile.places.audited import AttackedRows, Audited, Guesses
 from voile.places.columns import read_degrees, read_traces
 from voile.places.designs import PlacesDesign
-from voile.places.ratios import close_blocks, random_blocks, random_ratio
+from voile.places.loading import opened_design
+from voile.places.settings import DEGREES, HERE, Coordinates
+from voile.progress import tell
 
 
-def audit_design(
-    design: PlacesDesign, *, places: int = 1000, seed: int = 0, engine: Engine | None = None
-) -> dict[str, Any]:
-    """Certificate, PPR over random places, and the error of the best inference attack.
+@use_case("places audit")
+def audit(
+    mechanism: Annotated[
+        str | Path | PlacesDesign, Option("What `voile places design` saved.", reads="public")
+    ],
+    *,
+    against: Annotated[
+        tuple[Data, Data] | None,
+        Option("ORIGINAL RELEASED, two files row by row.", reads="private"),
+    ] = None,
+    columns: Coordinates = DEGREES,
+    trace: Annotated[
+        str | None,
+        Option("Column that names a trace: attack it as a Markov chain.", shown=True),
+    ] = None,
+    places: Annotated[int, Option("Random places of the ratio test.", "Running")] = 1000,
+    seed: Annotated[int, Option("For the random places.", "Running")] = 0,
+    workers: Workers = HERE,
+) -> Audited:
+    """Recompute the certificate, test ratios, and attack the release.
 
-    PPR (AIPO, section 6.2): |ln p_y(x) − ln p_y(x')| / d(x, x') over all pairs of random places;
-    beside it close pairs, 1 to 50 m apart, where a fault shows first. d is the geodesic distance on
-    the ellipsoid, which no projection enters. Both can only find a violation, never rule one out;
-    the certificate can.
+    Exit code 1 if a claim is violated. Example: `voile places audit city.voile --jobs 0`
 
-    `engine` spreads the certificate, the attack and blocks of pairs over processes or nodes; each
-    block has a seed of its own, so the figures are the same wherever it was computed.
+    With two files the attacks run on their very rows, which must correspond. PPR (AIPO, section
+    6.2) is |ln p_y(x) − ln p_y(x')| / d(x, x') over all pairs of random places; beside it close
+    pairs, 1 to 50 m apart, where a fault shows first. d is the geodesic distance on the ellipsoid,
+    which no projection enters. Both can only find a violation, never rule one out; the certificate
+    can. Work is spread in blocks with seeds of their own, so the figures are the same wherever
+    they were computed.
     """
     require(places >= 2, "places", ">= 2", places)
+    design, engine = opened_design(mechanism), workers.chosen()
+    findings, guesses = _tested(design, places, seed, engine)
+    files = None
+    if against is not None:
+        files = _attacked(design, against, columns, trace, engine)
+    return Audited(findings, guesses, files, design)
+
+
+def _tested(
+    design: PlacesDesign, places: int, seed: int, engine: Engine
+) -> tuple[tuple[Finding, ...], Guesses]:
+    """The certificate, the ratios of random and of close pairs, and the best guess."""
+    tell("the certificate, ratios of pairs, and the best guess")
     random, close = random_blocks(places, seed=seed), close_blocks(20 * places, seed=seed)
     parts: list[Callable[[PlacesDesign], Any]] = [_certificate_finding, inference_error]
-    certificate, attack, *ratios = spread(
+    certificate, guesses, *ratios = spread(
         _part, [*parts, *random, *close], common=design, engine=engine
     )
     largest, share = random_ratio(ratios[: len(random)])
     nearby = max(ratios[len(random) :])
     claim, unit = design.guarantee.epsilon, design.guarantee.metric.unit
-    findings = [
+    above = f"{100 * share:.3g} % of pairs above the claim"
+    pairs = "Largest ratio over random pairs (PPR)"
+    near = "Largest ratio over close pairs"
+    return (
         certificate,
-        Finding(
-            "Largest ratio over random pairs (PPR)",
-            claim,
-            largest,
-            samples=places,
-            unit=unit,
-            detail=f"{100 * share:.3g} % of pairs above the claim",
-        ),
-        Finding("Largest ratio over close pairs", claim, nearby, samples=20 * places, unit=unit),
-    ]
-    return {
-        "findings": findings,
-        "ppr_violations": share,
-        "attack": attack,
-        "facts": dict(design.facts),
-    }
+        Finding(pairs, claim, largest, samples=places, unit=unit, detail=above),
+        Finding(near, claim, nearby, samples=20 * places, unit=unit),
+    ), guesses
 
 
 def _part(design: PlacesDesign, part: Callable[[PlacesDesign], Any]) -> Any:
@@ -78,7 +103,25 @@ def _one_thread() -> AbstractContextManager[Any]:
     return limits
 
 
-def inference_error(design: PlacesDesign, *, largest: int = 1500) -> dict[str, float]:
+def _certificate_finding(design: PlacesDesign) -> Finding:
+    unit, claim = design.guarantee.metric.unit, design.guarantee.epsilon
+    lower = 0.0
+    detail = (
+        "proved: noise with an ε-Lipschitz density, then post-processing; the plane's stretch "
+        f"{design.stretch - 1:.1e} is taken off"
+    )
+    if isinstance(design.mechanism, SmoothMechanism):
+        found = design.mechanism.certificate()
+        lower = found.lower  # the plane shortens no distance, so it holds per geodesic km as well
+        detail = (
+            f"gradient supremum {found.supremum:.6g}, rounding {found.rounding:.1e}, the plane's "
+            f"stretch {design.stretch - 1:.1e}"
+        )
+    question = "Privacy loss on the whole map"
+    return Finding(question, claim, lower, design.certificate(), unit=unit, detail=detail)
+
+
+def inference_error(design: PlacesDesign, *, largest: int = 1500) -> Guesses:
     """The least expected distance (km) between the true place and a guess.
 
     `with_prior`: the attacker knows the prior, sees y, and guesses argmin_x̂ E[‖x − x̂‖ | y], the
@@ -88,80 +131,64 @@ def inference_error(design: PlacesDesign, *, largest: int = 1500) -> dict[str, f
     """
     from scipy.spatial.distance import cdist
 
-    step = max(1, -(-len(design.places) // largest))
-    places, prior = design.places[::step], design.prior[::step] / design.prior[::step].sum()
+    places, prior = _candidates(design, largest)
     law = design.mechanism.probabilities(places)
     apart = cdist(places, places)
     joint = prior[:, None] * law
-    with_prior = float((joint.T @ apart).min(axis=1).sum())
     guess = (law.T @ apart).argmin(axis=1)
-    without = float((joint * apart[:, guess]).sum())
     moved = cdist(places, np.asarray(design.mechanism.outputs, dtype=float))
-    return {
-        "with_prior": with_prior,
-        "without_prior": without,
-        "blind": float((prior @ apart).min()),
-        "displacement": float((joint * moved).sum()),
-    }
+    return Guesses(
+        with_prior=float((joint.T @ apart).min(axis=1).sum()),
+        without_prior=float((joint * apart[:, guess]).sum()),
+        blind=float((prior @ apart).min()),
+        displacement=float((joint * moved).sum()),
+    )
 
 
-def audit_files(
+def _candidates(design: PlacesDesign, largest: int) -> tuple[Floats, Floats]:
+    """The public places and their prior, thinned to so many."""
+    step = max(1, -(-len(design.places) // largest))
+    return design.places[::step], design.prior[::step] / design.prior[::step].sum()
+
+
+# ── the rows of two files ──────────────────────────────────────────────────────────────────────
+
+
+def _attacked(
     design: PlacesDesign,
-    original: str | Path,
-    released: str | Path,
-    *,
-    lat: str = "lat",
-    lon: str = "lon",
-    trace: str | None = None,
-    engine: Engine | None = None,
-) -> dict[str, Any]:
+    against: tuple[Data, Data],
+    columns: Coordinates,
+    trace: str | None,
+    engine: Engine,
+) -> AttackedRows:
     """What the release of a file gives away: attacks on its very rows, in km.
 
-    Rows of the two files must correspond. With `trace`, rows of one value are steps of one trace:
-    a Markov chain is fitted on half of the traces and the other half attacked by forward–backward.
-    `engine` spreads batches of traces over processes or nodes.
+    With `trace`, rows of one value are steps of one trace: a Markov chain is fitted on half of the
+    traces and the other half attacked.
     """
-    truth = design.projection.to_km(*read_degrees(original, lat=lat, lon=lon))
-    shown = design.projection.to_km(*read_degrees(released, lat=lat, lon=lon))
+    tell("attacking the rows given")
+    require(len(against) == 2, "--against", "an original and its release", len(against))
+    truth, shown = (
+        design.projection.to_km(*read_degrees(data, lat=columns.lat, lon=columns.lon))
+        for data in against
+    )
     require(
         len(truth) == len(shown), "the two files", "of equally many rows", (len(truth), len(shown))
     )
     outputs, off = _matched(design, shown)
-    found: dict[str, Any] = {
-        "rows": len(truth),
-        "not_an_output": off,
-        "mean_displacement": float(np.linalg.norm(truth - shown, axis=1).mean()),
-    }
-    low, high = design.box
-    inside = np.clip(truth, low, high)
-    guess = _bayes_guesses(design)
-    found["bayes_error"] = float(np.linalg.norm(inside - guess[outputs], axis=1).mean())
+    inside = np.clip(truth, *design.box)
+    errors = np.linalg.norm(inside - _bayes_guesses(design)[outputs], axis=1)
+    error, attacked = None, None
     if trace is not None:
-        found |= _trace_attack(design, inside, outputs, read_traces(original, trace), engine)
-    return found
-
-
-def _certificate_finding(design: PlacesDesign) -> Finding:
-    unit, claim = design.guarantee.metric.unit, design.guarantee.epsilon
-    if isinstance(design.mechanism, SmoothMechanism):
-        found = design.mechanism.certificate()
-        return Finding(
-            "Privacy loss on the whole map",
-            claim,
-            found.lower,  # the plane shortens no distance, so it holds per geodesic km as well
-            design.certificate(),
-            unit=unit,
-            detail=f"gradient supremum {found.supremum:.6g}, rounding {found.rounding:.1e}, the "
-            f"plane's stretch {design.stretch - 1:.1e}",
-        )
-    return Finding(
-        "Privacy loss on the whole map",
-        claim,
-        0.0,
-        design.certificate(),
-        unit=unit,
-        detail="proved: noise with an ε-Lipschitz density, then post-processing; the plane's "
-        f"stretch {design.stretch - 1:.1e} is taken off",
+        traces = read_traces(against[0], trace)
+        error, attacked = _traces_attacked(design, inside, outputs, traces, engine)
+    return AttackedRows(
+        rows=len(truth),
+        not_an_output=off,
+        mean_displacement=float(np.linalg.norm(truth - shown, axis=1).mean()),
+        bayes_error=float(errors.mean()),
+        markov_error=error,
+        traces_attacked=attacked,
     )
 
 
@@ -179,72 +206,32 @@ def _matched(design: PlacesDesign, shown: Floats) -> tuple[Indices, int]:
     return np.asarray(nearest, dtype=np.intp), off
 
 
-def _candidates(design: PlacesDesign, largest: int = 1500) -> tuple[Floats, Floats]:
-    step = max(1, -(-len(design.places) // largest))
-    return design.places[::step], design.prior[::step] / design.prior[::step].sum()
-
-
 def _bayes_guesses(design: PlacesDesign) -> Floats:
     from scipy.spatial.distance import cdist
 
-    places, prior = _candidates(design)
+    places, prior = _candidates(design, 1500)
     joint = prior[:, None] * design.mechanism.probabilities(places)
     return np.asarray(places[(joint.T @ cdist(places, places)).argmin(axis=1)])
 
 
-@dataclass(frozen=True, eq=False)
-class _Attacker:
-    """What all batches of traces share; it travels once to a process or node."""
-
-    attack: MarkovAttack
-    places: Floats
-    apart: Floats
-
-
-def _trace_attack(
+def _traces_attacked(
     design: PlacesDesign,
     truth: Floats,
     outputs: Indices,
-    traces: Sequence[Indices],
-    engine: Engine | None,
-) -> dict[str, Any]:
-    """Forward–backward over a thinned set of places; errors in km on held-out traces."""
-    from scipy.spatial import cKDTree
-    from scipy.spatial.distance import cdist
-
+    traces: list[Indices],
+    engine: Engine,
+) -> tuple[float, int]:
+    """The mean error (km) on the traces that the attacker did not know, and how many they are."""
     require(len(traces) >= 2, "traces", "at least two", len(traces))
-    places, _ = _candidates(design, largest=400)
-    states = np.asarray(cKDTree(places).query(truth)[1])
-    known, attacked = traces[: len(traces) // 2], traces[len(traces) // 2 :]
-    chain = fit_markov([states[rows] for rows in known], size=len(places))
-    attack = markov_attack(np.log(design.mechanism.probabilities(places) + 1e-300), chain)
-    batches = (
-        [(outputs[rows], truth[rows]) for rows in some]
-        for some in _batches(sorted(attacked, key=len))
-    )
-    attacker = _Attacker(attack, places, cdist(places, places))
-    errors = spread(_errors, batches, common=attacker, engine=engine)
-    return {"markov_error": float(np.concatenate(errors).mean()), "traces_attacked": len(attacked)}
+    places, _ = _candidates(design, 400)
+    known, unknown = traces[: len(traces) // 2], traces[len(traces) // 2 :]
+    law = design.mechanism.probabilities(places)
+    attack = trace_attack(places, law, [truth[rows] for rows in known])
+    work = ([(outputs[rows], truth[rows]) for rows in some] for some in batches(unknown))
+    errors = spread(_errors, work, common=attack, engine=engine)
+    return float(np.concatenate(errors).mean()), len(unknown)
 
 
-def _errors(attacker: _Attacker, traces: list[tuple[Indices, Floats]]) -> Floats:
-    """How far the best guess is from the true place, at every step of these traces."""
-    found = []
+def _errors(attack: TraceAttack, traces: list[Trace]) -> Floats:
     with _one_thread():
-        beliefs = attacker.attack.log_posteriors([outputs for outputs, _ in traces])
-        for (_, truth), belief in zip(traces, beliefs, strict=True):
-            best = (np.exp(belief) @ attacker.apart).argmin(axis=1)
-            found.append(np.linalg.norm(attacker.places[best] - truth, axis=1))
-    return np.concatenate(found)
-
-
-def _batches(traces: Sequence[Indices], *, steps: int = 20_000) -> Iterator[list[Indices]]:
-    """Traces of similar length together, at most so many padded steps at once."""
-    batch: list[Indices] = []
-    for trace in traces:
-        if batch and (len(batch) + 1) * len(trace) > steps:
-            yield batch
-            batch = []
-        batch.append(trace)
-    if batch:
-        yield batch
+        return attack.errors(traces)

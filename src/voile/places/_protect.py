@@ -1,267 +1,149 @@
-"""Releasing a file of places: each row's coordinates replaced by a draw."""
+"""`voile.places.protect`: each row's place replaced by a draw."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from voile.core.randomness import Generator, seeded_rng
-from voile.errors import BadFile
+from voile.core.randomness import seeded_rng
+from voile.errors import InvalidInput
 from voile.files import no_such_column
-from voile.jobs import (
-    Batch,
-    ColumnsInClear,
-    Engine,
-    JobReport,
-    Location,
-    Named,
-    OnError,
-    Planned,
-    Replaced,
-    RowProblem,
-    check_output,
-    columns_in_clear,
-    location,
-    open_source,
-    run_job,
-)
-from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for, ledger_facts
-from voile.ledger import Bill
-from voile.ledger.amounts import Bools
-from voile.places.columns import degrees_of, not_degrees, times_among
+from voile.jobs import ColumnsInClear, JobReport, columns_in_clear, open_source
+from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for
+from voile.jobs.release import Columns as ReleasedColumns
+from voile.jobs.release import Rows, carry_out, output_for
+from voile.jobs.settings import Columns, Running
+from voile.options import Data, Option, one_of, use_case
+from voile.places.columns import times_among
 from voile.places.designs import PlacesDesign, distance_words
-from voile.places.outside import FEW, Outside, many_off, refused
-from voile.storage import load
+from voile.places.loading import design_bytes
+from voile.places.outside import Outside
+from voile.places.released import PlacesRelease
+from voile.places.releaser import MakePlacesReleaser, loaded_once
+from voile.places.settings import DEGREES, Coordinates
+from voile.progress import tell
 
-SEEDED = "seeded: not for release"
-
-
-def load_design(path: str | Path, *, content: bytes | None = None) -> PlacesDesign:
-    """The design in a file, or in a file's bytes, certified anew."""
-    found = load(path, content=content)
-    if not isinstance(found, PlacesDesign):
-        raise BadFile(
-            f"{path} must hold a design for places, it holds another kind; "
-            "make one with `voile places design`"
-        )
-    return found
+IN_PARTS, NONE_NAMED = Running(batch_rows=20_000), Columns()
 
 
-@lru_cache(maxsize=1)
-def _loaded(name: str, content: bytes) -> PlacesDesign:
-    """Load once in a process."""
-    return load_design(name, content=content)
-
-
-@dataclass(frozen=True)
-class MakePlacesReleaser:
-    """Builds a worker's releaser from the design's bytes: what travels is what was certified."""
-
-    mechanism: str
-    content: bytes
-    lat: str
-    lon: str
-    outside: Outside
-    clear: ColumnsInClear
-
-    def __call__(self) -> PlacesReleaser:
-        """One releaser for one process."""
-        design = _loaded(self.mechanism, self.content)
-        lat, lon = (
-            np.array([f"{x:.6f}" for x in axis], dtype=object) for axis in design.output_degrees
-        )
-        return PlacesReleaser(design, self.lat, self.lon, self.outside, self.clear, lat, lon)
-
-
-@dataclass(frozen=True, eq=False)
-class Located:
-    """The rows of a batch on the map: which are, where they lie, and which lie off it."""
-
-    before: tuple[Sequence[Any], Sequence[Any]]
-    good: Bools
-    points: NDArray[np.float64]
-    off: Bools
-
-
-@dataclass(frozen=True)
-class PlacesReleaser:
-    """Releases the two coordinate columns of a batch; the columns in clear pass as they are."""
-
-    design: PlacesDesign
-    lat: str
-    lon: str
-    outside: Outside
-    clear: ColumnsInClear
-    latitudes: NDArray[np.object_]
-    longitudes: NDArray[np.object_]
-    """The outputs, as they are written."""
-
-    def plan(self, batch: Batch) -> Planned:
-        """Where each row lies, and what is wrong with rows that lie nowhere."""
-        before = (batch.column(self.lat), batch.column(self.lon))
-        degrees = degrees_of(*before)
-        good = np.asarray(np.isfinite(degrees).all(axis=1))
-        problem = RowProblem(not_degrees(self.lat, self.lon))
-        problems: dict[int, RowProblem] = dict.fromkeys(np.flatnonzero(~good).tolist(), problem)
-        problems |= self.clear.strangers(batch.rows)
-        good[list(problems)] = False
-        points, off, far = self.design.located(*degrees[good].T)
-        bad = self._refused(off, far)
-        if bad.any():
-            rows = np.flatnonzero(good)[bad]
-            problems |= dict.fromkeys(rows.tolist(), RowProblem(self._why()))
-            points, off, good[rows] = points[~bad], off[~bad], False
-        one = self.design.guarantee
-        cost = ((one.epsilon, one.delta, 1),)
-        located = Located(before, good, points, off)
-        return Planned(located, lambda: Bill.alike(cost, good), problems)
-
-    def draw(self, planned: Planned, paid: Bools, rng: Generator) -> Replaced:
-        """New coordinates for the rows that are paid, and counts of places on and off the map."""
-        located: Located = planned.secrets
-        drawn = np.zeros(len(paid), dtype=np.intp)
-        drawn[paid] = self.design.mechanism.draw(located.points[paid[located.good]], rng)
-        return Replaced(
-            {
-                self.lat: _shown(self.latitudes[drawn], located.before[0]),
-                self.lon: _shown(self.longitudes[drawn], located.before[1]),
-            },
-            {"places": int(paid.sum()), "outside": int(located.off.sum())},
-        )
-
-    def _refused(self, off: NDArray[np.bool_], far: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which places are not released; all are refused if most look like another map's."""
-        count, beyond = len(off), int(far.sum())
-        problem = None
-        if beyond > max(FEW, count / 2):
-            problem = refused(beyond, beyond, count, self.design.reach, self.outside)
-        elif self.outside == Outside.FEW:
-            problem = many_off(int(off.sum()) - beyond, count)
-        if problem is not None:
-            raise problem
-        return off if self.outside == Outside.REFUSE else far
-
-    def _why(self) -> str:
-        if self.outside == Outside.REFUSE:
-            return f"{self.lat} and {self.lon} must lie on the mechanism's map"
-        return (
-            f"{self.lat} and {self.lon} must lie within {self.design.reach:.3g} km of the map's "
-            "centre"
-        )
-
-
-def protect_places(
-    file: str | Path | Location,
+@use_case("places protect")
+def protect(
+    data: Annotated[
+        Data,
+        Option(
+            "CSV, JSONL or Parquet; .gz allowed; a path or a URL (s3://…); in Python also tables, "
+            "arrays and lists.",
+            reads="private",
+        ),
+    ],
     *,
-    mechanism: str | Path,
-    out: str | Path | Location,
-    lat: str = "lat",
-    lon: str = "lon",
-    seed: int | None = None,
-    engine: Engine | None = None,
-    on_error: OnError = OnError.FAIL,
-    batch_rows: int = 20_000,
-    overwrite: bool = False,
-    pass_columns: Named = (),
-    drop_columns: Sequence[str] = (),
-    outside: Outside = Outside.FEW,
-    ledger: LedgerChoice = NO_LEDGER,
-) -> dict[str, Any]:
-    """Release a file's places and write `<out>` and `<out>.guarantee.json`; return the latter.
+    mechanism: Annotated[
+        str | Path | PlacesDesign, Option("What `voile places design` saved.", reads="public")
+    ],
+    coordinates: Coordinates = DEGREES,
+    out: Annotated[
+        str | None,
+        Option("Output, a path or a URL; default FILE.protected.csv", "Output", writes=True),
+    ] = None,
+    columns: Columns = NONE_NAMED,
+    outside: Annotated[
+        Literal["few", "move", "refuse"],
+        Option(
+            "Places off the map: few (moved to its border, refused if more than a tenth), move "
+            "(however many) or refuse (bad rows).",
+            "Running",
+        ),
+    ] = "few",
+    running: Running = IN_PARTS,
+    charge: LedgerChoice = NO_LEDGER,
+    seed: Annotated[
+        int | None, Option("Repeatable draws, for experiments: not for release.", "Running")
+    ] = None,
+) -> PlacesRelease:
+    """Replace the place of every row by a draw; interrupted runs continue without a second draw.
 
-    Every other column must be named: in `pass_columns` (or "all") to be written as it is, in
-    `drop_columns` to be left out. `outside` says what happens to places off the map; beyond the
-    design's reach they are bad rows. With a ledger, a row charges its person the mechanism's
-    epsilon; its column is no exception.
+    Example: `voile places protect trips.csv --mechanism city.voile --pass stop --drop driver`
+
+    Every column beside the two coordinates must be named in --pass or --drop. Places beyond the
+    design's reach are bad rows. With a ledger, a row charges its person the mechanism's epsilon;
+    its column is no exception. A file gets `<out>.guarantee.json` beside its release; a table,
+    an array or a list comes back as `.data`, of the same kind.
     """
-    from voile import __version__
-
-    check_output(out, overwrite=overwrite)
-    source, target = open_source(file), location(out)
-    try:
-        with location(mechanism).open() as opened:
-            content = opened.read()
-    except OSError as problem:
-        raise BadFile(f"cannot read {mechanism}: {problem.strerror}") from problem
-    digest = hashlib.sha256(content).hexdigest()
-    design = _loaded(str(mechanism), content)
+    rule = Outside(one_of(outside, ("few", "move", "refuse"), "--outside"))
+    target = None
+    if isinstance(data, str | Path):
+        target = output_for(data, out, overwrite=running.overwrite, ending=".csv")
+    elif out is not None:
+        raise InvalidInput("--out is for a file's release; what is in memory comes back as .data")
+    if seed is not None:
+        seeded_rng(seed)
+    source = open_source(data)
+    lat, lon = coordinates.lat, coordinates.lon
     for column in (lat, lon):
         if column not in source.columns:
             raise no_such_column(column, source.columns, do="name it with --lat and --lon")
+    name, content = design_bytes(mechanism)
+    design = loaded_once(name, content)
     clear = columns_in_clear(
-        source, changed=(lat, lon), passing=pass_columns, dropping=drop_columns
+        source, changed=(lat, lon), passing=columns.passing, dropping=columns.drop
     )
-    times = times_among(source, clear)
-    if seed is not None:
-        seeded_rng(seed)
-    design.mechanism.draw(
-        np.asarray(design.mechanism.outputs[:1], dtype=float), np.random.default_rng(0)
-    )  # compile once, before any worker starts
-    charging = charging_for(ledger, design.guarantee, source.columns, seed=seed)
+    times = tuple(times_among(source, clear))
+    _compile(design)
+    digest = hashlib.sha256(content).hexdigest()
 
-    def said(report: JobReport) -> dict[str, Any]:
-        guarantee = design.guarantee
-        return {
-            "voile": __version__,
-            "guarantee": guarantee.to_dict(),
-            "method": design.facts.get("method"),
-            "epsilon": guarantee.epsilon,
-            "unit": guarantee.metric.unit,
-            "metric": guarantee.metric.name,
-            "distance": distance_words(design.mechanism.p, design.reach),
-            "granularity": guarantee.granularity,
-            "basis": str(guarantee.basis),
-            "headline": guarantee.headline(),
-            "explanation": guarantee.explain(),
-            "outside": list(guarantee.outside),
-            **clear.facts(),
-            "times_in_clear": times,
-            "mechanism_sha256": digest,
-            "randomness": "secure" if seed is None else SEEDED,
-            "seed": seed,
-            "rows": report.rows,
-            "skipped": report.skipped,
-            "masked": report.masked,
-            "places_outside_the_map": int(report.totals.get("outside", 0)),
-            **ledger_facts(charging, report),
-        }
+    def describe(report: JobReport) -> PlacesRelease:
+        return _described(design, digest, clear, times, report, seed)
 
-    report = run_job(
+    return carry_out(
         source,
-        target,
-        MakePlacesReleaser(str(mechanism), content, lat, lon, outside, clear),
+        MakePlacesReleaser(name, content, lat, lon, rule, clear),
+        out=target,
+        describe=describe,
         identity={
             "task": "places protect",
             "mechanism": digest,
             "lat": lat,
             "lon": lon,
             "seed": seed,
-            "outside": str(outside),
+            "outside": str(rule),
         },
-        dropped_columns=clear.dropped,
-        engine=engine,
-        batch_rows=batch_rows,
-        on_error=on_error,
-        overwrite=overwrite,
-        charging=charging,
+        clear=clear,
+        running=running,
+        charging=charging_for(charge, design.guarantee, source.columns, seed=seed),
         seed=seed,
-        guarantee=said,
     )
-    return dict(report.guarantee) | {
-        "seconds": report.seconds,
-        "output": str(target),
-        "resumed_parts": report.resumed,
-    }
 
 
-def _shown(drawn: NDArray[np.object_], before: Sequence[Any]) -> list[Any]:
-    """Text where the file holds text, numbers where it holds numbers."""
-    text = set(map(type, before)) <= {str}
-    return drawn.tolist() if text else [float(value) for value in drawn]
+def _compile(design: PlacesDesign) -> None:
+    """Draw once, before any worker starts: loops become machine code here and are kept."""
+    tell("preparing to draw")
+    one = np.asarray(design.mechanism.outputs[:1], dtype=float)
+    design.mechanism.draw(one, np.random.default_rng(0))
+
+
+def _described(
+    design: PlacesDesign,
+    digest: str,
+    clear: ColumnsInClear,
+    times: tuple[str, ...],
+    report: JobReport,
+    seed: int | None,
+) -> PlacesRelease:
+    """What was promised for a finished job."""
+    return PlacesRelease(
+        domain="places",
+        mechanism=design.solved.method,
+        guarantee=design.guarantee,
+        columns=ReleasedColumns.of(clear),
+        rows=Rows.of(report),
+        seed=seed,
+        explanation=tuple(design.guarantee.explain().splitlines()),
+        distance=distance_words(design.mechanism.p, design.reach),
+        times_in_clear=times,
+        mechanism_sha256=digest,
+        places_outside_the_map=int(report.totals.get("outside", 0)),
+        design=design,
+    )

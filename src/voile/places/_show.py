@@ -1,116 +1,160 @@
-"""A picture of where a person standing somewhere may be reported."""
+"""`voile.places.show`: a picture of where a person standing somewhere may be reported."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-import time
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
 from voile.audit.finding import Verdict
 from voile.core.arrays import Floats
 from voile.core.guarantee import Basis
-from voile.errors import CannotWrite
+from voile.errors import CannotWrite, require
+from voile.options import Option, current_call, use_case
 from voile.places.charts import blur_chart, street_lines
 from voile.places.designs import PlacesDesign
+from voile.places.loading import opened_design
 from voile.places.outside import Outside, refused
-from voile.report import Chart, Provenance, Report, Table, write_charts, write_report
+from voile.report import Chart, Report, Table, write_charts
 from voile.report.charts_common import guarantee_chart
 from voile.report.model import promised
+from voile.report.result import SILENT, Result
 from voile.report.words import ground, sentence
 
 
-def show_place(
-    design: PlacesDesign, *, latitude: float, longitude: float, out: str | Path
-) -> dict[str, Any]:
-    """Write `<out>.png` and `<out>.html`; what they show, in numbers.
+@dataclass(frozen=True, repr=False, eq=False)
+class ShownPlace(Result):
+    """The law of a release at one place, in numbers; distances in km.
 
-    Both mark the place that was asked for: they are for the eyes of whoever asked.
+    Its picture marks the place that was asked for: it is for the eyes of whoever asked.
     """
-    degrees = np.array([latitude]), np.array([longitude])
+
+    inside_the_map: bool
+    mean_distance_km: float
+    half_within_km: float
+    nine_in_ten_within_km: float
+    likeliest_share: float
+    places_above_1_percent: int
+    png: str | None
+    html: str | None
+    design: PlacesDesign = field(metadata=SILENT)
+    place: Floats = field(metadata=SILENT)
+    """On the map, km."""
+    law: Floats = field(metadata=SILENT)
+    """The probability of each output."""
+
+    def _report(self) -> Report:
+        guarantee = self.design.guarantee
+        return Report(
+            title="A blurred place",
+            answer=(
+                f"A person standing here is reported {self.mean_distance_km:.2f} km away on "
+                f"average; half the time within {self.half_within_km:.2f} km, nine times in ten "
+                f"within {self.nine_in_ten_within_km:.2f} km."
+            ),
+            verdict=Verdict.OPEN if guarantee.basis == Basis.CLAIMED else Verdict.HOLDS,
+            because=f"ε = {guarantee.epsilon:g} is {guarantee.basis}. {ground(guarantee.basis)}",
+            guarantee=promised(guarantee),
+            not_protected=(
+                "The place on this map: it is marked because you asked for it. If somebody stands "
+                "there, keep this page to yourself.",
+                *(sentence(item) for item in guarantee.outside),
+            ),
+            notes=tuple(self._notes()),
+            tables=(self._table(),),
+            draw=lambda: (self.chart(), guarantee_chart(guarantee, farthest=2.0)),
+            terms=("epsilon", "odds", "certified", "proved", "mechanism"),
+        )
+
+    def _notes(self) -> list[str]:
+        said = []
+        if not self.inside_the_map:
+            said.append("The place lies outside the map; it is moved to the border first.")
+        if self.png is not None and self.html is not None:
+            said.append(f"Wrote {Path(self.png).name} and {Path(self.html).name}")
+        return said
+
+    def _table(self) -> Table:
+        rows = (
+            ("mean distance (km)", self.mean_distance_km),
+            ("half of the time within (km)", self.half_within_km),
+            ("nine times in ten within (km)", self.nine_in_ten_within_km),
+            ("share of the likeliest report", self.likeliest_share),
+            ("reports likelier than 1 %", self.places_above_1_percent),
+        )
+        return Table("How far reports lie from here", ("what", "value"), rows)
+
+    def chart(self) -> Chart:
+        """Where a person may be reported, over the streets."""
+        return blur_chart(
+            box=self.design.box,
+            streets=street_lines(self.design.places, self.design.streets),
+            place=self.place,
+            outputs=np.asarray(self.design.mechanism.outputs, dtype=float),
+            law=self.law,
+            where="at the place that was asked for",
+        )
+
+
+@use_case("places show")
+def show(
+    mechanism: Annotated[
+        str | Path | PlacesDesign, Option("What `voile places design` saved.", reads="public")
+    ],
+    *,
+    at: Annotated[tuple[float, float], Option("LAT,LON of a person.")],
+    out: Annotated[
+        Path | None, Option("Writes OUT.png and OUT.html.", "Output", writes=True)
+    ] = Path("place"),
+) -> ShownPlace:
+    """Draw where a person standing at a place may be reported, over the streets.
+
+    Example: `voile places show city.voile --at 45.01,5.02 --out here`
+    """
+    require(len(at) == 2, "--at", "a latitude and a longitude", f"{len(at)} numbers")
+    found = _shown(opened_design(mechanism), at, out)
+    if found.png is not None and found.html is not None:
+        _write_png(found.chart(), Path(found.png))
+        call = current_call()
+        assert call is not None  # this very use case, or one that called it
+        found.noted(call)
+        found.report(found.html)
+    return found
+
+
+def _shown(design: PlacesDesign, at: tuple[float, float], out: Path | None) -> ShownPlace:
+    degrees = np.array([at[0]], dtype=float), np.array([at[1]], dtype=float)
     inside, off, far = design.located(*degrees)
     problem = refused(int(off.sum()), int(far.sum()), 1, design.reach, Outside.MOVE)
     if problem is not None:
         raise problem
-    place = design.projection.to_km(*degrees)
     law = np.asarray(design.mechanism.probabilities(inside)[0])
     outputs = np.asarray(design.mechanism.outputs, dtype=float)
-    facts = _facts(place, inside, outputs, law)
-    chart = blur_chart(
-        box=design.box,
-        streets=street_lines(design.places, design.streets),
+    distance = np.linalg.norm(outputs - design.projection.to_km(*degrees), axis=1)
+    return ShownPlace(
+        inside_the_map=not off.any(),
+        mean_distance_km=float(law @ distance),
+        half_within_km=_within(distance, law, 0.5),
+        nine_in_ten_within_km=_within(distance, law, 0.9),
+        likeliest_share=float(law.max()),
+        places_above_1_percent=int((law > 0.01).sum()),
+        png=None if out is None else str(Path(out).with_suffix(".png")),
+        html=None if out is None else str(Path(out).with_suffix(".html")),
+        design=design,
         place=inside[0],
-        outputs=outputs,
         law=law,
-        where="at the place that was asked for",
     )
-    target = Path(out)
-    png, page = target.with_suffix(".png"), target.with_suffix(".html")
-    _write_png(chart, png)
-    write_report(_report(design, facts, chart), page)
-    return facts | {"png": str(png), "html": str(page)}
 
 
-def _facts(place: Floats, inside: Floats, outputs: Floats, law: Floats) -> dict[str, Any]:
-    distance = np.linalg.norm(outputs - place, axis=1)
+def _within(distance: Floats, law: Floats, share: float) -> float:
+    """The distance within which a release falls with this probability."""
     order = np.argsort(distance)
-    reach = np.cumsum(law[order])
-    last = len(order) - 1
-    return {
-        "inside_the_map": bool((place == inside).all()),
-        "mean_distance_km": float(law @ distance),
-        "half_within_km": float(distance[order][min(int(np.searchsorted(reach, 0.5)), last)]),
-        "nine_in_ten_within_km": float(
-            distance[order][min(int(np.searchsorted(reach, 0.9)), last)]
-        ),
-        "likeliest_share": float(law.max()),
-        "places_above_1_percent": int((law > 0.01).sum()),
-    }
-
-
-def _report(design: PlacesDesign, facts: dict[str, Any], chart: Chart) -> Report:
-    from voile import __version__
-
-    guarantee = design.guarantee
-    rows = (
-        ("mean distance (km)", facts["mean_distance_km"]),
-        ("half of the time within (km)", facts["half_within_km"]),
-        ("nine times in ten within (km)", facts["nine_in_ten_within_km"]),
-        ("share of the likeliest report", facts["likeliest_share"]),
-        ("reports likelier than 1 %", facts["places_above_1_percent"]),
-    )
-    outside = () if facts["inside_the_map"] else (
-        "The place lies outside the map; it is moved to the border before it is blurred.",
-    )  # fmt: skip
-    return Report(
-        title="A blurred place",
-        answer=(
-            f"A person standing here is reported {facts['mean_distance_km']:.2f} km away on "
-            f"average, and nine times in ten within {facts['nine_in_ten_within_km']:.2f} km."
-        ),
-        verdict=Verdict.OPEN if guarantee.basis == Basis.CLAIMED else Verdict.HOLDS,
-        because=f"ε = {guarantee.epsilon:g} is {guarantee.basis}. {ground(guarantee.basis)}",
-        guarantee=promised(guarantee),
-        not_protected=(
-            "The place on this map: it is marked because you asked for it. If somebody stands "
-            "there, keep this page to yourself.",
-            *(sentence(item) for item in guarantee.outside),
-        ),
-        provenance=Provenance(
-            version=__version__,
-            command="voile places show",
-            randomness="nothing was drawn: the chart is the law itself",
-            when=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-            seconds=0.0,
-        ),
-        notes=outside,
-        tables=(Table("How far reports lie from here", ("what", "value"), rows),),
-        draw=lambda: (chart, guarantee_chart(guarantee, farthest=2.0)),
-        terms=("epsilon", "odds", "certified", "proved", "mechanism"),
-    )
+    place = int(np.searchsorted(np.cumsum(law[order]), share))
+    return float(distance[order][min(place, len(order) - 1)])
 
 
 def _write_png(chart: Chart, png: Path) -> None:

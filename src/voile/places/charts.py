@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import Floats, Indices
+from voile.places.solved import Priced
 from voile.report.charts_common import bar_chart
 from voile.report.drawing import altair, base, finished, named, percent, series
 from voile.report.model import Chart, Table
@@ -36,11 +37,12 @@ def loss_chart(losses: Mapping[str, float], *, method: str, lower_bound: float |
     )
 
 
-def sweep_chart(rows: Sequence[tuple[float, str, float, float | None]]) -> Chart:
+def sweep_chart(prices: Sequence[Priced]) -> Chart:
     """Loss against ε: one line a method, and the lower bound at each ε."""
     alt = altair()
+    rows = tuple((row.epsilon, row.method, row.loss, row.lower_bound) for row in prices)
     table = Table(
-        "Loss against epsilon", ("epsilon", "method", "loss (km)", "lower bound (km)"), tuple(rows)
+        "Loss against epsilon", ("epsilon", "method", "loss (km)", "lower bound (km)"), rows
     )
     records = [{"epsilon": e, "what": method, "loss": loss} for e, method, loss, _ in rows]
     names = list(dict.fromkeys(method for _, method, _, _ in rows))

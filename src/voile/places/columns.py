@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,30 +13,32 @@ from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput
 from voile.files import no_such_column
 from voile.jobs import ColumnsInClear, RowProblem, Source, open_source
+from voile.options import Data
 
 _TIMES = frozenset(["time", "times", "timestamp", "date", "datetime", "hour", "minute", "day"])
 _TIME = re.compile(r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}:\d{2})")
 _DEGREES = "{lat} and {lon} must be degrees within ±90 and ±180"
 
 
-def read_degrees(path: str | Path, *, lat: str, lon: str) -> tuple[Floats, Floats]:
-    """Latitudes and longitudes of a file's rows; a row without them is named by its line."""
+def read_degrees(data: Data, *, lat: str, lon: str) -> tuple[Floats, Floats]:
+    """Latitudes and longitudes of all rows; a row without them is named by its line."""
+    source = open_source(data)
     lines, (latitudes, longitudes) = _columns(
-        path, (lat, lon), do=f"{lat} and {lon} are needed; name others with --lat and --lon"
+        source, (lat, lon), do=f"{lat} and {lon} are needed; name others with --lat and --lon"
     )
     table = degrees_of(latitudes, longitudes)
     wrong = np.flatnonzero(np.isnan(table).any(axis=1))
     if len(wrong):
         raise InvalidInput(
-            f"{Path(path).name}, line {lines[wrong[0]]}: {not_degrees(lat, lon)}; {len(wrong):,} "
-            "rows are not so: mend them or leave them out"
+            f"{source.name}, {source.where(lines[wrong[0]])}: {not_degrees(lat, lon)}; "
+            f"{len(wrong):,} rows are not so: mend them or leave them out"
         )
     return table[:, 0], table[:, 1]
 
 
-def read_traces(path: str | Path, column: str) -> list[Indices]:
-    """The rows of each trace, in the file's order: those with the same value of a column."""
-    _, (names,) = _columns(path, (column,), do="name the trace column with --trace")
+def read_traces(data: Data, column: str) -> list[Indices]:
+    """The rows of each trace, in their order: those with the same value of a column."""
+    _, (names,) = _columns(open_source(data), (column,), do="name the trace column with --trace")
     _, member = np.unique(np.array([str(name) for name in names]), return_inverse=True)
     order = np.argsort(member, kind="stable")
     return list(np.split(order, np.flatnonzero(np.diff(member[order])) + 1))
@@ -90,20 +91,17 @@ def _degrees(latitude: Any, longitude: Any) -> tuple[float, float]:
 
 
 def _columns(
-    path: str | Path, names: Sequence[str], *, do: str
+    source: Source, names: Sequence[str], *, do: str
 ) -> tuple[list[int], tuple[list[Any], ...]]:
     """The lines of all rows, and what they hold in these columns."""
-    source = open_source(path)
     for name in names:
         if name not in source.columns:
-            raise no_such_column(
-                name, source.columns, what=f"the column of {Path(path).name}", do=do
-            )
+            raise no_such_column(name, source.columns, what=f"the column of {source.name}", do=do)
     lines: list[int] = []
     values: tuple[list[Any], ...] = tuple([] for _ in names)
     for line, row in source.rows():
         if isinstance(row, RowProblem):
-            raise InvalidInput(f"{Path(path).name}, line {line}: {row.reason}")
+            raise InvalidInput(f"{source.name}, {source.where(line)}: {row.reason}")
         lines.append(line)
         for name, column in zip(names, values, strict=True):
             column.append(row.get(name))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from voile.audit.finding import Verdict
-from voile.core.arrays import Floats
+from voile.audit.map_ratios import local_ratios
 from voile.core.guarantee import Basis
 from voile.core.rounding import percent_at_most
 from voile.places.charts import (
@@ -19,8 +18,9 @@ from voile.places.charts import (
     sweep_chart,
 )
 from voile.places.designs import PlacesDesign
+from voile.places.solved import DesignFacts
 from voile.report.charts_common import guarantee_chart
-from voile.report.model import Chart, Provenance, Report, Table, promised
+from voile.report.model import Chart, Report, Table, promised
 from voile.report.words import sentence
 
 TERMS = ("epsilon", "odds", "certified", "proved", "loss", "lower bound", "prior", "mechanism")
@@ -30,58 +30,20 @@ REPEATED = (
 )
 
 
-def design_report(
-    design: PlacesDesign,
-    *,
-    ratios: Floats,
-    provenance: Provenance,
-    sweep: Sequence[tuple[float, str, float, float | None]] = (),
-) -> Report:
+def design_report(design: PlacesDesign) -> Report:
     """What a design promises and costs. Everything in a design is public: so is this."""
     facts, guarantee = design.facts, design.guarantee
     claim, unit = guarantee.epsilon, guarantee.metric.unit
-    gap = facts.get("gap")
-    near = (
-        ""
-        if gap is None
-        else f", at most {percent_at_most(gap)} more than any private mechanism must lose"
-    )
-    answer = (
-        f"At ε = {claim:g} per {unit}, people on this map can be reported with an expected travel "
-        f"error of {facts['loss']:.3f} km{near}."
-    )
-    certified = guarantee.basis == Basis.CERTIFIED
     because = (
-        f"The largest privacy loss over the whole map is {facts['certificate']:.6f} per {unit}, "
+        f"The largest privacy loss over the whole map is {facts.certificate:.6f} per {unit}, "
         f"computed from the numbers that are drawn, against a claim of {claim:g}."
-        if certified
+        if guarantee.basis == Basis.CERTIFIED
         else f"ε = {claim:g} per {unit} is proved: noise with that density, then post-processing."
     )
-    figures = Table(
-        "The design in numbers",
-        ("what", "value"),
-        (
-            ("method", str(facts["method"])),
-            ("expected loss (km)", float(facts["loss"])),
-            (f"certificate (ε per {unit})", float(facts["certificate"])),
-            ("lower bound (km)", _number(facts.get("lower_bound"))),
-            ("outputs", int(facts["outputs"])),
-            ("resolution (m)", 1000 * float(facts["resolution"])),
-            ("solved in (s)", float(facts["seconds"])),
-        ),
-    )
-    losses = dict(facts["losses"]) | {str(facts["method"]): float(facts["loss"])}
-    charts = [
-        loss_chart(losses, method=str(facts["method"]), lower_bound=facts.get("lower_bound")),
-        *((sweep_chart(sweep),) if sweep else ()),
-        likely_place(design),
-        certificate_chart(design, ratios),
-        guarantee_chart(guarantee, farthest=2.0),
-    ]
     return Report(
         title="A mechanism for places",
-        answer=answer,
-        verdict=Verdict.HOLDS if facts["certificate"] <= claim else Verdict.VIOLATED,
+        answer=_answer(facts),
+        verdict=Verdict.HOLDS if facts.certificate <= claim else Verdict.VIOLATED,
         because=because,
         guarantee=promised(guarantee),
         not_protected=(
@@ -89,12 +51,102 @@ def design_report(
             REPEATED,
             "Anything else that is handed on beside the place: times, names, other columns.",
         ),
-        provenance=provenance,
-        notes=(sentence(f"The map: {facts['map']}"),),
-        tables=(figures,),
-        draw=lambda: tuple(charts),
+        notes=tuple(design_notes(facts)),
+        tables=tuple(_tables(facts)),
+        draw=partial(_charts, design),
         terms=TERMS,
     )
+
+
+def _answer(facts: DesignFacts) -> str:
+    if facts.loss is None:
+        return f"People on this map can be reported at ε = {facts.epsilon:g} per {facts.unit}."
+    near = (
+        ""
+        if facts.gap is None
+        else f", at most {percent_at_most(facts.gap)} more than any private mechanism must lose"
+    )
+    return (
+        f"At ε = {facts.epsilon:g} per {facts.unit}, people on this map can be reported with an "
+        f"expected travel error of {facts.loss:.3f} km{near}."
+    )
+
+
+def design_notes(facts: DesignFacts) -> list[str]:
+    """What a design's figures do not say by themselves."""
+    said = []
+    if facts.stopped:
+        said.append(
+            f"Stopped by Ctrl-C during {facts.stopped}: this is the best so far, certified like "
+            "any other; a run to the end may lose less, or say more about what is left to gain."
+        )
+    said.append(sentence(f"The map: {facts.map}"))
+    if facts.lower_bound is not None:
+        said.append(
+            f"No private mechanism with these outputs goes below {facts.lower_bound:.4f} km."
+        )
+    said.append(f"Whatever is reported is one of {facts.outputs:,} places, at most one a cell.")
+    asked, solved = facts.cells, facts.spline_cells
+    if facts.spline_capped and asked is not None and solved is not None:
+        said.append(
+            f"The spline was solved on {solved[0]}×{solved[1]} cells to be done in time "
+            f"({asked[0]}×{asked[1]} outputs were asked for); a finer one may lose a little less."
+        )
+    said.append(
+        f"ε is per {facts.distance}; the map's plane lengthens distances by "
+        f"{100 * (facts.stretch - 1):.2g} % at most, which is taken off beforehand."
+    )
+    if facts.saved is not None:
+        said.append(f"Saved {facts.saved.rpartition('/')[2]}")
+    return said
+
+
+def _tables(facts: DesignFacts) -> list[Table]:
+    figures = Table(
+        "The design in numbers",
+        ("what", "value"),
+        (
+            ("method", facts.method),
+            ("expected loss (km)", facts.loss),
+            (f"certificate (ε per {facts.unit})", facts.certificate),
+            ("lower bound (km)", facts.lower_bound),
+            ("outputs", facts.outputs),
+            ("resolution (m)", 1000 * facts.resolution),
+            ("solved in (s)", facts.seconds),
+        ),
+    )
+    loss = facts.loss
+    if loss is None:
+        return [figures]
+    rows = tuple(
+        (name, other, f"{100 * (loss / other - 1):+.1f} %" if other else "")
+        for name, other in sorted(_losses(facts, loss).items(), key=lambda item: item[1])
+    )
+    compared = Table(
+        "What other methods lose at the same ε", ("method", "loss km", "this design"), rows
+    )
+    return [figures, compared]
+
+
+def _losses(facts: DesignFacts, loss: float) -> dict[str, float]:
+    """The loss of every method that was tried, this one's among them."""
+    return {**facts.losses, facts.method: loss}
+
+
+def _charts(design: PlacesDesign) -> list[Chart]:
+    facts = design.facts
+    found = []
+    if facts.loss is not None:
+        losses = _losses(facts, facts.loss)
+        found.append(loss_chart(losses, method=facts.method, lower_bound=facts.lower_bound))
+    if design.sweep:
+        found.append(sweep_chart(design.sweep))
+    return [
+        *found,
+        likely_place(design),
+        certificate_chart(design),
+        guarantee_chart(design.guarantee, farthest=2.0),
+    ]
 
 
 def likely_place(design: PlacesDesign) -> Chart:
@@ -116,17 +168,13 @@ def likely_place(design: PlacesDesign) -> Chart:
     )
 
 
-def certificate_chart(design: PlacesDesign, ratios: Floats) -> Chart:
+def certificate_chart(design: PlacesDesign) -> Chart:
     """The certificate over the map of a design."""
     return ratio_map(
         box=design.box,
         streets=street_lines(design.places, design.streets, most=6000),
-        ratios=ratios,
+        ratios=local_ratios(design),
         claim=design.guarantee.epsilon,
         unit=design.guarantee.metric.unit,
         certified=design.guarantee.basis == Basis.CERTIFIED,
     )
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)

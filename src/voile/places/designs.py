@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,19 +13,25 @@ from numpy.typing import NDArray
 from voile.core.arrays import Floats, Indices, Items
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator, secure_rng
+from voile.core.rounding import percent_at_most
 from voile.errors import BadFile, GuaranteeBroken
+from voile.files.columns_in_clear import Named
 from voile.metrics.lattice import rounding_reach
 from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap_from_record
 from voile.optimise.smooth import SmoothMechanism, smooth_from_record
+from voile.places.frames import with_places
 from voile.places.geodesy import (
     GEODESIC_ERROR,
-    LARGEST_REACH,
+    geodesic_epsilon,
     geodesic_km,
+    reach_of,
     stretch,
-    too_wide,
 )
 from voile.places.outside import Outside, refused
 from voile.places.projection import Projection
+from voile.places.solved import NOT_STATED, DesignFacts, Priced, Solved, gap_of, solved_from
+from voile.report.model import Report
+from voile.report.result import Result, plain
 
 _LOADERS: dict[str, Callable[..., SmoothMechanism | LaplaceRemap]] = {
     "smooth mechanism": smooth_from_record,
@@ -33,16 +39,23 @@ _LOADERS: dict[str, Callable[..., SmoothMechanism | LaplaceRemap]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class PlacesDesign:
-    """A mechanism on a map: projection, public places with their prior, streets, and facts.
+@dataclass(frozen=True, repr=False, eq=False)
+class PlacesDesign(Result):
+    """A mechanism on a map: projection, public places with their prior, streets, how it was solved.
 
     The mechanism's ε is per km of the plane, `epsilon` per geodesic km: with D ≤ stretch·d for all
     places within `reach` of the centre, a loss of at most ε_plane·D is at most ε·d as long as
     ε_plane·stretch ≤ ε, which the constructor checks. Without `epsilon` it is that product.
 
     Everything in it is public: the prior must come from public points (see `counted_prior`).
-    `facts` hold method, loss, lower_bound, gap, seconds and the losses of other methods.
+
+    >>> import voile
+    >>> design = voile.places.design(
+    ...     box=(48.80, 2.25, 48.92, 2.43), cells=(3, 4), epsilon=0.8, method="laplace",
+    ...     bound=False, against_aipo=False,
+    ... )
+    >>> len(design.release([(48.8584, 2.2945), (48.8530, 2.3499)]))
+    2
     """
 
     mechanism: SmoothMechanism | LaplaceRemap
@@ -50,8 +63,11 @@ class PlacesDesign:
     places: Floats
     prior: Floats
     streets: Indices
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    solved: Solved = NOT_STATED
     epsilon: float | None = None
+    sweep: tuple[Priced, ...] = ()
+    """What other epsilons cost on the same map, where that was asked for."""
+    saved: str | None = None
 
     def __post_init__(self) -> None:
         needed = geodesic_epsilon(self.mechanism.guarantee.epsilon, self.stretch)
@@ -93,33 +109,88 @@ class PlacesDesign:
 
     def certificate(self) -> float:
         """The largest loss per geodesic km that is certified or proved; never above the claim."""
-        mechanism = self.mechanism
-        if isinstance(mechanism, SmoothMechanism):
-            return geodesic_epsilon(mechanism.certificate().epsilon, self.stretch)
-        return geodesic_epsilon(mechanism.guarantee.epsilon, self.stretch)
+        return geodesic_epsilon(certified(self.mechanism), self.stretch)
+
+    # ── what it says of itself ─────────────────────────────────────────────────────────────
+
+    @cached_property
+    def facts(self) -> DesignFacts:
+        """All that JSON holds of it: how it was solved, and what its own numbers say anew."""
+        p, guarantee = self.mechanism.p, self.guarantee
+        return DesignFacts(
+            **{f.name: getattr(self.solved, f.name) for f in fields(self.solved)},
+            epsilon=guarantee.epsilon,
+            p="inf" if np.isinf(p) else p,
+            unit=guarantee.metric.unit,
+            certificate=self.certificate(),
+            basis=str(guarantee.basis),
+            gap=gap_of(self.solved.loss, self.solved.lower_bound),
+            outputs=len(self.mechanism.outputs),
+            resolution=self.mechanism.resolution,
+            distance=distance_words(p, self.reach),
+            stretch=self.stretch,
+            reach=self.reach,
+            saved=self.saved,
+            sweep=self.sweep,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts as JSON holds them."""
+        found: dict[str, Any] = plain(self.facts)
+        return found
+
+    def _report(self) -> Report:
+        from voile.places.design_report import design_report
+
+        return design_report(self)
+
+    def _outputs(self) -> tuple[str, ...]:
+        return () if self.saved is None else (self.saved,)
+
+    def __repr__(self) -> str:
+        facts, (low, high) = self.facts, self.box
+        loss = "" if facts.loss is None else f", expected loss {facts.loss:.4g} {facts.unit}"
+        gap = "" if facts.gap is None else f", {percent_at_most(facts.gap)} above the best at most"
+        return (
+            f"PlacesDesign: {facts.method} on {facts.map}\n"
+            f"ε = {facts.epsilon:g} per {facts.unit}, {facts.basis} {facts.certificate:.6g}"
+            f"{loss}{gap}\n"
+            f"{facts.outputs:,} places can be reported on {high[0] - low[0]:.1f} × "
+            f"{high[1] - low[1]:.1f} {facts.unit}; release(places) takes degrees and gives degrees"
+        )
 
     # ── degrees in, degrees out ────────────────────────────────────────────────────────────
 
     def release(
         self,
-        latitudes: Sequence[float] | Floats,
-        longitudes: Sequence[float] | Floats,
-        rng: Generator | None = None,
+        places: Any,
         *,
-        outside: Outside = Outside.FEW,
-    ) -> tuple[Floats, Floats]:
-        """One blurred place for each place, both in degrees; by default drawn securely.
+        lat: str = "lat",
+        lon: str = "lon",
+        pass_: Named = (),
+        rng: Generator | None = None,
+        outside: Outside | str = Outside.FEW,
+    ) -> Any:
+        """One blurred place for each place, both in degrees, as the same kind that was given.
 
-        Places off the map are moved to its border if they are few (`Outside`); places beyond
-        `reach` are refused.
+        `places` are rows of (latitude, longitude) as a list or an array, or a pandas, polars or
+        Arrow table with the columns `lat` and `lon`. A table's other columns are left out, unless
+        `pass_` names them ("all" passes every one IN CLEAR). Drawn securely by default. Places
+        off the map are moved to its border if they are few (`Outside`); places beyond `reach` are
+        refused.
         """
-        points, off, far = self.located(latitudes, longitudes)
-        problem = refused(int(off.sum()), int(far.sum()), len(points), self.reach, outside)
-        if problem is not None:
-            raise problem
-        drawn = self.mechanism.draw(points, secure_rng() if rng is None else rng)
-        lat, lon = self.output_degrees
-        return lat[drawn], lon[drawn]
+
+        def drawn(latitudes: Floats, longitudes: Floats) -> tuple[Floats, Floats]:
+            points, off, far = self.located(latitudes, longitudes)
+            rule = Outside(outside)
+            problem = refused(int(off.sum()), int(far.sum()), len(points), self.reach, rule)
+            if problem is not None:
+                raise problem
+            chosen = self.mechanism.draw(points, secure_rng() if rng is None else rng)
+            degrees = self.output_degrees
+            return degrees[0][chosen], degrees[1][chosen]
+
+        return with_places(places, drawn, lat=lat, lon=lon, passing=pass_)
 
     def probabilities(
         self, latitudes: Sequence[float] | Floats, longitudes: Sequence[float] | Floats
@@ -181,7 +252,7 @@ class PlacesDesign:
         meta = {
             "mechanism": kind,
             "inner": inner,
-            "facts": dict(self.facts),
+            "facts": plain(asdict(self.solved)),
             "latitude": self.projection.latitude,
             "longitude": self.projection.longitude,
             "epsilon": self.epsilon,
@@ -190,13 +261,11 @@ class PlacesDesign:
         return "places design", meta, {**{f"inner_{k}": v for k, v in arrays.items()}, **mine}
 
 
-def reach_of(low: Floats, high: Floats) -> float:
-    """Twice the distance of the farthest corner from the centre; refused if one is too far."""
-    corner = np.maximum(np.abs(low), np.abs(high))
-    reach = 2 * float(np.linalg.norm(corner))
-    if not reach <= LARGEST_REACH:
-        raise too_wide()
-    return reach
+def certified(mechanism: SmoothMechanism | LaplaceRemap) -> float:
+    """The largest loss per km of the plane that is certified or proved."""
+    if isinstance(mechanism, SmoothMechanism):
+        return mechanism.certificate().epsilon
+    return mechanism.guarantee.epsilon
 
 
 def distance_words(p: float, reach: float) -> str:
@@ -208,16 +277,6 @@ def distance_words(p: float, reach: float) -> str:
     }
     kind = kinds.get(p, "km on the map")
     return f"{kind}, between any two places within {reach:.3g} km of the map's centre"
-
-
-def geodesic_epsilon(plane: float, lengthening: float) -> float:
-    """ε per geodesic km of a mechanism of ε per km of the plane, rounded up."""
-    return plane * lengthening * (1 + 2.0**-51)
-
-
-def plane_epsilon(epsilon: float, lengthening: float) -> float:
-    """The ε per km of the plane that keeps `epsilon` per geodesic km, rounded down."""
-    return epsilon / lengthening * (1 - 2.0**-50)
 
 
 def places_design_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Items]) -> PlacesDesign:
@@ -233,6 +292,6 @@ def places_design_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Item
         np.asarray(arrays["places"], dtype=float),
         np.asarray(arrays["prior"], dtype=float),
         np.asarray(arrays["streets"], dtype=np.intp).reshape(-1, 2),
-        dict(meta["facts"]),
+        solved_from(meta["facts"]),
         None if stated is None else float(stated),
     )

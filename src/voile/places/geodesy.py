@@ -79,3 +79,22 @@ def _ellipsoid() -> Any:
     except ImportError as missing:
         raise MissingExtra("pyproj", extra="places") from missing
     return Geod(ellps="WGS84")
+
+
+def reach_of(low: Floats, high: Floats) -> float:
+    """Twice the distance of the farthest corner from the centre; refused if one is too far."""
+    corner = np.maximum(np.abs(low), np.abs(high))
+    reach = 2 * float(np.linalg.norm(corner))
+    if not reach <= LARGEST_REACH:
+        raise too_wide()
+    return reach
+
+
+def geodesic_epsilon(plane: float, lengthening: float) -> float:
+    """ε per geodesic km of a mechanism of ε per km of the plane, rounded up."""
+    return plane * lengthening * (1 + 2.0**-51)
+
+
+def plane_epsilon(epsilon: float, lengthening: float) -> float:
+    """The ε per km of the plane that keeps `epsilon` per geodesic km, rounded down."""
+    return epsilon / lengthening * (1 - 2.0**-50)

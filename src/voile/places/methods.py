@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from voile.optimise.anchored import aipo, aipo_relaxed
@@ -11,68 +13,126 @@ from voile.optimise.best import best
 from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
 from voile.optimise.laplace_remap import exponential_law, laplace_remap
 from voile.optimise.lower_bounds import paper_bound, partition_bound
-from voile.places._design import Note, PublicMap, certified, check_epsilon
-from voile.places.designs import geodesic_epsilon
+from voile.places.designs import certified
+from voile.places.geodesy import geodesic_epsilon
+from voile.places.public_map import PublicMap
+from voile.places.settings import Solving
 from voile.places.size import require_solver
+from voile.places.solve import NOISY, check_epsilon
+from voile.progress import tell
+from voile.report.model import Report, Table
+from voile.report.result import Result
 
 
-def compare_places(
-    public: PublicMap, *, epsilon: float, p: float = 2.0, note: Note = lambda text: None
-) -> list[dict[str, Any]]:
-    """All methods on one map: loss, certified or proved supremum per geodesic km, seconds."""
-    check_epsilon(epsilon)
-    problem, cells, plane = public.problem, public.cells, public.plane_epsilon(epsilon)
-    require_solver(len(problem.outputs), cells, method="spline", against_aipo=True)
-    rows: list[dict[str, Any]] = []
+@dataclass(frozen=True)
+class Compared:
+    """One method at one epsilon: its loss (km), and the largest loss of privacy per geodesic km.
 
-    def add(name: str, work: Callable[[], tuple[float, float | None]]) -> None:
-        note(name)
-        begun = time.monotonic()
-        loss, supremum = work()
-        rows.append(
-            {
-                "method": name,
-                "loss": loss,
-                "supremum": None
-                if supremum is None
-                else geodesic_epsilon(supremum, public.stretch),
-                "seconds": time.monotonic() - begun,
-            }
+    A bound has no privacy, since it is no mechanism.
+    """
+
+    epsilon: float
+    method: str
+    loss: float
+    supremum: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison(Result):
+    """All methods on one map."""
+
+    map: str
+    methods: tuple[Compared, ...]
+
+    def _report(self) -> Report:
+        """The methods as a table, and which of them costs least."""
+        private = [row for row in self.methods if row.supremum is not None and _kept(row)]
+        least = min(private, key=lambda row: row.loss)
+        return Report(
+            title="Methods for places, side by side",
+            answer=f"Of {len({row.method for row in private})} private methods on {self.map}, "
+            f"{least.method} loses least at ε = {least.epsilon:g}: {least.loss:.4f} km.",
+            tables=(
+                Table(
+                    "What each method costs",
+                    ("ε per km", "method", "loss km", "largest loss per km", "seconds"),
+                    tuple(
+                        (row.epsilon, row.method, row.loss, row.supremum, row.seconds)
+                        for row in self.methods
+                    ),
+                ),
+            ),
+            notes=("Nothing was saved: name one of the methods with --method to keep a design.",),
+            terms=("epsilon", "loss", "lower bound"),
         )
 
-    def smooth(build: Callable[..., Any]) -> tuple[float, float]:
-        found = build(problem, epsilon=plane, cells=cells, p=p, tolerance=1e-4)
+
+def _kept(row: Compared) -> bool:
+    return row.supremum is not None and row.supremum <= row.epsilon
+
+
+Figures = tuple[float, float | None]
+"""A loss, and the largest loss of privacy per km of the plane."""
+
+
+def compared(public: PublicMap, *, epsilon: float, solving: Solving) -> tuple[Compared, ...]:
+    """All methods on one map at one epsilon."""
+    check_epsilon(epsilon)
+    outputs = len(public.problem.outputs)
+    require_solver(outputs, public.cells, method="spline", against_aipo=True)
+    rows = []
+    work = dict(_methods(public, epsilon, solving))
+    for count, (name, figures) in enumerate(work.items()):
+        tell(name, done=count, total=len(work))
+        begun = time.monotonic()
+        loss, plane = figures()
+        supremum = None if plane is None else geodesic_epsilon(plane, public.stretch)
+        rows.append(Compared(epsilon, name, loss, supremum, time.monotonic() - begun))
+    return tuple(rows)
+
+
+def _methods(
+    public: PublicMap, epsilon: float, solving: Solving
+) -> Iterator[tuple[str, Callable[[], Figures]]]:
+    """Every method by name; the bounds last, at the full ε."""
+    problem, plane, p = public.problem, public.plane_epsilon(epsilon), solving.p
+    how: dict[str, Any] = {"epsilon": plane, "cells": public.cells, "p": p}
+
+    def smooth(build: Callable[..., Any]) -> Figures:
+        found = build(problem, tolerance=1e-4, **how)
         return found.loss, found.mechanism.certificate().epsilon
 
-    def exponential() -> tuple[float, float]:
+    def anchored(build: Callable[..., Any]) -> Figures:
+        found = build(problem, tolerance=1e-4, **how)
+        return found.loss, found.supremum
+
+    def noise(bayes: bool) -> Figures:
+        found = laplace_remap(problem, bayes=bayes, **how)
+        return problem.expected(found.probabilities(problem.places)), plane
+
+    def exponential() -> Figures:
         law = exponential_law(problem.places, problem.outputs, epsilon=plane, p=p)
         return problem.expected(law), plane
 
-    def noise(bayes: bool) -> tuple[float, float]:
-        found = laplace_remap(problem, epsilon=plane, cells=cells, p=p, bayes=bayes)
-        return problem.expected(found.probabilities(problem.places)), plane
-
-    def anchored(build: Callable[..., Any]) -> tuple[float, float]:
-        found = build(problem, epsilon=plane, cells=cells, p=p, tolerance=1e-4)
-        return found.loss, found.supremum
-
-    def chosen() -> tuple[float, float]:
-        found = best(problem, epsilon=plane, cells=cells, p=p, note=note)
+    def chosen() -> Figures:
+        found = best(problem, **how)
         return found.loss, certified(found.mechanism)
 
-    add("exponential", exponential)
+    yield "exponential", exponential
     if p in (1.0, 2.0):
-        add("Laplace", lambda: noise(False))
-        add("Laplace + remap", lambda: noise(True))
-    add("AIPO", lambda: anchored(aipo))
-    add("AIPO-R (not private)", lambda: anchored(aipo_relaxed))
-    add("(d) bilinear, axis budgets", lambda: smooth(bilinear_axis))
-    add("(e) bilinear, exact cone", lambda: smooth(bilinear_cone))
-    add("(f) smooth spline", lambda: smooth(smooth_spline))
-    add("best", chosen)
-    add(
-        "bound of the AIPO paper",
-        lambda: (paper_bound(problem, epsilon=epsilon, cells=cells, p=p).value, None),
+        yield "Laplace", partial(noise, False)
+        yield NOISY, partial(noise, True)
+    yield "AIPO", partial(anchored, aipo)
+    yield "AIPO-R (not private)", partial(anchored, aipo_relaxed)
+    yield "(d) bilinear, axis budgets", partial(smooth, bilinear_axis)
+    yield "(e) bilinear, exact cone", partial(smooth, bilinear_cone)
+    yield "(f) smooth spline", partial(smooth, smooth_spline)
+    yield "best", chosen
+    full = how | {"epsilon": epsilon}
+    yield "bound of the AIPO paper", lambda: (paper_bound(problem, **full).value, None)
+    size = solving.bound_size
+    yield (
+        "lower bound",
+        lambda: (partition_bound(problem, epsilon=epsilon, p=p, size=size).value, None),
     )
-    add("lower bound", lambda: (partition_bound(problem, epsilon=epsilon, p=p).value, None))
-    return rows

@@ -3,58 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
 
-from voile.places._design import Note, PublicMap, design_places
+from voile.interrupts import asked_to_stop
 from voile.places.designs import PlacesDesign
+from voile.places.public_map import PublicMap
+from voile.places.settings import Solving
+from voile.places.solve import solve
+from voile.places.solved import Priced
+from voile.progress import tell
 
 
-class Priced(NamedTuple):
-    """One epsilon, the method that was solved, its loss, and what none can go below."""
+def priced(
+    public: PublicMap, made: PlacesDesign, *, epsilons: Sequence[float], solving: Solving
+) -> tuple[Priced, ...]:
+    """The design's own price and those at further epsilons, by epsilon; none if none are asked.
 
-    epsilon: float
-    method: str
-    loss: float
-    lower_bound: float | None
-
-
-def priced_places(
-    public: PublicMap,
-    made: PlacesDesign,
-    *,
-    epsilons: Sequence[float],
-    method: str = "best",
-    p: float = 2.0,
-    bound: bool = True,
-    bound_size: int = 100,
-    note: Note = lambda text: None,
-) -> list[Priced]:
-    """The design's own price and those at further epsilons, by epsilon; empty if none are asked.
-
-    Each further epsilon is solved, repaired, certified and bounded as the design was.
+    Each further epsilon is solved, repaired, certified and bounded as the design was. An interrupt
+    leaves out the rest.
     """
     if not epsilons:
-        return []
-    found = [_priced(made, method)]
-    for epsilon in sorted(set(epsilons) - {made.guarantee.epsilon}):
-        note(f"the same at ε = {epsilon:g}")
-        other = design_places(
-            public,
-            epsilon=epsilon,
-            method=method,
-            p=p,
-            resolution=float(made.facts["resolution"]),
-            bound=bound,
-            bound_size=bound_size,
-            against_aipo=False,
-            note=note,
-        )
-        found.append(_priced(other, method))
-    return sorted(found)
+        return ()
+    found = [_priced(made, solving)]
+    others = sorted(set(epsilons) - {made.guarantee.epsilon})
+    for count, epsilon in enumerate(others):
+        if asked_to_stop():
+            break
+        tell(f"the same at ε = {epsilon:g}", done=count, total=len(others))
+        other = solve(public, epsilon=epsilon, solving=replace(solving, against_aipo=False))
+        if not asked_to_stop():
+            found.append(_priced(other, solving))
+    return tuple(sorted(found, key=lambda row: row.epsilon))
 
 
-def _priced(design: PlacesDesign, method: str) -> Priced:
-    facts = design.facts
+def _priced(design: PlacesDesign, solving: Solving) -> Priced:
     # "best" may choose another construction at another epsilon: it is one line all the same
-    name = "best" if method == "best" else str(facts["method"])
-    return Priced(design.guarantee.epsilon, name, float(facts["loss"]), facts["lower_bound"])
+    name = "best" if solving.method == "best" else design.solved.method
+    loss = design.solved.loss
+    assert loss is not None  # it was solved for
+    return Priced(design.guarantee.epsilon, name, loss, design.solved.lower_bound)

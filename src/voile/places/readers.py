@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from voile.errors import BadFile, InvalidInput, MissingExtra
-from voile.files import require_regular
 from voile.files.column_names import listed
+from voile.files.rows import RowProblem
+from voile.files.source import open_source
 from voile.places.roads import RoadNetwork, network_from_degrees
 
 _DRIVABLE = frozenset(
@@ -176,14 +176,15 @@ def _way_pairs(refs: list[int], tags: Any) -> list[tuple[int, int]]:
 def _table(
     path: str | Path, wanted: dict[str, tuple[str, ...]], bare: tuple[str, ...]
 ) -> dict[str, list[str]]:
-    require_regular(Path(path))
     try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise BadFile(f"{path} cannot be read as CSV") from problem
-    if not rows:
-        raise BadFile(f"{path} is empty")
+        source = open_source(path, header=False)
+    except InvalidInput as problem:
+        raise BadFile(str(problem)) from problem
+    rows: list[list[str]] = []
+    for line, row in source.rows():
+        if isinstance(row, RowProblem):
+            raise BadFile(f"{source.name}, line {line}: {row.reason}")
+        rows.append(list(row.values()))
     head = [cell.strip().lower() for cell in rows[0]]
     named = any(cell and not _is_number(cell) for cell in head)
     if named:

@@ -2,17 +2,56 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import Engine, spread
-from voile.places._design import PublicMap, design_places
-from voile.places.methods import compare_places
-from voile.storage import save
+from voile.places.designs import PlacesDesign
+from voile.places.loading import design_bytes, load_design
+from voile.places.methods import Compared, compared
+from voile.places.public_map import PublicMap
+from voile.places.settings import Solving
+from voile.places.solve import solve
+from voile.progress import tell
+from voile.report.model import Report, Table, worst_verdict
+from voile.report.result import Result
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Designs(Result):
+    """One design for each epsilon, in the order asked for."""
+
+    designs: tuple[PlacesDesign, ...]
+
+    def _report(self) -> Report:
+        """A row for each design."""
+        facts = [design.facts for design in self.designs]
+        reports = [design._report() for design in self.designs]
+        return Report(
+            title="Mechanisms for places",
+            answer=f"{len(facts)} mechanisms for {facts[0].map}, one for each ε.",
+            verdict=worst_verdict([r.verdict for r in reports if r.verdict is not None]),
+            because="Each bound was computed or proved for itself.",
+            tables=(
+                Table(
+                    "What each ε costs",
+                    ("ε per km", "method", "loss km", "certificate", "lower bound", "seconds",
+                     "file"),
+                    tuple(
+                        (f.epsilon, f.method, f.loss, f.certificate, f.lower_bound, f.seconds,
+                         f.saved and Path(f.saved).name)
+                        for f in facts
+                    ),
+                ),
+            ),
+            not_protected=reports[0].not_protected,
+            terms=reports[0].terms,
+        )  # fmt: skip
+
+    def _outputs(self) -> tuple[str, ...]:
+        return tuple(design.saved for design in self.designs if design.saved is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,65 +59,38 @@ class _Wanted:
     """What all designs share; it travels once to a process or node."""
 
     public: PublicMap
-    method: str
-    p: float
-    resolution: float
-    bound: bool
-    bound_size: int
-    against_aipo: bool
+    solving: Solving
 
 
 def design_sweep(
     public: PublicMap,
     *,
     epsilons: Sequence[float],
-    out: str | Path | None = None,
-    method: str = "best",
-    p: float = 2.0,
-    resolution: float = 0.001,
-    bound: bool = True,
-    bound_size: int = 100,
-    against_aipo: bool = True,
-    engine: Engine | None = None,
-    note: Callable[[str], None] = lambda text: None,
-) -> list[dict[str, Any]]:
+    solving: Solving,
+    out: Path | None,
+    engine: Engine,
+) -> Designs:
     """One certified design for each epsilon, saved as `city-0.4.voile` for `out` city.voile.
 
-    Returns the facts of each, in the order given. Designs are independent of each other: `engine`
-    spreads them over processes or nodes, and a design comes back as the bytes of its file.
+    Designs are independent of each other: `engine` spreads them over processes or nodes, and a
+    design comes back as the bytes of its file, certified anew.
     """
-    _distinct(epsilons)
-    wanted = _Wanted(public, method, p, resolution, bound, bound_size, against_aipo)
-    made = spread(_designed, _noted(epsilons, note), common=wanted, engine=engine)
-    rows = []
-    for epsilon, (facts, content) in zip(epsilons, made, strict=True):
+    found = spread(_designed, _told(epsilons), common=_Wanted(public, solving), engine=engine)
+    made = []
+    for epsilon, content in zip(epsilons, found, strict=True):
+        design = load_design("a design", content=content)
         if out is not None:
-            path = file_for(out, epsilon)
-            try:
-                path.write_bytes(content)
-            except OSError as problem:
-                raise CannotWrite(f"cannot write {path}: {problem.strerror}") from problem
-            facts = facts | {"saved": str(path)}
-        rows.append(facts)
-    return rows
+            design = replace(design, saved=str(_written(file_for(out, epsilon), content)))
+        made.append(design)
+    return Designs(tuple(made))
 
 
 def compare_sweep(
-    public: PublicMap,
-    *,
-    epsilons: Sequence[float],
-    p: float = 2.0,
-    engine: Engine | None = None,
-    note: Callable[[str], None] = lambda text: None,
-) -> list[dict[str, Any]]:
-    """All methods for each epsilon: rows of `compare_places` with their epsilon."""
-    _distinct(epsilons)
-    found = spread(_compared, _noted(epsilons, note), common=(public, p), engine=engine)
-    return [
-        {"epsilon": epsilon} | row
-        for epsilon, rows in zip(epsilons, found, strict=True)
-        for row in rows
-    ]
+    public: PublicMap, *, epsilons: Sequence[float], solving: Solving, engine: Engine
+) -> tuple[Compared, ...]:
+    """All methods for each epsilon."""
+    found = spread(_compared, _told(epsilons), common=_Wanted(public, solving), engine=engine)
+    return tuple(row for rows in found for row in rows)
 
 
 def file_for(out: str | Path, epsilon: float) -> Path:
@@ -91,31 +103,30 @@ def file_for(out: str | Path, epsilon: float) -> Path:
     return path.with_name(f"{path.stem}-{epsilon:g}{path.suffix}")
 
 
-def _distinct(epsilons: Sequence[float]) -> None:
+def require_distinct(epsilons: Sequence[float]) -> None:
+    """Refuse epsilons that would have one file between them."""
     if len({f"{epsilon:g}" for epsilon in epsilons}) < len(epsilons):
         raise InvalidInput("epsilons must differ, some are given twice")
 
 
-def _noted(epsilons: Sequence[float], note: Callable[[str], None]) -> Iterator[float]:
-    for epsilon in epsilons:
-        note(f"ε = {epsilon:g} per km")
+def _told(epsilons: Sequence[float]) -> Iterator[float]:
+    for count, epsilon in enumerate(epsilons):
+        tell(f"ε = {epsilon:g} per km", done=count, total=len(epsilons))
         yield epsilon
 
 
-def _designed(wanted: _Wanted, epsilon: float) -> tuple[dict[str, Any], bytes]:
-    made = design_places(
-        wanted.public,
-        epsilon=epsilon,
-        method=wanted.method,
-        p=wanted.p,
-        resolution=wanted.resolution,
-        bound=wanted.bound,
-        bound_size=wanted.bound_size,
-        against_aipo=wanted.against_aipo,
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        return dict(made.facts), save(made, Path(folder) / "design.voile").read_bytes()
+def _designed(wanted: _Wanted, epsilon: float) -> bytes:
+    made = solve(wanted.public, epsilon=epsilon, solving=wanted.solving)
+    return design_bytes(made)[1]
 
 
-def _compared(common: tuple[PublicMap, float], epsilon: float) -> list[dict[str, Any]]:
-    return compare_places(common[0], epsilon=epsilon, p=common[1])
+def _compared(wanted: _Wanted, epsilon: float) -> tuple[Compared, ...]:
+    return compared(wanted.public, epsilon=epsilon, solving=wanted.solving)
+
+
+def _written(path: Path, content: bytes) -> Path:
+    try:
+        path.write_bytes(content)
+    except OSError as problem:
+        raise CannotWrite(f"cannot write {path}: {problem.strerror}") from problem
+    return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from voile.core.guarantee import Guarantee
@@ -129,6 +130,23 @@ def interval_chart(
     )
 
 
+def reach(values: Sequence[object]) -> list[float]:
+    """Where an axis begins and ends: with some room, but never where no value can be.
+
+    Not below 0 if no value is negative, and not above 1 if none is larger: shares, probabilities
+    and areas under a curve end there.
+
+    >>> [round(edge, 3) for edge in reach([0.02, 0.98])], reach([2.0, 4.0])
+    ([0.0, 1.0], [1.84, 4.16])
+    """
+    found = [float(v) for v in values if isinstance(v, int | float) and math.isfinite(v)] or [0.0]
+    low, high = min(found), max(found)
+    room = 0.08 * (high - low) or 0.08 * abs(high) or 0.1
+    begin = max(0.0, low - room) if low >= 0 else low - room
+    end = min(1.0, high + room) if high <= 1 else high + room
+    return [begin, end]
+
+
 def bar_chart(
     rows: Sequence[tuple[str, float]],
     *,
@@ -154,13 +172,15 @@ def bar_chart(
         for what, value in rows
     ]
     top = max([value for _, value in rows] + ([mark[1]] if mark else []) + [1e-12])
-    scale = library.Scale(domain=[0, 1.3 * top])
+    edge = 1.0 if shares and top > 0.4 else 1.3 * top
+    scale = library.Scale(domain=[0, edge])
     y = library.Y("what:N").sort([r["what"] for r in records]).title(None).axis(labelLimit=170)
+    marked = {"values": [0, 0.25, 0.5, 0.75, 1]} if shares and edge == 1 else {"tickCount": 5}
     x = (
         library.X("value:Q")
         .scale(scale)
         .title(axis)
-        .axis(format="%" if shares else ".4~r", tickCount=5)
+        .axis(format="~%" if shares else ".4~r", **marked)
     )
     tone = (
         library.when("datum.tone === 'this'")
@@ -168,8 +188,16 @@ def bar_chart(
         .otherwise(library.value(colour("blue")))
     )
     bars = base(records).mark_bar(height={"band": 0.62}).encode(x=x, y=y, color=tone)
-    words = base(records).mark_text(align="left", dx=6).encode(x=x, y=y, text="shown:N")
-    figure = bars + words
+    long = [value > 0.8 * edge for _, value in rows]
+    outside = base([r for r, is_long in zip(records, long, strict=True) if not is_long])
+    inside = base([r for r, is_long in zip(records, long, strict=True) if is_long])
+    figure = (
+        bars
+        + outside.mark_text(align="left", dx=6).encode(x=x, y=y, text="shown:N")
+        + inside.mark_text(align="right", dx=-8, color=colour("paper")).encode(
+            x=x, y=y, text="shown:N"
+        )
+    )
     if mark is not None:
         line = [{"place": mark[1], "says": mark[0]}]
         signs = library.Color("says:N", legend=library.Legend(title=None)).scale(
@@ -206,9 +234,11 @@ def frontier_chart(
             if all(not isinstance(r[c], str) for r in records)
             else library.Tooltip(library.FieldName(c), type="nominal", title=c)
             for c in table.columns]  # fmt: skip
+    across = [r[x] for r in records] + ([chosen[0]] if chosen else [])
+    up = [r[y] for r in records] + ([chosen[1]] if chosen else []) + [value for value, _ in levels]
     where = {
-        "x": library.X(x, type="quantitative").scale(zero=False, padding=18).title(axes[0] or x),
-        "y": library.Y(y, type="quantitative").scale(zero=False, padding=14).title(axes[1] or y),
+        "x": library.X(x, type="quantitative").scale(domain=reach(across)).title(axes[0] or x),
+        "y": library.Y(y, type="quantitative").scale(domain=reach(up)).title(axes[1] or y),
     }
     drawn = base(records)
     if group is not None:

@@ -81,7 +81,7 @@ def series(
     colours = [colour(SERIES[k % len(SERIES)]) for k in places]
     # the second time round the colours repeat, the shapes are shifted by one
     shapes = [SHAPES[(k + k // len(SERIES)) % len(SHAPES)] for k in places]
-    legend = alt.Legend(title=title, columns=2 if count > 3 else count)
+    legend = alt.Legend(title=title, columns=min(count, 2))
     return (
         alt.Color(field, type="nominal", legend=legend).scale(domain=list(names), range=colours),
         alt.Shape(field, type="nominal", legend=legend).scale(domain=list(names), range=shapes),

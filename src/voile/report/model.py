@@ -24,13 +24,15 @@ _WORST_FIRST = (Verdict.VIOLATED, Verdict.OPEN, Verdict.HOLDS)
 class Table:
     """Named columns and their rows; numbers stay numbers, so that the CSV holds all digits.
 
-    `bars` names a column of shares that a terminal also draws as bars.
+    `bars` names a column of shares that a terminal also draws as bars. A `detail` is for the page:
+    on a terminal the sentences say enough.
     """
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
     bars: str = ""
+    detail: bool = False
 
     def __post_init__(self) -> None:
         wrong = sum(len(row) != len(self.columns) for row in self.rows)
@@ -109,6 +111,7 @@ class Provenance:
     when: str
     seconds: float
     digests: tuple[Digest, ...] = ()
+    mechanism: str = ""
 
 
 UNKNOWN = Provenance("", "", "", "", 0.0)
@@ -123,12 +126,13 @@ def no_charts() -> tuple[Chart, ...]:
 class Report:
     """The answer in a sentence, a verdict, and what they rest on, in the order of a page.
 
-    `in_clear` says what stands in clear, before all else. `because` says what the verdict rests on;
-    there is none where nothing was promised or tested. `guarantee` says in sentences what is
-    promised or, under the heading `about`, what was tested; `cards` are the few figures that sum it
-    up; `terms` are the words of `glossary` that the page explains. Charts are drawn by `draw`, when
-    somebody asks for them. `for_owner` are tables for the owner's own screen, which no page shows.
-    With `parts`, the report is of several tasks and each part is a section.
+    `in_clear` says what stands in clear, before all else. `because` says what the verdict rests
+    on; there is no verdict where nothing was promised or tested. `guarantee` says in sentences
+    what is promised or, under the heading `about`, what was tested. `cards` are the few figures
+    that sum it up; `terms` are the words of `glossary` that the page explains. Charts are drawn by
+    `draw`, when somebody asks for them. `for_owner` are tables for the owner's own screen, which
+    no page shows; `sample` are records before and after, which a page shows only because their
+    owner asked for it. With `parts`, the report is of several tasks and each part is a section.
     """
 
     title: str
@@ -147,6 +151,9 @@ class Report:
     in_clear: tuple[str, ...] = ()
     cards: tuple[tuple[str, str], ...] = ()
     for_owner: tuple[Table, ...] = ()
+    sample: tuple[tuple[str, str], ...] = ()
+    at_risk: tuple[str, ...] = ()
+    """What a reader might take for protected and is not: said before all else, in red."""
 
     def __post_init__(self) -> None:
         require(bool(self.answer.strip()), "answer", "a sentence", "nothing")
@@ -188,6 +195,7 @@ def combined(title: str, parts: Sequence[Report], *, answer: str, provenance: Pr
         provenance=provenance,
         terms=tuple(dict.fromkeys(term for part in parts for term in part.terms)),
         parts=numbered,
+        in_clear=tuple(f"{part.title}: {line}" for part in parts for line in part.in_clear),
     )
 
 

@@ -12,27 +12,17 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from urllib.parse import quote
 
-from voile.audit.finding import Verdict
 from voile.errors import CannotWrite
 from voile.files import like_source, write_private
-from voile.report.glossary import GLOSSARY
-from voile.report.model import Chart, Provenance, Report, Table, Value, finite
-from voile.report.pictures import complete, script, still
+from voile.report import blocks
+from voile.report.model import UNKNOWN, Chart, Report
+from voile.report.pictures import complete, script
 from voile.report.theme import DARK, FONT, LIGHT, variables
-
-SIGNS = {Verdict.VIOLATED: "✗ Violated.", Verdict.HOLDS: "✓ Holds.", Verdict.OPEN: "? Open."}
-_PARTS = {
-    "promise": "What is promised",
-    "found": "What was found",
-    "not-protected": "What is not protected",
-    "how": "How it was obtained",
-    "glossary": "Glossary",
-}
 
 
 def write_report(report: Report, path: str | Path, *, sources: Sequence[Path | str] = ()) -> Path:
@@ -52,10 +42,10 @@ def write_report(report: Report, path: str | Path, *, sources: Sequence[Path | s
     return target
 
 
-def render(report: Report) -> str:
-    """The whole page as text."""
+def render(report: Report, *, framed: bool = False) -> str:
+    """The whole page as text; a framed one follows its own links, which takes its script."""
     charts = report.all_charts()
-    own = (_asset("page.js"),) if charts else ()
+    own = (_asset("page.js"),) if charts or framed else ()
     scripts = (*((script(),) if charts else ()), *own)
     body = "".join(_body(report))
     data = _as_data(charts) if charts else ""
@@ -67,12 +57,43 @@ def render(report: Report) -> str:
 
 
 def embedded(report: Report) -> str:
-    """The page inside another one, as a notebook shows it: in a frame that may run its script."""
+    """The page inside another one, as a notebook shows it: in a frame that may run its script.
+
+    The frame may not reach out of itself, so nobody can ask it how high it is: its height is
+    guessed from what it holds, and its corner can be dragged. Its colours are its own; whether
+    they are light or dark follows the notebook's theme, which need not be the system's.
+    """
+    style = (
+        f"display:block;width:100%;height:{_height(report)}em;max-height:85vh;resize:vertical;"
+        "border:1px solid #8886;border-radius:6px;box-sizing:border-box"
+    )
+    page = escape(render(report, framed=True), quote=True)
     return (
-        f'<iframe srcdoc="{escape(render(report), quote=True)}" sandbox="allow-scripts '
-        'allow-downloads" style="width:100%;height:40em;border:1px solid #8884" '
+        f'<style>{_THEMES}</style><iframe class="voile-report" srcdoc="{page}" '
+        f'sandbox="allow-scripts allow-downloads" style="{style}" '
         f'title="{escape(report.title)}"></iframe>'
     )
+
+
+_THEMES = "".join(
+    f"{place} iframe.voile-report{{color-scheme:{scheme}}}"
+    for place, scheme in (
+        ('[data-jp-theme-light="true"]', "light"),
+        ('[data-jp-theme-light="false"]', "dark"),
+        ("body.vscode-light", "light"),
+        ("body.vscode-dark", "dark"),
+    )
+)
+"""How notebooks say that they are light or dark; a frame's media queries follow its own scheme."""
+
+
+def _height(report: Report) -> int:
+    """About how many lines the page takes, within what a notebook's cell should."""
+    sentences = (report.answer, report.because, *report.in_clear, *report.guarantee, *report.notes)
+    lines = sum(2 + len(text) // 80 for text in (*sentences, *report.not_protected))
+    lines += sum(5 + 2 * len(table.rows) for table in report.tables)
+    lines += 25 * len(report.all_charts()) + 6 * bool(report.cards) + 20 * len(report.parts)
+    return min(64, 18 + lines)
 
 
 def _head(report: Report, scripts: Sequence[str]) -> str:
@@ -97,155 +118,93 @@ def _head(report: Report, scripts: Sequence[str]) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Section:
+    """A heading, what stands under it, and sections inside it; a folded one opens by a click."""
+
+    key: str
+    title: str
+    content: str
+    folded: bool = False
+    inner: tuple[Section, ...] = ()
+
+
 def _body(report: Report) -> Iterator[str]:
-    yield '<a class="skip" href="#answer">Skip to the answer</a>\n<main>\n'
-    yield f'<h1>{escape(report.title)}</h1>\n<p class="answer" id="answer">'
-    yield f"{escape(report.answer)}</p>\n{_verdict(report)}{_stamp(report)}"
-    yield _contents(report)
-    yield from _sections(report, level=2, prefix="")
-    for number, part in enumerate(report.parts, start=1):
-        yield f'<section class="part" id="part-{number}"><h2>{escape(part.title)}</h2>\n'
-        yield f'<p class="answer">{escape(part.answer)}</p>\n{_verdict(part)}'
-        yield from _sections(part, level=3, prefix=f"part-{number}-")
-        yield _provenance(part.provenance, level=3, identity=f"part-{number}-how")
-        yield "</section>\n"
-    yield _provenance(report.provenance, level=2, identity="how")
-    yield _glossary(report)
+    sections = (*_sections(report, level=2), *_parts(report), *_closing(report))
+    yield '<a class="skip" href="#answer">Skip to the answer</a>\n'
+    yield blocks.banner(report)
+    yield f'<div class="page">\n{_contents(sections)}<main>\n'
+    yield blocks.opening(report, identity="answer")
+    for section in sections:
+        yield from _drawn(section, 2)
     yield (
-        f"</main>\n<footer>Made by voile {escape(report.provenance.version)}. This page is one "
-        "file: it loads nothing and sends nothing. Charts are drawn by Vega and Vega-Lite "
+        f"</main>\n</div>\n<footer>Made by voile {escape(report.provenance.version)}. This page is "
+        "one file: it loads nothing and sends nothing. Charts are drawn by Vega and Vega-Lite "
         "(© University of Washington Interactive Data Lab, BSD-3-Clause).</footer>\n"
     )
 
 
-def _contents(report: Report) -> str:
-    if report.parts:
-        links = [(f"part-{k}", part.title) for k, part in enumerate(report.parts, start=1)]
-        links += [(key, _PARTS[key]) for key in ("how", "glossary")]
-    else:
-        links = [(key, report.about if key == "promise" else _PARTS[key]) for key in _PARTS]
-    items = "".join(f'<li><a href="#{key}">{escape(text)}</a></li>' for key, text in links)
-    return f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n'
-
-
-def _verdict(report: Report) -> str:
-    if report.verdict is None:
-        return ""
-    return (
-        f'<p class="verdict {report.verdict}"><strong>{SIGNS[report.verdict]}</strong> '
-        f"{escape(report.because)}</p>\n"
-    )
-
-
-def _stamp(report: Report) -> str:
-    return f'<p class="stamp">{report.stamp}</p>\n' if report.stamp else ""
-
-
-def _sections(report: Report, *, level: int, prefix: str) -> Iterator[str]:
+def _sections(report: Report, *, level: int, prefix: str = "") -> Iterator[Section]:
     if report.guarantee:
-        lines = "".join(f"<p>{escape(line)}</p>\n" for line in report.guarantee)
-        yield _section("promise", lines, level, prefix, report.about)
+        yield Section(f"{prefix}promise", report.about, blocks.promise(report))
+    if report.sample:
+        yield Section(f"{prefix}sample", "Before and after", blocks.sample(report.sample))
     if report.tables or report.charts or report.notes:
-        found = "".join(f"<p>{escape(note)}</p>\n" for note in report.notes)
-        found += "".join(_table(table) for table in report.tables)
-        found += "".join(_figure(chart, level + 1) for chart in report.charts)
-        yield _section("found", found, level, prefix, _PARTS["found"])
+        yield Section(f"{prefix}found", "What was found", blocks.found(report, level + 1))
     if report.not_protected:
-        items = "".join(f"<li>{escape(item)}</li>\n" for item in report.not_protected)
-        yield _section(
-            "not-protected", f"<ul>\n{items}</ul>\n", level, prefix, _PARTS["not-protected"]
+        items = blocks.bullets(report.not_protected)
+        yield Section(f"{prefix}not-protected", "What is not protected", items)
+
+
+def _parts(report: Report) -> Iterator[Section]:
+    for number, part in enumerate(report.parts, start=1):
+        prefix = f"part-{number}"
+        inner = (
+            *_sections(part, level=3, prefix=f"{prefix}-"),
+            *_obtained(part, f"{prefix}-how"),
         )
+        yield Section(prefix, part.title, blocks.opening(part), inner=inner)
 
 
-def _section(key: str, content: str, level: int, prefix: str, title: str) -> str:
-    heading = f"<h{level}>{escape(title)}</h{level}>"
-    return f'<section id="{prefix}{key}">{heading}\n{content}</section>\n'
+def _closing(report: Report) -> Iterator[Section]:
+    yield from _obtained(report, "how")
+    tested = any(r.verdict is not None for r in (report, *report.parts))
+    terms = (*report.terms, "verdict") if tested else report.terms
+    if terms:
+        yield Section("glossary", "Glossary", blocks.glossary(terms), folded=True)
 
 
-def _figure(chart: Chart, level: int) -> str:
-    rows = len(chart.data.rows)
-    link = "data:text/csv;charset=utf-8," + quote(chart.data.csv())
-    return (
-        f'<figure id="figure-{chart.name}"><h{level}>{escape(chart.title)}</h{level}>\n'
-        f'<div class="vis" id="chart-{chart.name}"><div>{still(chart)}</div></div>\n'
-        f"<figcaption>{escape(chart.alt)}</figcaption>\n"
-        f"<details><summary>The numbers ({rows:,} {'row' if rows == 1 else 'rows'})</summary>\n"
-        f"{_table(chart.data)}"
-        f'<p class="download"><a download="{chart.name}.csv" href="{link}">'
-        f"Download {chart.name}.csv</a></p></details></figure>\n"
-    )
+def _obtained(report: Report, key: str) -> Iterator[Section]:
+    if report.provenance != UNKNOWN:
+        made = blocks.provenance(report.provenance)
+        yield Section(key, "How it was obtained", made, folded=True)
 
 
-def _table(table: Table) -> str:
-    numeric = [
-        bool(table.rows) and all(not isinstance(row[k], str) for row in table.rows)
-        for k in range(len(table.columns))
-    ]
-    kinds = [' class="number"' if number else "" for number in numeric]
-    head = "".join(
-        f'<th scope="col"{kind}>{escape(name)}</th>'
-        for name, kind in zip(table.columns, kinds, strict=True)
-    )
-    rows = []
-    for row in table.rows:
-        first, *rest = (
-            f"{kind}>{escape(shown(value))}" for value, kind in zip(row, kinds, strict=True)
-        )
-        cells = "".join(f"<td{cell}</td>" for cell in rest)
-        rows.append(f'<tr><th scope="row"{first}</th>{cells}</tr>')
-    name = escape(table.caption)
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table>'
-        f"<caption>{name}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table></div>\n"
-    )
+def _contents(sections: Sequence[Section]) -> str:
+    """Links to the sections that are there, and inside a part to its own."""
+    answer = Section("answer", "The answer", "")
+    return f'<nav aria-label="Contents">{_links((answer, *sections))}</nav>\n'
 
 
-def _provenance(made: Provenance, *, level: int, identity: str) -> str:
-    rows = [
-        ("Command", f"<code>{escape(made.command)}</code>"),
-        ("Version", f"voile {escape(made.version)}"),
-        ("Randomness", escape(made.randomness)),
-        ("When", f"{escape(made.when)}, in {made.seconds:,.1f} s"),
-    ]
-    for digest in made.digests:
-        kind = (
-            "HMAC-SHA-256, under the key that was shown when this was made"
-            if digest.keyed
-            else "SHA-256"
-        )
-        rows.append(
-            (f"File {escape(digest.name)}", f"<code>{escape(digest.value)}</code> ({kind})")
-        )
-    items = "".join(f"<dt>{name}</dt><dd>{value}</dd>\n" for name, value in rows)
-    return (
-        f'<section id="{identity}"><h{level}>{_PARTS["how"]}</h{level}>\n<dl>\n{items}</dl>'
-        "</section>\n"
-    )
-
-
-def _glossary(report: Report) -> str:
-    terms = dict.fromkeys((*report.terms, "verdict"))
+def _links(sections: Sequence[Section]) -> str:
     items = "".join(
-        f"<dt>{escape(term)}</dt><dd>{escape(GLOSSARY[term])}</dd>\n"
-        for term in sorted(terms, key=str.lower)
+        f'<li><a href="#{s.key}">{escape(s.title)}</a>{_links(s.inner) if s.inner else ""}</li>'
+        for s in sections
     )
-    return f'<section id="glossary"><h2>{_PARTS["glossary"]}</h2>\n<dl>\n{items}</dl></section>\n'
+    return f"<ul>{items}</ul>"
 
 
-def shown(value: Value) -> str:
-    """A value for a reader: four digits of a number, a dash for nothing.
-
-    >>> shown(0.123456), shown(12_345), shown(None)
-    ('0.1235', '12,345', '–')
-    """
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        if finite(value) is None:
-            return "∞" if value > 0 else str(value)
-        return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else value
+def _drawn(section: Section, level: int) -> Iterator[str]:
+    heading = f"<h{level}>{escape(section.title)}</h{level}>"
+    kind = ' class="part"' if section.inner else ""
+    yield f'<section id="{section.key}"{kind}>'
+    if section.folded:
+        yield f'<details class="fold"><summary>{heading}</summary>\n{section.content}</details>'
+    else:
+        yield f"{heading}\n{section.content}"
+    for inner in section.inner:
+        yield from _drawn(inner, level + 1)
+    yield "</section>\n"
 
 
 def _as_data(charts: Sequence[Chart]) -> str:

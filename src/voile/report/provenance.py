@@ -9,6 +9,7 @@ import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from voile.files.locations import location
@@ -27,7 +28,7 @@ def provenance_of(
     Files that were read as private are hashed under a fresh key, which the caller shows to the
     owner and writes nowhere; public ones and released ones without.
     """
-    from voile import __version__
+    from voile.version import __version__
 
     if call is None:
         return Provenance(__version__, "from Python", "not recorded", "", 0.0), ""
@@ -42,8 +43,16 @@ def provenance_of(
         when=call.when,
         seconds=time.monotonic() - call.begun,
         digests=tuple(digests),
+        mechanism=_mechanism(call),
     )
     return made, key.hex() if private else ""
+
+
+def _mechanism(call: Call) -> str:
+    """What was used, where the command lets choose: by its name, or its file's last name."""
+    parameter = call.case.parameters.get("mechanism")
+    value = None if parameter is None else call.value("mechanism")
+    return "" if value is None or parameter is None else _shown(parameter, value).replace("…", "")
 
 
 def randomness(call: Call, *, releases: bool) -> str:
@@ -66,33 +75,32 @@ def spelled(call: Call) -> str:
     """
     words = ["voile", *call.case.name.split()]
     for name, parameter in call.case.parameters.items():
-        if name not in call.given or _is_default(call.given[name], parameter.default):
+        if name not in call.given or _is_default(parameter, call.given[name]):
             continue
         value = call.given[name]
         if parameter.positional:
-            words += [_shown(parameter, part) for part in _parts(parameter, value)]
+            words += [_shown(parameter, part) for part in parameter.parts(value)]
         elif isinstance(value, bool):
             words.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
         else:
-            shown = [_shown(parameter, part) for part in _parts(parameter, value)]
-            words += [parameter.flag, ",".join(shown)]
+            between = "," if parameter.words == 1 else " "
+            shown = between.join(_shown(parameter, part) for part in parameter.parts(value))
+            words += [parameter.flag, shown]
     return " ".join(words)
 
 
-def _is_default(value: Any, default: Any) -> bool:
-    """Whether an option was left as it is; a frame or an array is compared with nothing."""
-    plain = isinstance(value, str | int | float | Path | tuple)
-    return value is default or (plain and value == default)
-
-
-def _parts(parameter: Parameter, value: Any) -> Sequence[Any]:
-    """The values of an option that takes several; data is one, and never spelled out."""
-    return value if parameter.several and isinstance(value, list | tuple) else (value,)
+def _is_default(parameter: Parameter, value: Any) -> bool:
+    """Whether it need not be said; frames are not to be compared."""
+    if isinstance(value, str | Path | bool | int | float | tuple | NoneType):
+        return bool(value == parameter.default)
+    return value is parameter.default
 
 
 def _shown(parameter: Parameter, value: Any) -> str:
     from typing import Literal, get_origin
 
+    if parameter.option.secret:
+        return "…"
     if isinstance(value, bool | int | float):
         return f"{value:g}" if isinstance(value, float) else str(value)
     if isinstance(value, Path) or (parameter.option.reads or parameter.option.writes):

@@ -10,16 +10,14 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from voile.audit.finding import Verdict
+from voile.options import Call
 from voile.report.model import Report, Value
 from voile.report.provenance import provenance_of
-
-if TYPE_CHECKING:
-    from voile.options import Call
 
 SILENT: Mapping[str, Any] = {"json": False}
 """The metadata of a field that JSON leaves out: a mechanism, an array, a reader's own data."""
@@ -38,6 +36,10 @@ class Result:
     def noted(self, call: Call) -> None:
         """Keep the call that led here; the first one counts, a use case may call another."""
         object.__setattr__(self, "_call", call)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: all but the call, whose arguments are its caller's."""
+        return {name: value for name, value in vars(self).items() if name not in ("_call", "_key")}
 
     def _report(self) -> Report:
         raise NotImplementedError
@@ -61,6 +63,10 @@ class Result:
     def _outputs(self) -> tuple[str | Path, ...]:
         """Files that this result was written to: public, since they are handed on."""
         return ()
+
+    def _piped(self) -> str | None:
+        """What a command prints in the place of the report, where the result is itself a text."""
+        return None
 
     @property
     def hash_key(self) -> str:

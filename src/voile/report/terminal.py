@@ -6,8 +6,8 @@ import io
 from typing import Any
 
 from voile.audit.finding import Verdict
+from voile.report.blocks import SIGNS, shown
 from voile.report.model import Report, Table
-from voile.report.page import SIGNS, shown
 
 MOST_ROWS = 20
 """Rows of a table that a terminal shows; the page and JSON hold all."""
@@ -22,6 +22,8 @@ def show(report: Report, console: Any) -> None:
     def line(text: str, style: str = "") -> None:
         console.print(Text(text, style=style), soft_wrap=True)
 
+    for text in report.at_risk:
+        line(text, "bold red")
     for text in report.in_clear:
         line(text, "bold yellow")
     if report.stamp:
@@ -33,9 +35,14 @@ def show(report: Report, console: Any) -> None:
         line(text)
     for text in report.notes:
         line(text)
-    for table in (*report.tables, *report.for_owner):
+    for table in (*(t for t in report.tables if not t.detail), *report.for_owner):
         console.print()
         show_table(table, console)
+    for before, after in report.sample:
+        line(f"before: {before}", "dim" if console.is_terminal else "")
+        line(f" after: {after}")
+    if report.sample:
+        line("Drawn apart from the release; do not hand this sample on.")
     if report.not_protected:
         console.print()
     for text in report.not_protected:
@@ -52,6 +59,15 @@ def as_text(report: Report) -> str:
 
     out = io.StringIO()
     show(report, Console(file=out, width=100, color_system=None))
+    return out.getvalue().rstrip("\n")
+
+
+def table_text(table: Table) -> str:
+    """One table as plain text."""
+    from rich.console import Console
+
+    out = io.StringIO()
+    show_table(table, Console(file=out, width=100, color_system=None))
     return out.getvalue().rstrip("\n")
 
 

@@ -20,7 +20,7 @@ LIGHT: Mapping[str, str] = {
     "grid": "#e3e7eb",
     "link": "#0b5c9e",
     "blue": "#0072b2",
-    "orange": "#c65400",
+    "orange": "#c35300",
     "green": "#00795a",
     "purple": "#a6428f",
     "ochre": "#8a6500",
@@ -28,6 +28,8 @@ LIGHT: Mapping[str, str] = {
     "violated": "#a8271d",
     "holds": "#00694e",
     "open": "#785300",
+    "amber": "#fff3d1",
+    "shade": "#00000033",
 }
 
 DARK: Mapping[str, str] = {
@@ -47,6 +49,8 @@ DARK: Mapping[str, str] = {
     "violated": "#ff8f83",
     "holds": "#4fd0aa",
     "open": "#e8bd55",
+    "amber": "#33290f",
+    "shade": "#ffffff38",
 }
 
 SERIES = ("blue", "orange", "green", "purple", "ochre", "grey")
@@ -105,6 +109,7 @@ def chart_config() -> dict[str, Any]:
         "legend": {
             **text,
             "orient": "bottom",
+            "columns": 2,
             "title": None,
             "symbolSize": 90,
             "symbolOpacity": 1,

@@ -19,8 +19,13 @@ from voile.text.vocabulary_files import glove, minilm, read_vocabulary
 from voile.text.word_protector import TextProtector, protector
 
 _HOMES = {
+    "audit": "voile.text._audit",
     "calibrate": "voile.text._calibrate",
     "compare": "voile.text._compare",
+    "membership": "voile.text._membership",
+    "protect": "voile.text._protect",
+    "tune": "voile.text._tune",
+    "utility": "voile.text._utility",
 }
 """Use cases, each imported when it is first asked for."""
 
@@ -28,12 +33,17 @@ __all__ = [
     "TextProtector",
     "Unknown",
     "Vocabulary",
+    "audit",
     "calibrate",
     "compare",
     "glove",
+    "membership",
     "minilm",
+    "protect",
     "protector",
     "read_vocabulary",
+    "tune",
+    "utility",
     "vocabulary",
 ]
 

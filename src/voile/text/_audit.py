@@ -2,141 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Annotated, Literal
 
-import numpy as np
-
+from voile.attackers.corpus import Corpus
 from voile.attackers.learning import learned_from
-from voile.attackers.reliability import Reliability
+from voile.attackers.readers import HEADS, READERS, fit_reader
+from voile.attackers.reliability import Reliability, held_out
+from voile.audit.documents import AttackRun, measured, shuffled, split
 from voile.audit.posterior import PosteriorAudit
-from voile.errors import InvalidInput, require
-from voile.jobs import Engine, Processes, spread
-from voile.text import glove
-from voile.text.posterior import (
-    ATTACKERS,
-    Progress,
-    fit_attacker,
-    measured,
-    read_texts,
-    sensitive_tiers,
-    shuffled,
-    split,
-    trust,
-)
-from voile.text.sequences import Corpus, corpus, read_words
+from voile.errors import require, require_epsilon
+from voile.jobs import Processes, spread
+from voile.jobs.settings import Workers
+from voile.options import Data, Option, Options, one_of, several, use_case
+from voile.progress import about, tell
+from voile.text.audit_result import TextAudit, text_audit
+from voile.text.pairs import Reading, text_pairs
+from voile.text.sequences import corpus, read_words
+from voile.text.tiers import sensitive_tiers
+from voile.text.vocabulary_files import glove
 
 FAILURE_PROBABILITY = 0.01
 """That some interval of the audit is wrong; shared among all runs and epsilons."""
 
 
 @dataclass(frozen=True)
-class AttackRun:
-    """What one attacker found on one split of the documents."""
+class Attackers(Options):
+    """Who attacks: which networks, how they are trained, and how often."""
+
+    attacker: Annotated[
+        tuple[str, ...], Option("rnn, lstm or transformer; several with commas.", shown=True)
+    ] = ("lstm",)
+    repeats: Annotated[int, Option("Splits that each attacker is trained on, one seed each.")] = 1
+    head: Annotated[
+        Literal["candidates", "embedding"],
+        Option("candidates (cross-entropy) or embedding (the paper's)."),
+    ] = "candidates"
+    epochs: Annotated[int, Option("Most rounds of training.")] = 30
+    control: Annotated[
+        bool, Option("Also measure the attacker's own error; takes twice as long.")
+    ] = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attackers, each once."""
+        names: tuple[str, ...] = several(self.attacker)
+        for name in names:
+            require(name in READERS, "attacker", "one of " + ", ".join(READERS), name)
+        differ = len(names) > 0 and len(set(names)) == len(names)
+        require(differ, "attackers", "at least one, each once", ", ".join(names) or "none")
+        return names
+
+    def trainings(self, *, seed: int) -> list[Training]:
+        """Each attacker on each split, and its control where one is wanted."""
+        require(self.repeats >= 1, "repeats", ">= 1", self.repeats)
+        one_of(self.head, HEADS, "head")
+        return [
+            Training(name, seed + repeat, blind)
+            for name in self.names
+            for repeat in range(self.repeats)
+            for blind in ((False, True) if self.control else (False,))
+        ]
+
+
+@dataclass(frozen=True)
+class Training:
+    """One attacker on one split; blind: where releases carry nothing."""
 
     attacker: str
     seed: int
-    audit: PosteriorAudit
-    reliability: Reliability
-    control: tuple[float, ...] | None = None
-    """Shares that the same kind of attacker finds where releases carry nothing: its own error."""
-
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """The share of triples over each epsilon, a mean over documents."""
-        return self.audit.shares
+    blind: bool
 
 
-@dataclass(frozen=True)
-class AttackerAt:
-    """An attacker at one epsilon: its shares over the seeds, and how many of them violate."""
-
-    attacker: str
-    epsilon: float
-    seeds: tuple[int, ...]
-    mean: float
-    deviation: float | None
-    highest: float
-    violated: int
-    control: float | None
+ONE_NETWORK, AS_MUCH, HERE = Attackers(), Reading(), Workers()
 
 
-@dataclass(frozen=True)
-class TextPosterior:
-    """The audit's answer: what each attacker found on each split, and what was left out."""
-
-    runs: tuple[AttackRun, ...]
-    documents: int
-    unaligned: int
-    unpaired: int
-    candidates: int
-    sensitive_words: int
-    worst: tuple[tuple[float, str, str], ...]
-    """Pairs of words whose odds moved most, for the auditor's own screen only."""
-
-    def strongest(self, k: int) -> AttackRun:
-        """The run that found most at the k-th epsilon: its interval reaches least far down.
-
-        The failure probability is shared among the runs, so all intervals hold together and this
-        one may be chosen after seeing them. It is violated if any run's is.
-        """
-        return max(self.runs, key=lambda run: (run.audit.findings[k].lower, run.shares[k]))
-
-    @property
-    def lead(self) -> AttackRun:
-        """The strongest run at the first epsilon, from which all else is told."""
-        return self.strongest(0)
-
-    def attackers(self) -> tuple[AttackerAt, ...]:
-        """Each attacker at each epsilon: means and standard deviations over its seeds."""
-        names = dict.fromkeys(run.attacker for run in self.runs)
-        return tuple(
-            _at([run for run in self.runs if run.attacker == name], k, epsilon)
-            for name in names
-            for k, epsilon in enumerate(self.lead.audit.leakage.epsilons)
-        )
-
-
-def _at(runs: Sequence[AttackRun], k: int, epsilon: float) -> AttackerAt:
-    shares = np.array([run.shares[k] for run in runs])
-    controls = [run.control[k] for run in runs if run.control is not None]
-    return AttackerAt(
-        attacker=runs[0].attacker,
-        epsilon=epsilon,
-        seeds=tuple(run.seed for run in runs),
-        mean=float(shares.mean()),
-        deviation=float(shares.std(ddof=1)) if len(shares) > 1 else None,
-        highest=float(shares.max()),
-        violated=sum(run.audit.findings[k].verdict == "violated" for run in runs),
-        control=float(np.mean(controls)) if controls else None,
-    )
-
-
-def audit_text(
-    original: str | Path,
-    released: str | Path,
+@use_case("text audit")
+def audit(
+    original: Annotated[Data, Option("The texts before, with their originals.", reads="private")],
+    released: Annotated[
+        Data, Option("The texts that were, or would be, handed on.", reads="private")
+    ],
     *,
-    column: str = "text",
-    epsilons: Sequence[float],
-    delta: float = 0.05,
-    attackers: Sequence[str] = ("lstm",),
-    repeats: int = 1,
-    head: str = "candidates",
-    sensitive: str = "pii,poii",
-    pipeline: str | None = None,
-    top: int = 50_000,
-    longest: int = 40,
-    most_candidates: int = 2000,
-    most_documents: int = 5000,
-    epochs: int = 30,
-    control: bool = False,
-    seed: int = 0,
-    engine: Engine | None = None,
-    progress: Progress = lambda line: None,
-) -> TextPosterior:
-    """Train attackers on pairs of originals and releases, and measure what they learn.
+    column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
+    attack: Annotated[
+        Literal["posterior"], Option("posterior: beliefs about each word.")
+    ] = "posterior",
+    epsilon: Annotated[
+        tuple[float, ...], Option("Leakage that counts as too much.", "How strong")
+    ] = (0.3, 0.4, 0.5),
+    delta: Annotated[float, Option("How often it may be exceeded.", "How strong")] = 0.05,
+    sensitive: Annotated[
+        Literal["pii,poii", "all"],
+        Option("Which words count: names and words close to names, or all.", "Names"),
+    ] = "pii,poii",
+    pipeline: Annotated[str | None, Option("A spaCy pipeline for names.", "Names")] = None,
+    attackers: Attackers = ONE_NETWORK,
+    reading: Reading = AS_MUCH,
+    seed: Annotated[int, Option("Repeats the split and the training.", "Running")] = 0,
+    workers: Workers = HERE,
+    worst: Annotated[
+        bool, Option("Name the pairs of words whose odds moved most, on your screen.", "Output")
+    ] = False,
+) -> TextAudit:
+    """Train an attacker on part of the pairs, and measure what it learns from the rest.
+
+    Example: `voile text audit reviews.csv reviews.protected.csv --epsilon 0.5 --delta 0.05`
+
+    Several attackers on several splits, on all cores: `--attacker rnn,lstm --repeats 3 --jobs 0`
 
     Works for any release that keeps words in their order, whoever made it. An attacker sees
     60 % of the documents with their originals, is calibrated on 20 % and measured on 20 %; each
@@ -144,79 +119,57 @@ def audit_text(
     is trained for each where the releases of sensitive words were shuffled over all documents:
     the true leakage is then 0, and what is found is the attacker's own error. A violation is
     found only by an attacker that was shown, on held-out secrets, to learn from the releases.
-
-    `engine` spreads the trainings, controls too, over processes or nodes. Several are each done on
-    one thread, so that the figures are the same wherever that was.
     """
-    _check(attackers, repeats)
-    words = glove(top=top)
-    before, after = read_texts(original, column), read_texts(released, column)
-    if len(before) != len(after):
-        raise InvalidInput(
-            f"original and release must have as many rows, got {len(before)} and {len(after)}"
-        )
-    before, after = before[:most_documents], after[:most_documents]
-    progress("reading words and finding names")
+    one_of(attack, ("posterior",), "attack")
+    one_of(sensitive, ("pii,poii", "all"), "sensitive")
+    epsilons = tuple(require_epsilon(value) for value in several(epsilon))
+    require(len(epsilons) > 0, "epsilon", "at least one", "none")
+    require(0 < delta < 1, "delta", "in (0, 1)", delta)
+    trainings = attackers.trainings(seed=seed)
+    engine = workers.chosen()
+    before, after = (texts[: reading.documents] for texts in text_pairs(original, released, column))
+    tell("reading words and finding names")
+    words = glove(top=reading.top)
     chosen = sensitive_tiers(words, sensitive=sensitive, pipeline=pipeline)
     texts = corpus(
         read_words(before, words, tiers=chosen),
         read_words(after, words, beside=before),
         words,
-        longest=longest,
-        most_candidates=most_candidates,
+        longest=reading.words,
+        most_candidates=reading.candidates,
     )
-    wanted = [(name, seed + repeat) for name in attackers for repeat in range(repeats)]
-    here = engine is None or engine == Processes(1)
+    runs = len([training for training in trainings if not training.blind])
     asked = _Asked(
         texts,
-        head=head,
-        epochs=epochs,
-        epsilons=tuple(epsilons),
+        head=attackers.head,
+        epochs=attackers.epochs,
+        epsilons=epsilons,
         delta=delta,
-        failure_probability=FAILURE_PROBABILITY / len(wanted),
-        alone=here and len(wanted) == 1,
-        progress=progress if here else _silent,
+        failure_probability=FAILURE_PROBABILITY / runs,
+        alone=runs == 1 and engine == Processes(1),
     )
-    pieces = [(*run, blind) for run in wanted for blind in ((False, True) if control else (False,))]
     answers = spread(
         _run,
-        pieces,
+        trainings,
         common=asked,
         engine=engine,
-        progress=lambda done: None if here else progress(f"{done} of {len(pieces)} trainings done"),
+        progress=lambda done: tell("trainings", done=done, total=len(trainings)),
     )
-    answered = dict(zip(pieces, answers, strict=True))
-    runs = tuple(
-        AttackRun(
-            name,
-            number,
-            *answered[name, number, False],
-            answered[name, number, True][0].shares if control else None,
-        )
-        for name, number in wanted
-    )
-    written = words.written
-    found = TextPosterior(
-        runs=runs,
-        documents=len(texts.sequences),
-        unaligned=texts.unaligned,
-        unpaired=texts.unpaired,
-        candidates=len(texts.candidates),
-        sensitive_words=sum(len(item.sensitive) for item in texts.sequences),
-        worst=(),
-    )
-    return replace(
-        found,
-        worst=tuple(
-            (value, written[texts.candidates[first]], written[texts.candidates[second]])
-            for value, first, second in found.lead.audit.leakage.worst_pairs
-        ),
+    return text_audit(
+        _paired(dict(zip(trainings, answers, strict=True))),
+        texts,
+        sensitive=sensitive,
+        written=words.written if worst else (),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """What all runs share; it travels once to a process or node."""
+    """What all trainings share; it travels once to a process or node.
+
+    A single run may use all threads of its machine. Several are each done on one, so that the
+    figures are the same wherever that was.
+    """
 
     texts: Corpus
     head: str
@@ -225,32 +178,52 @@ class _Asked:
     delta: float
     failure_probability: float
     alone: bool
-    progress: Progress
 
 
-def _run(asked: _Asked, piece: tuple[str, int, bool]) -> tuple[PosteriorAudit, Reliability]:
-    """Train and measure one attacker on one split; blind: where releases carry nothing."""
-    name, seed, blind = piece
-    texts = asked.texts
-    if blind:
+_Answer = tuple[PosteriorAudit, Reliability]
+
+
+def _run(asked: _Asked, training: Training) -> _Answer:
+    """Train one attacker and measure it on documents it never saw."""
+    texts, seed = asked.texts, training.seed
+    if training.blind:
         texts = replace(texts, sequences=shuffled(texts.sequences, seed=seed))
-    about = ("control: " if blind else "") + ("" if asked.alone else f"seed {seed}, ")
-
-    def say(line: str) -> None:
-        asked.progress(about + line)
-
-    training, validation, test = split(texts.sequences, seed=seed)
-    with _threads(None if asked.alone else 1):
-        attack = fit_attacker(
-            name, texts, training, validation, head=asked.head, epochs=asked.epochs, seed=seed,
-            progress=say,
-        )  # fmt: skip
+    known, validation, test = split(texts.sequences, seed=seed)
+    with _threads(None if asked.alone else 1), about(_title(training)):
+        attack = fit_reader(
+            training.attacker,
+            texts,
+            known,
+            validation,
+            head=asked.head,
+            epochs=asked.epochs,
+            seed=seed,
+        )
         audit = measured(
-            attack, test, texts, epsilons=asked.epsilons, delta=asked.delta,
+            attack,
+            test,
+            texts,
+            epsilons=asked.epsilons,
+            delta=asked.delta,
             failure_probability=asked.failure_probability,
-            learned=learned_from(attack, test, seed=seed), progress=say,
-        )  # fmt: skip
-        return audit, trust(attack, test)
+            learned=learned_from(attack, test, seed=seed),
+        )
+        return audit, held_out(attack, test)
+
+
+def _title(training: Training) -> str:
+    return f"seed {training.seed}" + (", control" if training.blind else "")
+
+
+def _paired(answers: dict[Training, _Answer]) -> list[AttackRun]:
+    """Each attacker's answer with that of its control."""
+    runs = []
+    for training, (found, trust) in answers.items():
+        if not training.blind:
+            control = answers.get(replace(training, blind=True))
+            shares = None if control is None else control[0].shares
+            runs.append(AttackRun(training.attacker, training.seed, found, trust, shares))
+    return runs
 
 
 @contextmanager
@@ -267,15 +240,3 @@ def _threads(count: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _silent(line: str) -> None:
-    """Nobody watches in another process."""
-
-
-def _check(attackers: Sequence[str], repeats: int) -> None:
-    for name in attackers:
-        require(name in ATTACKERS, "attacker", "one of " + ", ".join(ATTACKERS), name)
-    differ = len(attackers) > 0 and len(set(attackers)) == len(attackers)
-    require(differ, "attackers", "at least one, each once", ", ".join(attackers) or "none")
-    require(repeats >= 1, "repeats", ">= 1", repeats)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from voile.adapt.levels import Round
+from voile.leakage.posterior import Exceedance
 from voile.report.drawing import altair, base, finished, level, percent, series
 from voile.report.model import Chart, Table
 from voile.report.theme import colour
+from voile.text.audit_result import Tested
 
 
 def exceedance_chart(
-    curve: Sequence[tuple[float, float]],
-    findings: Sequence[dict[str, Any]],
-    *,
-    delta: float,
+    curve: Sequence[Exceedance], findings: Sequence[Tested], *, delta: float
 ) -> Chart:
     """The distribution of posterior leakage as the share of triples above each value.
 
@@ -22,8 +21,8 @@ def exceedance_chart(
     above it.
     """
     alt = altair()
-    floor = min([share for _, share in curve if share > 0] + [delta]) / 2
-    records = [{"leakage": x, "share": max(floor, share)} for x, share in curve]
+    floor = min([point.share for point in curve if point.share > 0] + [delta]) / 2
+    records = [{"leakage": p.leakage, "share": max(floor, p.share)} for p in curve]
     scale = alt.Scale(type="log", domain=[floor, 1.0], clamp=True)
     y = alt.Y("share:Q").scale(scale).title("share of triples above it").axis(
         format="~%", tickCount=5
@@ -37,15 +36,15 @@ def exceedance_chart(
     line = base(records).mark_line(color=colour("blue"), strokeWidth=2.5)
     points = [
         {
-            "leakage": f["epsilon"],
-            "share": max(floor, f["share"]),
-            "lower": max(floor, f["lower"]),
-            "upper": max(floor, f["upper"]),
-            "verdict": f["verdict"],
+            "leakage": f.epsilon,
+            "share": max(floor, f.share),
+            "lower": max(floor, f.lower),
+            "upper": max(floor, f.upper),
+            "verdict": f.verdict.value,
         }
         for f in findings
     ]
-    verdicts = [v for v in ("violated", "open") if v in {f["verdict"] for f in findings}]
+    verdicts = [v for v in ("violated", "open") if v in {f.verdict for f in findings}]
     tone = alt.Color("verdict:N").scale(
         domain=verdicts, range=[colour("orange" if v == "violated" else "green") for v in verdicts]
     )
@@ -62,8 +61,8 @@ def exceedance_chart(
         + dots
         + level(delta, f"allowed: δ = {percent(delta)}", tone="ink", side="right")
     )
-    rows = tuple((float(a), float(b)) for a, b in curve)
-    asked = ", ".join(f"{percent(f['share'])} above {f['epsilon']:g}" for f in findings)
+    rows = tuple((point.leakage, point.share) for point in curve)
+    asked = ", ".join(f"{percent(f.share)} above {f.epsilon:g}" for f in findings)
     return finished(
         figure,
         name="leakage",
@@ -77,13 +76,13 @@ def exceedance_chart(
     )
 
 
-def rounds_chart(rounds: Sequence[dict[str, Any]], *, target: float, chosen: int) -> Chart:
+def rounds_chart(rounds: Sequence[Round], *, target: float, chosen: int) -> Chart:
     """What each round of an adaptation (AmPL) found and cost, in the order they were tried."""
     alt = altair()
-    rows = []
-    for number, r in enumerate(rounds, start=1):
-        pii, poii = r["strengths"]
-        rows.append((number, pii, poii, r["violation"], r["utility_loss"], r["loss"]))
+    rows = [
+        (number, *r.strengths, r.violation, r.utility_loss, r.loss)
+        for number, r in enumerate(rounds, start=1)
+    ]
     table = Table(
         "Rounds of the adaptation",
         ("round", "strength of names", "strength near names", "violations", "utility loss", "loss"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from voile.core.mechanism import Mechanism
-from voile.text import Vocabulary
 from voile.text.stopwords import STOPWORDS
+from voile.text.vocabularies import Vocabulary
 from voile.text.watched import WATCHED
 
 SHOWN = 3
@@ -17,18 +17,42 @@ SHOWN = 3
 OWN_LIST = "your list"
 
 
-def expected(law: Mechanism, words: Vocabulary) -> dict[str, Any]:
-    """The share kept and the best attacker's success, on public word frequencies."""
+@dataclass(frozen=True)
+class Expected:
+    """The share kept and the best attacker's success, on public word frequencies.
+
+    The attacker knows mechanism and frequencies and chooses among the most frequent words; what it
+    reaches is known for laws with a closed form.
+    """
+
+    kept: float
+    attacker: float | None = None
+    attacker_without: float | None = None
+    candidates: int | None = None
+
+
+@dataclass(frozen=True)
+class WatchedClass:
+    """Watched words of one class: those that are kept most, and how many were looked at."""
+
+    kind: str
+    looked_at: int
+    unknown: int
+    most: tuple[tuple[str, float], ...]
+
+
+def expected(law: Mechanism, words: Vocabulary) -> Expected:
+    """What a law does to words as they occur."""
     from voile.leakage.words import best_guess, kept_share
     from voile.mechanisms._word_law import WordLaw
 
     frequencies = words.frequencies()
-    answer: dict[str, Any] = {"kept": kept_share(law, frequencies)}
-    if isinstance(law, WordLaw):
-        candidates = min(2000, len(words))
-        success, before = best_guess(law, frequencies, candidates=candidates)
-        answer |= {"attacker": success, "attacker_without": before, "candidates": candidates}
-    return answer
+    kept = kept_share(law, frequencies)
+    if not isinstance(law, WordLaw):
+        return Expected(kept)
+    candidates = min(2000, len(words))
+    success, before = best_guess(law, frequencies, candidates=candidates)
+    return Expected(kept, success, before, candidates)
 
 
 def watched(
@@ -38,7 +62,7 @@ def watched(
     *,
     keep_stopwords: bool = False,
     keep_unknown: bool = False,
-) -> list[dict[str, Any]]:
+) -> tuple[WatchedClass, ...]:
     """For each class of watched words those that are kept most, and how many were looked at.
 
     The probabilities are those of the law itself, and 1 for what never meets it: stop words and
@@ -56,18 +80,12 @@ def watched(
         places = np.array([words.positions[word] for word in known], dtype=np.intp)
         chances = kept_chances(law, places)
         if chances is None:
-            return []
+            return ()
         if keep_stopwords:
             chances = np.where([word in STOPWORDS for word in known], 1.0, chances)
         shown = known + unknown if keep_unknown else known
         chances = np.append(chances, np.ones(len(shown) - len(known)))
         order = np.argsort(-chances, kind="stable")[:SHOWN]
-        found.append(
-            {
-                "class": kind,
-                "looked_at": len(known),
-                "unknown": len(unknown),
-                "most": [[shown[i], float(chances[i])] for i in order],
-            }
-        )
-    return found
+        most = tuple((shown[i], float(chances[i])) for i in order)
+        found.append(WatchedClass(kind, len(known), len(unknown), most))
+    return tuple(found)

@@ -28,6 +28,7 @@ LAWS = Family(
         Named("vickrey", home=f"{_HOME}:vickrey"),
     ),
     groups=("voile.mechanisms",),
+    open_to="a function (space, *, epsilon) of your own",
 )
 """What `text protect --mechanism` takes; an entry is a function (space, *, epsilon)."""
 
@@ -40,8 +41,8 @@ def uses_neighbours(law: Callable[..., Any]) -> bool:
     return "neighbours" in inspect.signature(law).parameters
 
 
-def builder(mechanism: Any, space: Any, neighbours: Any = None) -> Callable[[float], Mechanism]:
-    """The mechanism of this name over a space of words, for any epsilon."""
-    law = LAWS.find(mechanism).load()
+def builder(mechanism: Named, space: Any, neighbours: Any = None) -> Callable[[float], Mechanism]:
+    """A mechanism over a space of words, for any epsilon."""
+    law = mechanism.load()
     shared = {"neighbours": neighbours} if uses_neighbours(law) else {}
     return lambda epsilon: law(space, epsilon=epsilon, **shared)

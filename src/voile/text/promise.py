@@ -1,28 +1,140 @@
-"""What a text release promises, spent and kept: computed once, from what was drawn.
-
-Terminal, guarantee file, page and charts say what stands here and compute nothing beside it.
-"""
+"""What a text release promises and what it spent: the value that every sentence is read from."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
+from voile.core.mechanism import Mechanism
 from voile.core.rounding import exp_upwards, product_upwards
+from voile.jobs.release import Spending
+from voile.text.effects import Expected, WatchedClass, expected, watched
+from voile.text.nearest import NearestWords
 from voile.text.plan import SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS
 from voile.text.released import ReleasedText, Unknown
+from voile.text.settings import TextSettings
 from voile.text.signs import Signs
 from voile.text.word_protector import TextProtector
 
 TITLES = {"words": "words", "pii": "names", "poii": "words close to names", "rest": "other words"}
 """What the words of a level are called in sentences."""
-SHARES = {"median": 0.5, "nine_in_ten": 0.9, "largest": 1.0}
 
 
-# ── counting ───────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True)
+class Odds:
+    """By how much a release can move the odds between two words that are nearest: e^exponent."""
+
+    exponent: float
+    factor: float | None
+
+
+@dataclass(frozen=True)
+class Level:
+    """The law of one level of words and, after a release, what was drawn and came out changed.
+
+    A level in clear has no epsilon; nor has one whose epsilon depends on a text's length, before
+    any length is known. `median` and `five_percent` are the odds between words as near as half,
+    and as one in twenty, of the words are to their nearest.
+    """
+
+    name: str
+    title: str
+    released: Literal["drawn", "in clear"]
+    epsilon: float | None = None
+    median: Odds | None = None
+    five_percent: Odds | None = None
+    expected: Expected | None = None
+    watched: tuple[WatchedClass, ...] = ()
+    drawn: int | None = None
+    changed: int | None = None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was done to words: how many there were, were drawn, came out changed, stand in clear."""
+
+    words: int
+    drawn: int
+    changed: int
+    in_clear: Mapping[str, int]
+    signs_in_clear: int
+
+
+# ── before a release ───────────────────────────────────────────────────────────────────────────
+
+
+def levels_of(protector: TextProtector, settings: TextSettings) -> tuple[Level, ...]:
+    """The law of each level, and what it does to words at large and to those that are watched."""
+    nearest = protector.nearest
+    found = [_level(protector, level, nearest) for level in range(len(protector.levels))]
+    if protector.law_of_length is not None:  # a law for each length
+        return tuple(found)
+    effects: dict[float, tuple[Expected, tuple[WatchedClass, ...]]] = {}
+    for place, law in enumerate(protector.laws):
+        if law is None:
+            continue
+        if law.guarantee.epsilon not in effects:
+            effects[law.guarantee.epsilon] = _effects(law, protector, settings)
+        seen, watch = effects[law.guarantee.epsilon]
+        found[place] = replace(found[place], expected=seen, watched=watch)
+    return tuple(found)
+
+
+def _effects(
+    law: Mechanism, protector: TextProtector, settings: TextSettings
+) -> tuple[Expected, tuple[WatchedClass, ...]]:
+    kept = watched(
+        law,
+        protector.vocabulary,
+        settings.watch,
+        keep_stopwords=settings.words.keep_stopwords,
+        keep_unknown=settings.words.unknown == "keep",
+    )
+    return expected(law, protector.vocabulary), kept
+
+
+def _level(protector: TextProtector, level: int, nearest: NearestWords) -> Level:
+    name = protector.levels[level]
+    if protector.law_of_length is not None:  # known with the lengths
+        return Level(name, TITLES[name], "drawn")
+    law = protector.law_of(level, 1)
+    if law is None:
+        return Level(name, TITLES[name], "in clear")
+    return _with_odds(Level(name, TITLES[name], "drawn"), law.guarantee.epsilon, nearest)
+
+
+def _with_odds(level: Level, epsilon: float, nearest: NearestWords) -> Level:
+    """The level with its epsilon and what that allows between words that are nearest."""
+    return replace(
+        level,
+        epsilon=epsilon,
+        median=_odds(epsilon, nearest.median),
+        five_percent=_odds(epsilon, nearest.five_percent),
+    )
+
+
+def _odds(epsilon: float, distance: float | None) -> Odds | None:
+    if distance is None:
+        return None
+    exponent = product_upwards(epsilon, distance)
+    factor = exp_upwards(exponent)
+    return Odds(exponent, factor if math.isfinite(factor) else None)
+
+
+def left_alone(protector: TextProtector) -> tuple[str, ...]:
+    """What stands in clear because somebody asked for it, whether it occurs or not."""
+    pairs = zip(protector.levels, protector.laws, strict=True)
+    names = [TITLES[name] for name, law in pairs if law is None]
+    names += [STOP_WORDS] if protector.keep_stopwords else []
+    names += [UNKNOWN_WORDS] if protector.unknown is Unknown.KEEP else []
+    return (*names, *([SIGNS_AT_WORDS] if protector.signs is Signs.KEEP else []))
+
+
+# ── after it ───────────────────────────────────────────────────────────────────────────────────
 
 
 def counted(answers: Sequence[ReleasedText]) -> dict[str, float]:
@@ -44,102 +156,68 @@ def counted(answers: Sequence[ReleasedText]) -> dict[str, float]:
     return totals
 
 
-def promised(
-    protector: TextProtector, *, nearest: Mapping[str, Any], totals: Mapping[str, float] | None
-) -> dict[str, Any]:
-    """The law of each level, and after a release what was drawn, changed, spent and left in clear.
+@dataclass(frozen=True)
+class Tally:
+    """The totals of a job, read again: documents by their drawn words, and what else there was."""
 
-    Epsilons are those of the laws that draw: a level in clear has none. What a document spent is
-    the sum over the words that were drawn for it, each at its own epsilon, rounded up. `nearest` is
-    what `nearest_words` says of the vocabulary, as a mapping.
-    """
-    facts: dict[str, Any] = {
-        "levels": [_law(protector, level, nearest) for level in range(len(protector.levels))],
-        "clear_by_choice": _left_alone(protector),
-        "nearest": nearest,
-    }
-    if totals is None:
-        return facts
-    documents = {
-        tuple(map(int, key.removeprefix("drawn ").split(","))): int(number)
-        for key, number in totals.items()
-        if key.startswith("drawn ")
-    }
-    clear = {
-        key.removeprefix("clear "): int(number)
-        for key, number in sorted(totals.items())
-        if key.startswith("clear ") and number
-    }
-    signs = clear.pop(SIGNS_AT_WORDS, 0)
-    for level, row in enumerate(facts["levels"]):
-        row["drawn"] = sum(drawn[level] * number for drawn, number in documents.items())
-        row["changed"] = int(totals.get(f"changed {level}", 0))
-        lengths = [sum(drawn) for drawn in documents if drawn[level]]
-        if protector.law_of_length is not None and lengths:
-            row |= _odds(protector, level, min(lengths), nearest)
-    drawn = sum(row["drawn"] for row in facts["levels"])
-    return facts | {
-        "words": drawn + sum(clear.values()),
-        "drawn": drawn,
-        "changed": sum(row["changed"] for row in facts["levels"]),
-        "in_clear": clear,
-        "signs_in_clear": signs,
-        "words_per_document": _quantiles({d: float(sum(d)) for d in documents}, documents),
-        "epsilon_per_document": _quantiles({d: protector.spent(d) for d in documents}, documents),
-    }
+    documents: Mapping[tuple[int, ...], int]
+    changed: Mapping[int, int]
+    clear: Mapping[str, int]
 
+    @classmethod
+    def of(cls, totals: Mapping[str, float]) -> Tally:
+        """What `counted` counted."""
 
-def _quantiles(
-    values: Mapping[tuple[int, ...], float], documents: Mapping[tuple[int, ...], int]
-) -> dict[str, float]:
-    """The values that half, nine in ten and all of the documents do not exceed."""
-    ordered = sorted(values.items(), key=lambda item: item[1])
-    running = np.cumsum([documents[key] for key, _ in ordered])
-    return {
-        name: ordered[int(np.searchsorted(running, share * running[-1]))][1] if ordered else 0.0
-        for name, share in SHARES.items()
-    }
+        def under(prefix: str) -> dict[str, int]:
+            return {
+                key.removeprefix(prefix): int(number)
+                for key, number in sorted(totals.items())
+                if key.startswith(prefix)
+            }
 
+        documents = {tuple(map(int, k.split(","))): n for k, n in under("drawn ").items()}
+        changed = {int(level): number for level, number in under("changed ").items()}
+        clear = {why: number for why, number in under("clear ").items() if number}
+        return cls(documents, changed, clear)
 
-# ── the law of a level ─────────────────────────────────────────────────────────────────────────
+    def levels(self, before: Sequence[Level], protector: TextProtector) -> tuple[Level, ...]:
+        """The levels with what was drawn and came out changed."""
+        return tuple(self._level(place, level, protector) for place, level in enumerate(before))
 
+    def _level(self, place: int, level: Level, protector: TextProtector) -> Level:
+        drawn = sum(drawn[place] * number for drawn, number in self.documents.items())
+        level = replace(level, drawn=drawn, changed=self.changed.get(place, 0))
+        lengths = [sum(drawn) for drawn in self.documents if drawn[place]]
+        if protector.law_of_length is None or not lengths:
+            return level
+        law = protector.law_of(place, min(lengths))  # the shortest text has the largest epsilon
+        assert law is not None
+        return _with_odds(level, law.guarantee.epsilon, protector.nearest)
 
-def _law(protector: TextProtector, level: int, nearest: Mapping[str, Any]) -> dict[str, Any]:
-    name = protector.levels[level]
-    row: dict[str, Any] = {"name": name, "title": TITLES[name]}
-    if protector.law_of_length is None:
-        return row | _odds(protector, level, 1, nearest)
-    return row | {"released": "drawn", "epsilon": None, "odds": {}}  # known with the lengths
+    def counts(self, levels: Sequence[Level]) -> Counts:
+        """All levels together."""
+        clear = {why: number for why, number in self.clear.items() if why != SIGNS_AT_WORDS}
+        drawn = sum(level.drawn or 0 for level in levels)
+        changed = sum(level.changed or 0 for level in levels)
+        signs = self.clear.get(SIGNS_AT_WORDS, 0)
+        return Counts(drawn + sum(clear.values()), drawn, changed, clear, signs)
 
+    def spent(self, protector: TextProtector) -> Spending:
+        """What documents spent: each the sum over its drawn words, rounded up."""
+        return self._quantiles("document", {d: protector.spent(d) for d in self.documents})
 
-def _odds(
-    protector: TextProtector, level: int, drawn: int, nearest: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The epsilon of a level's words and what it allows between words that are nearest."""
-    law = protector.law_of(level, drawn)
-    if law is None:
-        return {"released": "in clear", "epsilon": None, "odds": {}}
-    epsilon = law.guarantee.epsilon
-    exponents = {
-        name: product_upwards(epsilon, nearest[name])
-        for name in ("five_percent", "median")
-        if nearest.get(name) is not None
-    }
-    odds = {
-        name: {"exponent": exponent, "factor": _finite(exp_upwards(exponent))}
-        for name, exponent in exponents.items()
-    }
-    return {"released": "drawn", "epsilon": epsilon, "odds": odds}
+    def lengths(self) -> Spending:
+        """How many words were drawn for a document."""
+        return self._quantiles("words of a document", {d: float(sum(d)) for d in self.documents})
 
+    def _quantiles(self, unit: str, values: Mapping[tuple[int, ...], float]) -> Spending:
+        """The values that half, nine in ten and all of the documents do not exceed."""
+        ordered = sorted(values.items(), key=lambda item: item[1])
+        running = np.cumsum([self.documents[key] for key, _ in ordered])
 
-def _left_alone(protector: TextProtector) -> list[str]:
-    """What stands in clear because somebody asked for it, whether it occurs or not."""
-    pairs = zip(protector.levels, protector.laws, strict=True)
-    names = [TITLES[name] for name, law in pairs if law is None]
-    names += [STOP_WORDS] if protector.keep_stopwords else []
-    names += [UNKNOWN_WORDS] if protector.unknown is Unknown.KEEP else []
-    return names + ([SIGNS_AT_WORDS] if protector.signs is Signs.KEEP else [])
+        def not_exceeded(share: float) -> float:
+            if not ordered:
+                return 0.0
+            return ordered[int(np.searchsorted(running, share * running[-1]))][1]
 
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+        return Spending(unit, not_exceeded(0.5), not_exceeded(0.9), not_exceeded(1.0))

@@ -58,12 +58,11 @@ class Rewriters:
         return None if code is None else "|".join([which.name, repr(epsilon), which.home, code])
 
     def _words(self, name: str, epsilon: float) -> Prepared:
-        from voile.text.settings import TextRecipe, build_protector
+        from voile.text.settings import TextSettings, Words, build_protector, load_vocabulary
 
-        recipe = TextRecipe(
-            source="", column="", epsilon=epsilon, mechanism=name, top=self.top, identifiers=False
-        )
-        protector = build_protector(recipe)
+        words = Words(top=self.top, identifiers=False)
+        settings = TextSettings("", epsilon, LAWS.find(name), words)
+        protector = build_protector(settings, load_vocabulary(settings))
         protector.release(["a word"], seeded_rng(0))  # compiles: not to be counted as releasing
         return prepared_words(protector)
 

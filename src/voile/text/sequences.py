@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from voile.attackers.attack import HIDDEN, Observed
-from voile.core.arrays import Floats, Indices
+from voile.attackers.corpus import Corpus
+from voile.core.arrays import Indices
 from voile.errors import InvalidInput, require
 from voile.files.identifiers import find_identifiers
 from voile.text.alignment import Laid, aligned, gaps_of, spellings
@@ -28,37 +29,6 @@ class WordSequence(Laid):
     """A document's words as vocabulary positions, its gaps, and the tier of each word."""
 
     levels: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """Documents ready for an attacker.
-
-    `candidates` and `seen` are vocabulary positions: what a secret may be, and what was
-    released somewhere; sequences count in them. `unaligned` documents were left out, because
-    it is unclear which released word stands for which; `unpaired` words of the others have no
-    clear partner and do not count.
-    """
-
-    vocabulary: Vocabulary
-    sequences: tuple[Observed, ...]
-    candidates: Indices
-    seen: Indices
-    levels: Indices
-    unaligned: int
-    unpaired: int
-
-    def candidate_vectors(self) -> Floats:
-        """A row of coordinates for each candidate, in the metric's own unit."""
-        return self.vocabulary.embedding.points[self.candidates] * self.vocabulary.embedding.step
-
-    def release_vectors(self) -> Floats:
-        """A row for each release."""
-        return self.vocabulary.embedding.points[self.seen] * self.vocabulary.embedding.step
-
-    def distances(self) -> Floats:
-        """Distances between candidates."""
-        return self.vocabulary.embedding.metric.pairwise(self.candidates, self.candidates)
 
 
 def read_words(
@@ -166,7 +136,7 @@ def corpus(
         seen_as = np.where(released == HIDDEN, HIDDEN, order[released])
         sequences.append(Observed(seen_as, number[secrets], np.flatnonzero(counted)))
     return Corpus(
-        words,
+        words.embedding,
         tuple(sequences),
         candidates,
         seen,

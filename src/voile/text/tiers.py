@@ -67,6 +67,12 @@ def tiers(
     return Tiers(model, close_to(words, np.array(named, dtype=np.intp), share=share))
 
 
+def sensitive_tiers(words: Vocabulary, *, sensitive: str, pipeline: str | None) -> Tiers | None:
+    """Tiers for "pii,poii" (names and words close to names), nothing for "all"."""
+    require(sensitive in ("pii,poii", "all"), "sensitive", "pii,poii or all", sensitive)
+    return None if sensitive == "all" else tiers(words, pipeline=pipeline or DEFAULT_PIPELINE)
+
+
 def close_to(words: Vocabulary, named: Any, *, share: float) -> NDArray[np.bool_]:
     """The share of the other words with the largest cosine similarity to some of these.
 

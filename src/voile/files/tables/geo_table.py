@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from voile.errors import InvalidInput
+from voile.files.geojson import HEIGHT, LAT, LON
 from voile.files.tables.pandas_table import PandasTable, frame_table
 
 DEGREES = 4326
@@ -14,39 +15,55 @@ DEGREES = 4326
 def geo_table(data: Any) -> PandasTable:
     """A GeoDataFrame or GeoSeries of points as a table with the columns `lat` and `lon`.
 
-    Points of another reference system are turned into degrees and back. The points stand where no
-    column does, so that nothing but `lat` and `lon` speaks of them; a height is left out.
+    Points of another reference system are turned into degrees and back. They stand in no column of
+    their own, so that nothing but `lat`, `lon` and, where there is one, `altitude` speaks of them.
     """
     import geopandas
     import pandas
 
     series = isinstance(data, geopandas.GeoSeries)
-    points = data if series else data.geometry
-    found = points.dropna()
-    if not (found.geom_type == "Point").all():
-        wrong = int((found.geom_type != "Point").sum())
-        raise InvalidInput(f"geometries must be points, {wrong} are not; take their centroids")
+    points = _points(data, series)
     crs, name = points.crs, points.name
     degrees = points if crs is None else points.to_crs(DEGREES)
     others = {} if series else {c: data[c] for c in data.columns if c != name}
-    if {"lat", "lon"} & set(others):
-        raise InvalidInput(
-            "a GeoDataFrame must not have columns named lat or lon beside its points"
-        )
-    frame = pandas.DataFrame({**others, "lat": degrees.y, "lon": degrees.x}, index=data.index)
+    place = {LAT: degrees.y, LON: degrees.x}
+    if degrees.has_z.any():
+        place[HEIGHT] = degrees.z
+    if place.keys() & set(others):
+        raise InvalidInput(f"points must not stand beside columns named {', '.join(place)}")
+    before = 0 if series else list(data.columns).index(name)
 
     def give_back(made: Any) -> Any:
-        if not {"lat", "lon"} <= set(made.columns):
+        if not {LAT, LON} <= set(made.columns):
             return made  # the points were dropped
-        lat, lon = made["lat"], made["lon"]
-        known = None if crs is None else DEGREES
-        rebuilt = geopandas.GeoSeries.from_xy(lon, lat, index=made.index, crs=known)
-        rebuilt = rebuilt.where(lat.notna() & lon.notna())
-        if crs is not None:
-            rebuilt = rebuilt.to_crs(crs)
+        rebuilt = _rebuilt(made, crs).rename(name)
         if series:
-            return rebuilt.rename(name)
-        rest = made.drop(columns=["lat", "lon"])
-        return geopandas.GeoDataFrame(rest, geometry=rebuilt.rename(name))
+            return rebuilt
+        rest = made.drop(columns=[column for column in place if column in made.columns])
+        rest.insert(min(before, len(rest.columns)), name, rebuilt)
+        return geopandas.GeoDataFrame(rest, geometry=name)
 
+    frame = pandas.DataFrame({**others, **place}, index=data.index)
     return frame_table(frame, "the GeoDataFrame", give_back)
+
+
+def _points(data: Any, series: bool) -> Any:
+    try:
+        points = data if series else data.geometry
+    except AttributeError:
+        raise InvalidInput("a GeoDataFrame must have a geometry, this one has none set") from None
+    wrong = int((points.dropna().geom_type != "Point").sum())
+    if wrong:
+        raise InvalidInput(f"geometries must be points, {wrong} are not; take their centroids")
+    return points
+
+
+def _rebuilt(frame: Any, crs: Any) -> Any:
+    """Points from degrees, in the reference system that they came in."""
+    import geopandas
+
+    lat, lon = frame[LAT], frame[LON]
+    known = None if crs is None else DEGREES
+    points = geopandas.GeoSeries.from_xy(lon, lat, frame.get(HEIGHT), index=frame.index, crs=known)
+    points = points.where(lat.notna() & lon.notna())
+    return points if crs is None else points.to_crs(crs)

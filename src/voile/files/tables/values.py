@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
 from voile.errors import InvalidInput
 from voile.files.column_names import called
 from voile.files.rows import UntouchedColumn
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 _PLAIN = (str, bool, int, float, dict, list)
 

@@ -1,0 +1,127 @@
+"""The posterior audit over documents: how they are split, dealt anew, and which words count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from voile.attackers.attack import Observed, SequenceAttack
+from voile.attackers.corpus import Corpus
+from voile.attackers.learning import Learned
+from voile.attackers.reliability import Reliability
+from voile.audit.posterior import PosteriorAudit, posterior
+from voile.core.arrays import Indices
+from voile.core.randomness import seeded_rng
+from voile.errors import require
+
+MOST_TRIPLES = 10_000_000_000
+"""Of one audit; about a minute on two cores."""
+
+
+@dataclass(frozen=True)
+class AttackRun:
+    """What one attacker found on one split of the documents."""
+
+    attacker: str
+    seed: int
+    audit: PosteriorAudit
+    reliability: Reliability
+    control: tuple[float, ...] | None = None
+    """Shares that the same kind of attacker finds where releases carry nothing: its own error."""
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The share of triples over each epsilon, a mean over documents."""
+        return self.audit.shares
+
+
+def strongest(runs: Sequence[AttackRun], k: int) -> AttackRun:
+    """The run that found most at the k-th epsilon: its interval reaches least far down.
+
+    Where the failure probability was shared among the runs, all intervals hold together and this
+    one may be chosen after seeing them. It is violated if any run's is.
+    """
+    return max(runs, key=lambda run: (run.audit.findings[k].lower, run.shares[k]))
+
+
+def split(sequences: Sequence[Observed], *, seed: int) -> tuple[list[Observed], ...]:
+    """60/20/20 by document: train, calibrate, test. The audit splits, not the attacker."""
+    require(len(sequences) >= 10, "documents", "at least 10", len(sequences))
+    order = seeded_rng(seed).permutation(len(sequences))
+    cuts = [int(0.6 * len(order)), int(0.8 * len(order))]
+    return tuple([sequences[n] for n in part] for part in np.split(order, cuts))
+
+
+def shuffled(sequences: Sequence[Observed], *, seed: int) -> tuple[Observed, ...]:
+    """The same sequences with the releases of all sensitive words dealt out anew.
+
+    Each release then says nothing about the secret it stands at, nor about any other.
+    """
+    drawn = np.concatenate([item.releases[item.sensitive] for item in sequences])
+    dealt = seeded_rng(seed).permutation(drawn)
+    start, answer = 0, []
+    for item in sequences:
+        releases = item.releases.copy()
+        releases[item.sensitive] = dealt[start : start + len(item.sensitive)]
+        start += len(item.sensitive)
+        answer.append(Observed(releases, item.secrets, item.sensitive))
+    return tuple(answer)
+
+
+def measured(
+    attack: SequenceAttack,
+    items: Sequence[Observed],
+    texts: Corpus,
+    *,
+    epsilons: Sequence[float],
+    delta: float,
+    failure_probability: float = 0.01,
+    every_word: bool = False,
+    learned: Learned | None = None,
+) -> PosteriorAudit:
+    """The posterior audit over test documents.
+
+    Where that would be more than `MOST_TRIPLES`, fewer words of each document are measured, drawn
+    at random: the share over them is a number in [0, 1] whose mean is the document's share, which
+    is all that the bound over documents needs. Fewer documents would widen it. With `every_word`
+    there are fewer documents instead: whether a document holds any violation is told by all of
+    its words alone.
+    """
+    used = [item for item in items if len(item.sensitive)]
+    pairs = len(texts.candidates) * (len(texts.candidates) - 1) // 2
+    most = max(1, MOST_TRIPLES // pairs)
+    if every_word:
+        words = np.cumsum([len(item.sensitive) for item in used])
+        used = used[: max(1, int(np.searchsorted(words, most, side="right")))]
+    used = used[:most]
+    return posterior(
+        attack,
+        [item.releases for item in used],
+        texts.distances(),
+        epsilons=epsilons,
+        delta=delta,
+        failure_probability=failure_probability,
+        sensitive=[item.sensitive for item in used],
+        counted=None if every_word else thinned([item.sensitive for item in used], most=most),
+        learned=learned,
+    )
+
+
+def thinned(positions: Sequence[Indices], *, most: int) -> list[Indices]:
+    """At most so many positions in all, drawn at random, equally many from each document.
+
+    A document with fewer keeps all of them; one is kept of each.
+
+    >>> [len(kept) for kept in thinned([np.arange(2), np.arange(9), np.arange(5)], most=8)]
+    [2, 3, 3]
+    """
+    sizes = np.array([len(listed) for listed in positions])
+    if sizes.sum() <= most:
+        return list(positions)
+    each = 1
+    while np.minimum(sizes, each + 1).sum() <= most:
+        each += 1
+    rng = np.random.default_rng(0)  # chooses what is measured, and hides nothing
+    return [np.sort(rng.permutation(listed)[:each]) for listed in positions]

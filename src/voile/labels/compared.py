@@ -1,0 +1,139 @@
+"""What a comparison of the ways to share labelled records found, and its report."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, fields
+from typing import Any
+
+from voile.audit.finding import Verdict
+from voile.report.charts_common import frontier_chart
+from voile.report.drawing import percent
+from voile.report.model import Chart, Report, Table
+from voile.report.result import Result, frame_of
+from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED, sentence
+
+
+@dataclass(frozen=True)
+class TradePoint:
+    """One mechanism at one epsilon: means over the repeats, with their standard errors.
+
+    `leakage` is an attacker's accuracy on the label from the whole release; `cap` is what no
+    attacker exceeds (None: nothing bounds it); `auc` is that of a model trained on the release
+    and tested on clean records.
+    """
+
+    mechanism: str
+    epsilon: float
+    leakage: float
+    leakage_error: float
+    cap: float | None
+    auc: float
+    auc_error: float
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A point that surely beats one of label DP: no more leakage, a higher AUC."""
+
+    better: TradePoint
+    than: TradePoint
+
+    @property
+    def gain(self) -> float:
+        """How much AUC it gains."""
+        return self.better.auc - self.than.auc
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ComparedLabels(Result):
+    """All points, what clean records give, and where another mechanism beats label DP."""
+
+    clean_auc: float
+    guess: float
+    features_alone: float
+    points: tuple[TradePoint, ...]
+    crossings: tuple[Crossing, ...]
+    notes: tuple[str, ...] = ()
+
+    def to_frame(self) -> Any:
+        """A pandas frame with a row for each point."""
+        columns = tuple(field.name for field in fields(TradePoint))
+        return frame_of(columns, [astuple(point) for point in self.points])
+
+    def _best(self) -> Crossing | None:
+        return max(self.crossings, key=lambda pair: pair.gain, default=None)
+
+    def _report(self) -> Report:
+        return Report(
+            title="Ways to share labelled records",
+            about=TESTED,
+            answer=self._answer(),
+            verdict=Verdict.OPEN,
+            because=(
+                "Leakage is what an attacker's accuracy was in these trials. It compares the ways; "
+                "only a cap, where there is one, bounds every attacker."
+            ),
+            guarantee=(
+                f"A model trained on clean records reaches an AUC of {self.clean_auc:.3f}. An "
+                f"attacker guesses the label {percent(self.guess)} of the time blindly, and "
+                f"{percent(self.features_alone)} from clear features alone.",
+                *(_said(pair) for pair in self.crossings),
+            ),
+            not_protected=(ONE_ATTACKER, OWN_FIGURES),
+            notes=tuple(sentence(text) for text in self.notes),
+            tables=(self._table(),),
+            draw=lambda: (self._chart(),),
+            terms=("epsilon", "label DP", "conditional epsilon", "AUC", "attacker"),
+        )
+
+    def _answer(self) -> str:
+        best = self._best()
+        if best is None:
+            return (
+                "Nowhere does another way surely beat noise on the label alone: none leaks no more "
+                "and teaches a model surely more."
+            )
+        return (
+            f"{best.better.mechanism} at ε = {best.better.epsilon:g} is the better choice than "
+            f"label DP at ε = {best.than.epsilon:g}: it leaks no more and a model learns more from "
+            f"it (AUC {best.better.auc:.3f} against {best.than.auc:.3f})."
+        )
+
+    def _table(self) -> Table:
+        ordered = sorted(self.points, key=lambda point: (point.mechanism, point.epsilon))
+        return Table(
+            "Usefulness against leakage",
+            ("mechanism", "ε", "leakage", "± leakage", "no attacker exceeds", "AUC", "± AUC"),
+            tuple(
+                (p.mechanism, p.epsilon, p.leakage, p.leakage_error, p.cap, p.auc, p.auc_error)
+                for p in ordered
+            ),
+            bars="AUC",
+        )
+
+    def _chart(self) -> Chart:
+        best = self._best()
+        return frontier_chart(
+            self._table(),
+            name="frontier",
+            title="Usefulness against leakage",
+            alt=(
+                "Left and up is better: how well a model learns (AUC) against how often an "
+                "attacker guesses the label. Epsilons are written at the points; the dashed line "
+                f"is what clean records give, {self.clean_auc:.3f}."
+            ),
+            x="leakage",
+            y="AUC",
+            group="mechanism",
+            beside="ε",
+            chosen=None if best is None else (best.better.leakage, best.better.auc),
+            levels=((self.clean_auc, "clean records"),),
+            axes=("leakage: attacker's accuracy on the label", "test AUC"),
+        )
+
+
+def _said(pair: Crossing) -> str:
+    return (
+        f"{pair.better.mechanism} at ε = {pair.better.epsilon:g} beats label DP at "
+        f"ε = {pair.than.epsilon:g}: no more leakage and a surely higher AUC."
+    )

@@ -1,0 +1,92 @@
+"""Everything that voile does, by name: a command, and the function of the same name.
+
+The command line, recipe files and the JSON Schema read this table; nothing is imported before it
+is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, get_type_hints
+
+from voile.errors import InvalidInput
+
+ROOMS: dict[str, dict[str, str]] = {
+    "": {
+        "explain": "voile.meaning:explain",
+        "mechanisms": "voile.catalogue:mechanisms",
+        "run": "voile.runs:run",
+        "check": "voile.runs:check",
+        "demo": "voile.demo._demo:demo",
+    },
+    "text": {
+        "protect": "voile.text._protect:protect",
+        "utility": "voile.text._utility:utility",
+        "membership": "voile.text._membership:membership",
+        "audit": "voile.text._audit:audit",
+        "tune": "voile.text._tune:tune",
+        "compare": "voile.text._compare:compare",
+        "calibrate": "voile.text._calibrate:calibrate",
+    },
+    "places": {
+        "design": "voile.places._design:design",
+        "protect": "voile.places._protect:protect",
+        "audit": "voile.places._audit:audit",
+        "show": "voile.places._show:show",
+    },
+    "labels": {
+        "audit": "voile.labels._audit:audit",
+        "recipe": "voile.labels._recipe:recipe",
+        "protect": "voile.labels._protect:protect",
+        "compare": "voile.labels._compare:compare",
+    },
+    "ledger": {
+        "init": "voile.ledger._init:init",
+        "show": "voile.ledger._show:show",
+        "export": "voile.ledger._export:export",
+        "verify": "voile.ledger._verify:verify",
+        "backup": "voile.ledger._keep:backup",
+        "migrate": "voile.ledger._keep:migrate",
+        "abandon": "voile.jobs._abandon:abandon",
+    },
+}
+"""The use cases by room and name, in the order of the help; "" holds those of no one room."""
+
+
+def names() -> list[str]:
+    """All use cases by their names in words: "text protect"."""
+    return [f"{room} {name}".strip() for room, homes in ROOMS.items() for name in homes]
+
+
+def use_case_named(name: str) -> Callable[..., Any]:
+    """The function behind a name such as "text protect"."""
+    room, _, own = name.rpartition(" ")
+    home = ROOMS.get(room, {}).get(own)
+    if home is None:
+        raise InvalidInput(f"the command must be one of {', '.join(names())}; got {name!r}")
+    module, _, attribute = home.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), attribute)
+    return found
+
+
+def schema(command: str | None = None) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of what commands print with --json, or of one command.
+
+    Made from the types of the results: there is no other description of them.
+
+    >>> schema("text audit")["$ref"]
+    '#/$defs/text-audit'
+    """
+    from voile.report.schema import Schemas
+
+    chosen = names() if command is None else [command]
+    made = Schemas()
+    for name in chosen:
+        function = use_case_named(name)
+        made.add(name.replace(" ", "-"), get_type_hints(function.__wrapped__)["return"])  # type: ignore[attr-defined]
+    found = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$defs": made.definitions,
+    }
+    return found if command is None else found | {"$ref": f"#/$defs/{command.replace(' ', '-')}"}

@@ -1,0 +1,196 @@
+"""The report of an audit of released text: what its readers learned, and what they are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from voile.audit.documents import AttackRun
+from voile.audit.finding import Verdict
+from voile.report.drawing import percent
+from voile.report.model import Chart, Report, Table
+from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED
+from voile.text.audit_result import TextAudit
+from voile.text.charts import exceedance_chart
+
+_SECRETS = {"pii,poii": "names and words close to names", "all": "all words"}
+
+
+def audit_report(found: TextAudit) -> Report:
+    """What a reader of whole documents learns about single words."""
+    told = found.finding
+    compared = "more than" if told.share > told.delta else "within"
+    return Report(
+        title="Audit of released text",
+        about=TESTED,
+        answer=(
+            f"An attacker who reads whole documents moves the odds between two words by more than "
+            f"ε = {told.epsilon:g} in {percent(told.share)} of cases, {compared} the "
+            f"{percent(told.delta)} allowed."
+        ),
+        verdict=found.verdict,
+        because=_because(found),
+        guarantee=(
+            f"The claim that was tested: over all pairs of candidate words and all releases, the "
+            f"odds between the two words move by more than e^(ε·d) in at most "
+            f"{percent(told.delta)} of cases, d being how far apart the two words are.",
+            f"Secrets were {_SECRETS[found.sensitive]}. {_who(found)}",
+        ),
+        not_protected=(
+            ONE_ATTACKER,
+            "Words that were not counted as secrets, the length of documents, and other columns.",
+            OWN_FIGURES,
+        ),
+        notes=tuple(_notes(found)),
+        tables=(_tested(found), *_attackers(found), _basis(found)),
+        draw=lambda: _charts(found),
+        terms=("epsilon", "delta", "odds", "posterior leakage", "triple", "attacker", "interval"),
+        cards=(
+            (f"over ε = {told.epsilon:g}", percent(told.share)),
+            ("interval", f"{percent(told.lower)} to {percent(told.upper)}"),
+            ("allowed", percent(told.delta)),
+        ),
+        for_owner=_worst(found),
+    )
+
+
+def _tested(found: TextAudit) -> Table:
+    """A row an epsilon: what was found, and what the interval says of the claim."""
+    control = found.lead.control is not None
+    several = len(found.attacks) > 1
+    columns = ["leakage over ε =", "share of triples"]
+    columns += ["in the control"] if control else []
+    columns += ["at least", "at most", f"at most {100 * found.finding.delta:g} %?"]
+    columns += ["found by"] if several else []
+    return Table(
+        "The claims that were tested",
+        tuple(columns),
+        tuple(
+            (
+                t.epsilon,
+                t.share,
+                *((t.control_share,) if control else ()),
+                t.lower,
+                t.upper,
+                t.told,
+                *((f"{t.attacker}, seed {t.seed}",) if several else ()),
+            )
+            for t in found.findings
+        ),
+    )
+
+
+def _because(found: TextAudit) -> str:
+    told = found.finding
+    if found.verdict == Verdict.VIOLATED:
+        return (
+            f"Even the cautious end of the interval, {percent(told.lower)}, is above the "
+            f"{percent(told.delta)} allowed."
+        )
+    if found.learned is not None and not found.learned.shown:
+        return (
+            "The attacker was not shown to learn anything from the releases (held-out secrets, "
+            "right releases against shuffled ones): the leakage it claims is its own error, and "
+            "nothing is shown either way."
+        )
+    return (
+        "Nothing was found against the claim. That is not a proof: sampling with "
+        f"{'some attackers' if len(found.attacks) > 1 else 'one attacker'} can break a claim, "
+        "never confirm it."
+    )
+
+
+def _who(found: TextAudit) -> str:
+    """Who attacked, and how it was measured."""
+    if len(found.attacks) == 1:
+        return (
+            f"The attacker, a network ({found.attacker}), learned from part of the documents with "
+            "their originals, and was measured on others."
+        )
+    splits = len(found.runs[0].seeds)
+    return (
+        f"This is what {len(found.attacks)} attackers found, networks ({found.attacker}) that were "
+        f"each trained on {'one split' if splits == 1 else f'{splits} splits'} of the documents: "
+        "they learned from part of them with their originals, and were measured on others. Each "
+        "claim is told by the one that found most; the intervals allow for the choice among all "
+        "of them."
+    )
+
+
+def _notes(found: TextAudit) -> Iterator[str]:
+    """What the figures rest on, what each attacker is worth, and what was left out."""
+    yield (
+        f"{found.triples:,} triples from {found.released_words:,} releases in {found.groups:,} "
+        f"documents; largest leakage seen {found.supremum:.3g}."
+    )
+    for run in found.attacks:
+        yield from _worth(run, found)
+    if found.unaligned or found.unpaired_words:
+        yield (
+            f"Left out: {found.unaligned:,} of {found.unaligned + found.documents:,} documents "
+            f"that could not be aligned, and {found.unpaired_words:,} words without a clear "
+            "partner."
+        )
+    if found.lead.control is not None:
+        yield (
+            "The control's releases carry nothing: what is found there is the attacker's own error."
+        )
+
+
+def _worth(run: AttackRun, found: TextAudit) -> Iterator[str]:
+    """Of the run that leads all, of every other only what speaks against it."""
+    which = f"The {run.attacker}" + (f" of seed {run.seed}" if len(found.attacks) > 1 else "")
+    leads = run is found.lead
+    if leads or not run.reliability.trustworthy:
+        yield f"{which} is {run.reliability}."
+    if run.audit.learned is not None and (leads or not run.audit.is_evidence):
+        yield f"{which} {run.audit.learned}" + (
+            "."
+            if run.audit.is_evidence
+            else ": it was not shown to learn from them, so the leakage it claims is no evidence."
+        )
+
+
+def _attackers(found: TextAudit) -> tuple[Table, ...]:
+    """What each attacker found over its splits, if there are several."""
+    if len(found.attacks) == 1:
+        return ()
+    control = any(run.control_mean_share is not None for run in found.runs)
+    columns = ("attacker", "leakage over ε =", "mean share", "deviation", "highest", "violated")
+    rows = tuple(
+        (
+            run.attacker,
+            run.epsilon,
+            run.mean_share,
+            run.deviation,
+            run.highest_share,
+            run.violated,
+            run.calibrated,
+            len(run.seeds),
+            *((run.control_mean_share,) if control else ()),
+        )
+        for run in found.runs
+    )
+    columns += ("calibrated", "splits", *(("mean share in the control",) if control else ()))
+    return (Table("All attackers, over their splits", columns, rows),)
+
+
+def _basis(found: TextAudit) -> Table:
+    rows = (
+        ("documents", found.documents),
+        ("candidate words", found.candidates),
+        ("sensitive words", found.sensitive_words),
+    )
+    return Table("What it rests on", ("what", "count"), rows)
+
+
+def _charts(found: TextAudit) -> tuple[Chart, ...]:
+    if not found.exceedance:
+        return ()
+    return (exceedance_chart(found.exceedance, found.findings, delta=found.finding.delta),)
+
+
+def _worst(found: TextAudit) -> tuple[Table, ...]:
+    if not found.worst:
+        return ()
+    caption = "Odds moved most between (do not hand this on):"
+    return (Table(caption, ("leakage", "word", "word"), found.worst),)
