@@ -251,6 +251,18 @@ def test_categories_of_rows_that_are_left_out_go_with_them() -> None:
     assert made.schema == table.schema
 
 
+def test_a_categorical_of_polars_forgets_and_an_enum_keeps_its_list(tmp_path: Path) -> None:
+    def written(dtype) -> bytes:
+        column = polars.Series(["x", "Wilhelmina"], dtype=dtype)
+        frame = polars.DataFrame({"text": ["a", "b"], "c": column})
+        made = same_kind(open_source(frame), Changes([0], {"text": ["z"]}))
+        made.write_parquet(tmp_path / "out.parquet", compression="uncompressed")
+        return (tmp_path / "out.parquet").read_bytes()
+
+    assert b"Wilhelmina" not in written(polars.Categorical)
+    assert b"Wilhelmina" in written(polars.Enum(["x", "Wilhelmina"])), "as known-limits says"
+
+
 def test_an_index_that_says_something_is_a_column() -> None:
     frame = pandas.DataFrame({"text": ["a", "b"]}, index=pandas.Index(["Ada", "Bob"], name="who"))
     source = open_source(frame)
