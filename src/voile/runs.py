@@ -137,7 +137,7 @@ def _output(recipe: Recipe) -> str:
     data = recipe.options.get("data")
     if given is None and data is None:
         raise BadFile("the recipe must name its data or its output (out)")
-    ending = None if recipe.command.startswith("text") else ".csv"
+    ending = ".csv" if recipe.command.startswith("places") else None
     return str(output_for(data, given, overwrite=True, ending=ending))
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from voile.core.guarantee import Guarantee
+from voile.errors import InvalidInput
 from voile.files.columns_in_clear import ColumnsInClear
 from voile.files.locations import location
 from voile.files.source import Source
@@ -190,16 +192,24 @@ def carry_out(
     )
 
 
-def output_for(data: Any, out: str | None, *, overwrite: bool, ending: str | None = None) -> str:
+def output_for(
+    data: Any, out: str | Path | None, *, overwrite: bool, ending: str | None = None
+) -> str | None:
     """Where a release of a file goes; refused at once if something is there already.
+
+    Data in memory goes nowhere: it is given back.
 
     >>> output_for("s3://bucket/trips.csv.gz", None, overwrite=True)
     's3://bucket/trips.protected.csv.gz'
     """
+    if not isinstance(data, str | Path):
+        if out is not None:
+            raise InvalidInput("--out must go with a file; data in memory comes back as .data")
+        return None
     folder, slash, name = str(data).rpartition("/")
     stem, dot, endings = name.partition(".")
     shown = f"{dot}{endings}" if ending is None else ending
-    target = out or f"{folder}{slash}{stem}.protected{shown}"
+    target = str(out or f"{folder}{slash}{stem}.protected{shown}")
     if not overwrite:
         check_output(target, overwrite=False)
     return target

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 from voile.core.randomness import secure_rng, seeded_rng
@@ -77,7 +76,8 @@ def protect(
     """
     choice = choice.checked(epsilon)
     source = open_source(data)
-    target = _target(source, out, overwrite=running.overwrite)
+    named = output_for(data, out, overwrite=running.overwrite)
+    target = None if named is None else location(named)
     require_label(source, label)
     columns = _with_person(columns, ledger_choice)
     job = None if target is None else Workspace(target).folder
@@ -218,16 +218,6 @@ def _identity(
         "seed": seed,
         "recipe": hashlib.sha256(law.recipe.encode()).hexdigest(),
     }
-
-
-def _target(source: Source, out: str | Path | None, *, overwrite: bool) -> Location | None:
-    """The output: as asked, or beside the file with its own endings; none for data in memory."""
-    if source.in_memory:
-        if out is not None:
-            raise InvalidInput("--out must go with a file; data in memory is given back: .data")
-        return None
-    data = str(source.location)
-    return location(output_for(data, None if out is None else str(out), overwrite=overwrite))
 
 
 def _where(recipe: Data, beside: Location | None) -> str | None:

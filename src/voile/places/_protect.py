@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 import numpy as np
 
 from voile.core.randomness import seeded_rng
-from voile.errors import InvalidInput
 from voile.files import no_such_column
 from voile.jobs import ColumnsInClear, JobReport, columns_in_clear, open_source
 from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for
@@ -73,11 +72,7 @@ def protect(
     an array or a list comes back as `.data`, of the same kind.
     """
     rule = Outside(one_of(outside, ("few", "move", "refuse"), "--outside"))
-    target = None
-    if isinstance(data, str | Path):
-        target = output_for(data, out, overwrite=running.overwrite, ending=".csv")
-    elif out is not None:
-        raise InvalidInput("--out is for a file's release; what is in memory comes back as .data")
+    target = output_for(data, out, overwrite=running.overwrite, ending=".csv")
     if seed is not None:
         seeded_rng(seed)
     source = open_source(data)

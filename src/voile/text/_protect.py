@@ -78,10 +78,8 @@ def protect(
 
     Interrupted? Repeat the same command: it continues and never draws twice for a row.
     """
+    target = output_for(data, out, overwrite=running.overwrite or dry_run)
     source = open_source(data)
-    target = None
-    if not dry_run and not source.in_memory:
-        target = output_for(data, out, overwrite=running.overwrite)
     if column not in source.columns:
         raise no_such_column(column, source.columns)
     changed = (column, DOCUMENT_COLUMN) if strength.document_column else (column,)
