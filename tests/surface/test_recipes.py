@@ -1,0 +1,143 @@
+"""A release that stands in a repository: its recipe runs, and its thresholds are held."""
+
+import json
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba", reason="the text extra is not installed")
+
+from in_process import voile
+from voile import check, run
+from voile.errors import BadFile, CannotWrite, InvalidInput
+from voile.recipe import read_recipe, write_recipe
+
+WORDS = ["the", "cat", "sat", "ann", "bob", "london", "hiv"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VOILE_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(2)
+    lines = [f"{w} " + " ".join(f"{x:.4f}" for x in 2 * rng.normal(size=4)) for w in WORDS]
+    Path("words.txt").write_text("\n".join(lines) + "\n")
+    Path("names.txt").write_text("ann\nbob\n")
+    Path("in.csv").write_text('text,n\n"Ann sat, mail ann@example.org",1\n"Bob has HIV",2\n')
+    return tmp_path
+
+
+ASKED = ("text", "protect", "in.csv", "--epsilon", "2", "--vocabulary", "words.txt")
+
+
+def made(*more: str) -> Path:
+    code, _, err = voile(*ASKED, "--pass", "n", *more, "--save-recipe", "r.toml")
+    assert code == 0, err
+    return Path("r.toml")
+
+
+def with_checks(**checks: float) -> Path:
+    path = Path("r.toml")
+    kept = path.read_text().partition("\n[checks]")[0]
+    lines = "".join(f"{name} = {value}\n" for name, value in checks.items())
+    path.write_text(f"{kept}\n[checks]\n{lines}")
+    return path
+
+
+def test_a_saved_recipe_runs_again_and_does_the_same(folder):
+    recipe = made("--seed", "7")
+    first = Path("in.protected.csv").read_text()
+    guarantee = json.loads(Path("in.protected.csv.guarantee.json").read_text())
+    with pytest.raises(CannotWrite, match="exists already"):
+        run(recipe)
+    Path("in.protected.csv").unlink()
+    done = run(recipe)
+    assert Path("in.protected.csv").read_text() == first
+    assert done.guarantee_file() == guarantee
+    assert stat.S_IMODE(recipe.stat().st_mode) == 0o600
+    assert read_recipe(recipe).options["pass_"] == ["n"]
+
+
+def test_thresholds_that_are_kept_and_missed(folder):
+    made()
+    kept = check(with_checks(epsilon=2, columns_in_clear=1, identifiers_left=0, rows_lost=0))
+    assert not kept.violated
+    missed = check(with_checks(epsilon=1.9, columns_in_clear=0, identifiers_left=0))
+    assert [one.name for one in missed.checks if not one.met] == ["epsilon", "columns_in_clear"]
+    assert voile("check", "r.toml")[0] == 1
+    assert voile("check", str(with_checks(epsilon=2)))[0] == 0
+
+
+def test_the_worst_watched_word_and_spending_are_those_of_the_release(folder):
+    made()
+    facts = json.loads(Path("in.protected.csv.guarantee.json").read_text())
+    worst = max(p for group in facts["levels"][0]["watched"] for _, p in group["most"])
+    found = {c.name: c.found for c in check(with_checks(worst_watched=1, unit_epsilon=99)).checks}
+    assert found == {"worst_watched": worst, "unit_epsilon": facts["spent"][0]["largest"]}
+
+
+def test_names_left_are_counted_in_the_released_file(folder):
+    """Names in clear are found; a release that replaced them has none left."""
+    made("--tiers", "pii", "--alpha", "0.001,keep", "--pipeline", "names.txt", "--seed", "3")
+    path = with_checks(names_left=0)
+    left = check(path).checks[0]
+    released = Path("in.protected.csv").read_text().lower()
+    assert left.found == sum(name in released for name in ("ann", "bob"))
+    Path("in.protected.csv").write_text(Path("in.csv").read_text())
+    assert check(path).checks[0].found == 2
+
+
+def test_a_level_in_clear_keeps_its_words_always(folder):
+    made("--tiers", "pii", "--alpha", "0.3,keep", "--pipeline", "names.txt")
+    assert check(with_checks(worst_watched=0.99)).checks[0].found == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "must begin with voile = 1"),
+        ("voile = 2\ncommand = 'x'", "must begin with voile = 1"),
+        ("voile = 1\ncommand = 'text fly'\n", "must be one of explain"),
+        ("voile = 1\ncommand = 'run'\n[options]\nrecipe = 'r.toml'", "must not run another"),
+        ("voile = 1\ncommand = 'explain'\n[options]\nepsilonn = 1", "has no option 'epsilonn'"),
+        ("voile = 1\ncommand = 'explain'\nother = 1", "tables .options. and .checks."),
+        ("not toml", "must be a TOML file"),
+    ],
+)
+def test_what_is_no_recipe_is_one_clear_line(folder, text, said):
+    Path("bad.toml").write_text(text)
+    with pytest.raises((BadFile, InvalidInput), match=said):
+        run("bad.toml" and Path("bad.toml"))
+
+
+def test_checks_must_be_known_numbers_about_a_release_that_exists(folder):
+    recipe = made()
+    with pytest.raises(BadFile, match="must have thresholds"):
+        check(recipe)
+    with pytest.raises(BadFile, match="knows epsilon"):
+        check(with_checks(beauty=1))
+    with_checks(epsilon=2)
+    Path("r.toml").write_text(
+        Path("r.toml").read_text().replace("epsilon = 2\n", "epsilon = '2'\n")
+    )
+    with pytest.raises(BadFile, match="epsilon must be a number"):
+        check(Path("r.toml"))
+    Path("in.protected.csv.guarantee.json").unlink()
+    with pytest.raises(BadFile, match="run the recipe first"):
+        check(with_checks(epsilon=2))
+
+
+def test_values_come_back_as_they_were_written(tmp_path):
+    options = {
+        "a": 'quo"te, back\\slash é',
+        "b": 1.5,
+        "c": True,
+        "d": ("x", "y"),
+        "e": 3,
+        "f": None,
+    }
+    write_recipe(tmp_path / "r.toml", "explain", options)
+    found = read_recipe(tmp_path / "r.toml").options
+    assert found == {"a": 'quo"te, back\\slash é', "b": 1.5, "c": True, "d": ["x", "y"], "e": 3}
