@@ -135,7 +135,7 @@ def _read(case: UseCase, given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, UNSET
         elif isinstance(value, Enum):
             yield name, value.value
-        elif isinstance(value, list):
+        elif isinstance(value, list) and _is_list(_bare(parameter.type)):
             yield name, listed(",".join(value), _bare(parameter.type), parameter.flag)
         else:
             yield name, value
