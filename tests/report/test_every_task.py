@@ -295,6 +295,7 @@ def test_every_option_is_shown_or_hidden_on_purpose():
         "box",
         "command",
         "encoder",
+        "head",
         "ledger",
         "ledger_key",
         "judge_model",
@@ -302,16 +303,14 @@ def test_every_option_is_shown_or_hidden_on_purpose():
         "model",
         "pipeline",
     }
-    made = use_cases()
-    assert {"column", "command", "mechanisms"} <= {name for name, _ in word_options()}
-    for name, parameter in word_options():
-        assert parameter.option.shown or name in hidden or _is_file(parameter), name
-    for case in made.values():
-        for name, parameter in case.parameters.items():
-            if name in hidden and parameter.type is not bool:
-                assert spelled(called_with(case, name)).endswith(" …"), (case.name, name)
-            elif parameter.type in (str, str | None):
-                assert parameter.option.shown, (case.name, name)
+    words = list(word_options())
+    assert {"column", "command", "mechanisms"} <= {name for _, name, _ in words}
+    for case, name, parameter in words:
+        option = parameter.option
+        if option.secret or (name in hidden and not option.shown and not _is_file(parameter)):
+            assert spelled(called_with(case, name)).endswith(" …"), (case.name, name)
+        else:
+            assert option.shown or _is_file(parameter), (case.name, name)
 
 
 def called_with(case, name):
@@ -325,7 +324,7 @@ def word_options():
     """The options of all use cases that take words of any kind."""
     for case in use_cases().values():
         yield from (
-            (option, parameter)
+            (case, option, parameter)
             for option, parameter in case.parameters.items()
             if "str" in str(parameter.type) or "Any" in str(parameter.type)
         )
