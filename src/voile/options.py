@@ -221,12 +221,11 @@ def use_case(
                 )
             given = {**dict(zip(names, arguments, strict=False)), **given}
             call = Call(case, given, time.monotonic(), time.strftime(_WHEN, time.gmtime()))
-            token = _CALL.set(call) if _CALL.get() is None else None
+            token = _CALL.set(call)
             try:
                 answer = function(**case.gathered(given))
             finally:
-                if token is not None:
-                    _CALL.reset(token)
+                _CALL.reset(token)
             if hasattr(answer, "noted"):
                 answer.noted(call)
             return answer
@@ -243,7 +242,7 @@ _CALL: ContextVar[Call | None] = ContextVar("voile.call", default=None)
 
 
 def current_call() -> Call | None:
-    """The outermost use case that is running, for what is written while it runs."""
+    """The use case that is running, for what is written while it runs."""
     return _CALL.get()
 
 

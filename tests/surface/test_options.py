@@ -1,4 +1,4 @@
-"""A signature is the one place where an option is stated: what Python and the command line make of it."""
+"""What Python and the command line make of a signature, the one place that states an option."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,7 +106,7 @@ def test_a_report_spells_the_command_without_private_words():
 
 
 def test_data_in_memory_is_never_spelled_out():
-    """A list of texts is one value: none of them stands in a command, and none is opened as a file."""
+    """A list of texts is one value: none stands in a command, and none is opened as a file."""
     done = echo(["Ann has HIV", "/etc/hostname"])
     assert spelled(done._call) == "voile test echo <list>"
     assert done._call.files("private") == []

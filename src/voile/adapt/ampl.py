@@ -10,7 +10,8 @@ from voile.adapt.levels import Evaluate
 from voile.attackers.attack import Observed, SequenceAttack
 from voile.attackers.chain import chain_attacker, sensitive_only, word_chain
 from voile.attackers.corpus import Corpus
-from voile.attackers.readers import READERS, fit_reader
+from voile.attackers.names import TUNING_ATTACKERS
+from voile.attackers.readers import fit_reader
 from voile.audit.documents import measured, split
 from voile.core.arrays import Floats
 from voile.errors import require
@@ -18,7 +19,6 @@ from voile.progress import about, tell
 
 EXACT = "markov"
 """The attacker that is not trained: see `voile.attackers.chain`."""
-ATTACKERS = (*READERS, EXACT)
 COUNTED = ("triples", "documents")
 
 
@@ -87,7 +87,7 @@ def evaluator(
     Violations are counted over triples, as the paper does, or over documents: the share in which
     some pair of candidates moved too far. The attacker "markov" is exact and the same every time.
     """
-    require(attacker in ATTACKERS, "attacker", "one of " + ", ".join(ATTACKERS), attacker)
+    attacker = TUNING_ATTACKERS.find(attacker).name
     require(counted in COUNTED, "counted", " or ".join(COUNTED), counted)
     loss, prior = similarity_loss(texts), _prior(texts)
     rng = np.random.default_rng(seed)

@@ -7,9 +7,9 @@ from typing import Any
 
 from voile.attackers.attack import Observed, SequenceAttack
 from voile.attackers.corpus import Corpus
+from voile.attackers.names import ATTACKERS
 from voile.errors import MissingExtra, require
 
-READERS = ("rnn", "lstm", "transformer")
 HEADS = ("candidates", "embedding")
 
 
@@ -28,7 +28,7 @@ def fit_reader(
 
     A smaller `batch` means more steps an epoch, which few documents need.
     """
-    require(name in READERS, "attacker", "one of " + ", ".join(READERS), name)
+    reader = ATTACKERS.find(name)
     require(head in HEADS, "head", " or ".join(HEADS), head)
     try:
         import torch
@@ -42,14 +42,13 @@ def fit_reader(
     made: Any = (
         networks.CandidateHead(vectors) if head == "candidates" else networks.EmbeddingHead(vectors)
     )
-    bodies = {"rnn": networks.rnn, "lstm": networks.lstm, "transformer": networks.transformer}
-    with about(f"training the {name}"):
+    with about(f"training the {reader.name}"):
         return fit_learned(
             training,
             validation,
             releases=texts.release_vectors(),
             head=made,
-            body=bodies[name],
+            body=reader.load(),
             epochs=epochs,
             batch=batch,
             seed=seed,

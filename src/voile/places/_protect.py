@@ -45,7 +45,7 @@ def protect(
     coordinates: Coordinates = DEGREES,
     out: Annotated[
         str | None,
-        Option("Output, a path or a URL; default FILE.protected.csv", "Output", writes=True),
+        Option("Output, a path or a URL; default FILE.protected.csv.", "Output", writes=True),
     ] = None,
     columns: Columns = NONE_NAMED,
     outside: Annotated[

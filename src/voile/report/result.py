@@ -35,7 +35,8 @@ class Result:
 
     def noted(self, call: Call) -> None:
         """Keep the call that led here; the first one counts, a use case may call another."""
-        object.__setattr__(self, "_call", call)
+        if self._call is None:
+            object.__setattr__(self, "_call", call)
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: all but the call, whose arguments are its caller's."""

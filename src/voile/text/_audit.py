@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 from voile.attackers.corpus import Corpus
 from voile.attackers.learning import learned_from
-from voile.attackers.readers import HEADS, READERS, fit_reader
+from voile.attackers.names import ATTACKERS
+from voile.attackers.readers import HEADS, fit_reader
 from voile.attackers.reliability import Reliability, held_out
 from voile.audit.documents import AttackRun, measured, shuffled, split
 from voile.audit.posterior import PosteriorAudit
@@ -48,12 +49,7 @@ class Attackers(Options):
     @property
     def names(self) -> tuple[str, ...]:
         """The attackers, each once."""
-        names: tuple[str, ...] = several(self.attacker)
-        for name in names:
-            require(name in READERS, "attacker", "one of " + ", ".join(READERS), name)
-        differ = len(names) > 0 and len(set(names)) == len(names)
-        require(differ, "attackers", "at least one, each once", ", ".join(names) or "none")
-        return names
+        return tuple(found.name for found in ATTACKERS.find_all(self.attacker))
 
     def trainings(self, *, seed: int) -> list[Training]:
         """Each attacker on each split, and its control where one is wanted."""

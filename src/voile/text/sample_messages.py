@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -102,26 +101,44 @@ def write_messages(path: str | Path, *, count: int = 400, seed: int = 0) -> Path
 def names_and_places() -> frozenset[str]:
     """Every first name, last name and town that a message may hold, in lower case."""
     templates = _templates()
-    words = [w for slot in ("woman", "man", "last") for w in templates["slots"][slot]]
-    words += [town for towns in templates["regions"].values() for town in towns]
+    words = [w for slot in ("woman", "man", "last") for w in templates.slots[slot]]
+    words += [town for towns in templates.regions.values() for town in towns]
     return frozenset(word.lower() for word in words)
 
 
+@dataclass(frozen=True)
+class _Topic:
+    core: Sequence[str]
+    detail: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _Templates:
+    """What messages are made of, as the file beside this one holds it."""
+
+    slots: Mapping[str, Sequence[str]]
+    regions: Mapping[str, Sequence[str]]
+    topics: Mapping[str, _Topic]
+    openings: Mapping[str, Sequence[str]]
+    closings: Mapping[str, Sequence[str]]
+
+
 @lru_cache(maxsize=1)
-def _templates() -> Mapping[str, Any]:
+def _templates() -> _Templates:
     import tomllib
 
     path = Path(__file__).with_name("sample_messages.toml")
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    found = tomllib.loads(path.read_text(encoding="utf-8"))
+    topics = {name: _Topic(**topic) for name, topic in found.pop("topics").items()}
+    return _Templates(topics=topics, **found)
 
 
 class _Writer:
     """Fills slots, and remembers where the private ones went."""
 
-    def __init__(self, templates: Mapping[str, Any], rng: np.random.Generator) -> None:
+    def __init__(self, templates: _Templates, rng: np.random.Generator) -> None:
         self.templates = templates
-        self.slots: Mapping[str, Sequence[str]] = templates["slots"]
-        self.regions: Mapping[str, Sequence[str]] = templates["regions"]
+        self.slots, self.regions = templates.slots, templates.regions
         self.rng = rng
 
     def people(self) -> Iterator[_Person]:
@@ -133,18 +150,18 @@ class _Writer:
                 yield person
 
     def message(self, number: int, person: _Person) -> Message:
-        topic = self.one_of(sorted(self.templates["topics"]))
+        topic = self.one_of(sorted(self.templates.topics))
         tone = self.one_of(("calm", "upset"))
-        body = self.templates["topics"][topic]
+        body = self.templates.topics[topic]
         # Nobody asks which lamp to buy in a rage.
-        fitting = [core for core in body["core"] if tone == "calm" or "?" not in core]
-        opening, core = self.one_of(self.templates["openings"][tone]), self.one_of(fitting)
+        fitting = [core for core in body.core if tone == "calm" or "?" not in core]
+        opening, core = self.one_of(self.templates.openings[tone]), self.one_of(fitting)
         if opening[-1] not in ",:" and not core.startswith("{"):
             core = core[0].upper() + core[1:]
         sentences = [opening, core]
         if self.rng.random() < 0.75:
-            sentences.append(self.one_of(body["detail"]))
-        sentences.append(self.one_of(self.templates["closings"][tone]))
+            sentences.append(self.one_of(body.detail))
+        sentences.append(self.one_of(self.templates.closings[tone]))
         text, spans = self._filled(" ".join(sentences), person)
         return Message(number, person.code, text, topic, tone, person.region, spans)
 
