@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import voile
-from voile.cli.rooms import ROOMS as USE_CASES
 from voile.options import Panel
+from voile.surface import ROOMS as USE_CASES
 
 LAYERS = {
     "core": "The ideas everything else is built from",

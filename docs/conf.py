@@ -28,6 +28,7 @@ extensions = [
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 default_role = "code"
+smartquotes_action = "qe"  # quotes and dots; two hyphens begin an option
 nitpicky = False
 suppress_warnings = ["myst.header", "ref.python"]  # two rooms may each have a Head
 myst_enable_extensions = ["dollarmath", "colon_fence"]

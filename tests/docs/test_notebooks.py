@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import voile
-from voile.cli.rooms import ROOMS
+from voile.surface import ROOMS
 
 FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))

@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from voile.cli.rooms import ROOMS
+from voile.surface import ROOMS
 
 
 @pytest.fixture(scope="module")
