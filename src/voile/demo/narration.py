@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+from dataclasses import replace
 
 from voile.demo.steps import Event, Plan, Skipped
 from voile.progress import say, tell
@@ -39,7 +40,7 @@ class Narrator:
             tell(event.title)
         else:
             if event.table is not None:
-                say(textwrap.indent(table_text(event.table), "  "))
+                say(textwrap.indent(table_text(replace(event.table, caption="")), "  "))
             for line in event.found:
                 say(_wrapped(line))
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from voile.adapt.levels import Round
-from voile.audit.finding import Verdict
 from voile.demo.readers import Reading
 from voile.report.charts_common import bar_chart, frontier_chart
 from voile.report.model import Chart, Report, Table
 from voile.report.result import Result
-from voile.report.words import ONE_ATTACKER, TESTED
+from voile.report.words import ONE_ATTACKER
 
 HOW = (
     "The reader knows the mechanism and has learned from other messages which word follows which; "
@@ -49,10 +48,8 @@ class Read(Result):
     def _report(self) -> Report:
         return Report(
             title="A reader of whole messages",
-            about=TESTED,
+            about="Who reads",
             answer=" ".join(self.sentences()),
-            verdict=Verdict.OPEN,
-            because="What a reader of whole messages gets was measured; no claim was tested.",
             guarantee=(HOW,),
             not_protected=(WHOLE, ONE_ATTACKER),
             draw=self._charts,
@@ -126,10 +123,8 @@ class Adapted(Result):
     def _report(self) -> Report:
         return Report(
             title="Strengths for names",
-            about="What was done",
+            about="Who reads",
             answer=" ".join(self.sentences()),
-            verdict=Verdict.OPEN,
-            because="What names gave away was measured with one reader; another may get more.",
             guarantee=(HOW,),
             not_protected=(ONE_ATTACKER,),
             draw=self._charts,

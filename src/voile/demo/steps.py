@@ -113,7 +113,7 @@ def _report_of(result: Result, plan: Plan[Any]) -> Report:
     """
     found = replace(result.report(), title=plan.title)
     if plan.command is None:
-        return replace(found, provenance=UNKNOWN, notes=(*found.notes, plan.note))
+        return replace(found, provenance=UNKNOWN)
     digests = tuple(digest for digest in found.provenance.digests if not digest.keyed)
     made = replace(found.provenance, command=plan.command, digests=digests)
     return replace(found, provenance=made)

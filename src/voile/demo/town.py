@@ -21,7 +21,7 @@ from voile.demo.steps import Event, Plan, step
 from voile.report.charts_common import bar_chart
 from voile.report.model import Chart, Report, Table, promised, worst_verdict
 from voile.report.result import SILENT, Result
-from voile.report.words import TESTED, sentence
+from voile.report.words import sentence
 from voile.storage import save
 
 EPSILON = 2.0
@@ -73,7 +73,7 @@ class Prices(Result):
     def table(self) -> Table:
         """A row for each mechanism."""
         return Table(
-            "",
+            "Eight mechanisms at the same ε",
             ("mechanism", "claimed ε", "certified ε", "error km", "claim"),
             tuple(
                 (p.mechanism, p.claim, p.certified, p.mean_error_km, str(p.verdict))
@@ -87,9 +87,10 @@ class Prices(Result):
             title="Eight mechanisms in a small town",
             answer=compared,
             verdict=worst_verdict([price.verdict for price in self.mechanisms]),
-            because=f"{held} From the integers that are drawn.",
+            because=f"{held} The integers that are drawn were read, not samples of them.",
             guarantee=promised(self.guarantee),
             not_protected=(*(sentence(item) for item in self.guarantee.outside), AGAIN),
+            tables=(self.table(),),
             draw=self._charts,
             terms=("epsilon", "odds", "certified", "mechanism"),
         )
@@ -128,7 +129,6 @@ class Sampled(Result):
         found, allowed = self.sentences()
         return Report(
             title="Draws against their law",
-            about=TESTED,
             answer=f"{self.finding.samples:,} draws against their stated law. {found}",
             verdict=self.finding.verdict,
             because="Sampling can find a difference, never rule one out.",
