@@ -27,12 +27,16 @@ class Read(Result):
     before: Reading | None = None
 
     def sentences(self) -> Iterator[str]:
-        """Words, and names among them; of a second release its names alone."""
-        found = self.reading
-        if self.before is not None:
+        """Words, and names among them; a second release against the first."""
+        found, before = self.reading, self.before
+        if before is not None:
             yield (
                 f"Names and places read: {100 * found.names_read:.0f} %, instead of "
-                f"{100 * self.before.names_read:.0f} %."
+                f"{100 * before.names_read:.0f} %."
+            )
+            yield (
+                f"Of all words: {100 * found.whole:.0f} %, instead of {100 * before.whole:.0f} %: this "
+                "reader knows which strength a word got."
             )
             return
         yield (
@@ -57,17 +61,20 @@ class Read(Result):
         )
 
     def _shares(self) -> list[tuple[str, float]]:
-        found = self.reading
-        words = [
-            ("all words: blind guess", found.blind),
-            ("all words: each by itself", found.alone),
-            ("all words: whole messages", found.whole),
-        ]
-        if self.before is None:
-            return [*words, ("names: same ε for all", found.names_read)]
+        found, before = self.reading, self.before
+        blind = ("all words: blind guess", found.blind)
+        if before is None:
+            return [
+                blind,
+                ("all words: each by itself", found.alone),
+                ("all words: whole messages", found.whole),
+                ("names", found.names_read),
+            ]
         return [
-            *words,
-            ("names: same ε for all", self.before.names_read),
+            blind,
+            ("all words: same ε for all", before.whole),
+            ("all words: after adapting", found.whole),
+            ("names: same ε for all", before.names_read),
             ("names: after adapting", found.names_read),
         ]
 
