@@ -65,7 +65,7 @@ def about(topic: str) -> Iterator[None]:
 
     >>> with heard_by(print), about("the lstm"):
     ...     tell("epoch", done=1, total=30)
-    Step(what='the lstm: epoch', done=1, total=30)
+    Step(what='the lstm: epoch', done=1, total=30, stays=False)
     """
     outer = _LISTENER.get()
     with heard_by(lambda step: outer(replace(step, what=f"{topic}: {step.what}"))):

@@ -20,6 +20,7 @@ STARTS_PROCESSES = {
     "tests/architecture/test_processors.py": "starts interpreters; draws nothing",
     "tests/calibration/test_hostile_endpoint.py": _SAYS_NO,
     "tests/cli/test_cli.py": _SAYS_NO,
+    "tests/cli/test_demo_commands.py": "runs the demo with a seed",
     "tests/core/test_randomness.py": "draws of 64 bits and more that must differ: 1e-17 by chance",
     "tests/docs/test_notebooks.py": "asserts that cells run, and nothing about what was drawn",
     "tests/docs/test_site.py": "builds the pages; draws nothing",

@@ -1,210 +1,148 @@
-"""Every command that the demo prints is the one it ran: same use case, same options."""
+"""The demo, run for once with what `make demo` installs: what it prints is what it did."""
 
 import inspect
-import re
+import json
 import shlex
-from dataclasses import fields, is_dataclass
+import subprocess
+import sys
 from functools import wraps
-from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
-from voile.cli.app import app
-from voile.demo.steps import NEEDS, Plan, missing
+import voile
+from cli.demo_alone import INSTALLED, SEED
+from voile.cli.commands import command
+from voile.demo.steps import NEEDS, missing
+from voile.options import case_of
+from voile.report.result import plain
+from voile.surface import names, use_case_named
 
-SEED = 7
-TASKS = {
-    "text": {
-        "text_protect": ["protect"],
-        "text_utility": ["utility"],
-        "text_calibrate": ["calibrate"],
-    },
-    "places": {
-        "places_design": ["design"],
-        "places_protect": ["protect"],
-        "places_audit": ["audit"],
-    },
-    "labels": {
-        "labels_audit": ["audit"],
-        "labels_recipe": ["recipe"],
-        "labels_protect": ["protect"],
-        "labels_compare": ["compare"],
-    },
-}
-"""The use cases that the steps of each room call, by module."""
-NOT_OPTIONS = {"engine", "progress", "note", "design", "public"}
-"""Where it runs, who hears of it, and what an earlier call made."""
+jsonschema = pytest.importorskip("jsonschema", reason="the dev extra is not installed")
+ROOT = Path(__file__).parents[2]
 
 
-class Stub:
-    """Stands for any result: its parts are stubs, it reads as 0."""
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self
-
-    def _again(self, *arguments, **named):
-        return self
-
-    __call__ = __getitem__ = __mul__ = __rmul__ = __truediv__ = __sub__ = __neg__ = _again
-
-    def __len__(self):
-        return 4
-
-    def __format__(self, how):
-        return "0"
-
-    def __iter__(self):
-        return iter(())
-
-    def __float__(self):
-        return 0.0
-
-
-STUB = Stub()
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """One run: what was said, the calls that were made, and the folder with all files."""
+    for room in NEEDS:
+        if missing(room):
+            pytest.skip(missing(room))
+    folder = tmp_path_factory.mktemp("demo")
+    program = Path(__file__).with_name("demo_alone.py")
+    run = subprocess.run(
+        [sys.executable, program, folder], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    summary = json.loads((folder / "summary.json").read_text("utf-8"))
+    return SimpleNamespace(**json.loads(run.stdout), folder=folder, summary=summary)
 
 
 class Stop(Exception):
-    """All calls that the step made were made by the command too."""
+    """The command was understood; nothing is run."""
 
 
-def plain(value, folder):
-    """A value as it is compared: paths from the folder, generators by their next number."""
-    if isinstance(value, np.random.Generator):
-        return int(value.integers(2**62))
-    if isinstance(value, str | Path):
-        return str(value).removeprefix(f"{folder}/")
-    if hasattr(value, "scores"):
-        return value.name
-    if is_dataclass(value):
-        return {f.name: plain(getattr(value, f.name), folder) for f in fields(value)}
-    if isinstance(value, list | tuple):
-        return [plain(inner, folder) for inner in value]
-    return value
+def understood(line):
+    """The use case of a command line and all its options, as the command line reads them."""
+    words = shlex.split(line)
+    assert words[0] == "voile"
+    name = max((n for n in names() if words[1:][: len(n.split())] == n.split()), key=len)
+    use_case, heard = use_case_named(name), {}
+
+    @wraps(use_case)
+    def stopped(**given):
+        heard.update(given)
+        raise Stop
+
+    app = typer.Typer()
+    app.command()(command(stopped))
+    result = CliRunner().invoke(app, words[1 + len(name.split()) :])
+    assert isinstance(result.exception, Stop), (line, result.output)
+    return name, complete(name, heard)
 
 
-class Recorder:
-    """Use cases that only note what they were asked."""
-
-    def __init__(self, folder, results):
-        self.folder, self.results, self.calls, self.limit = folder, results, [], None
-
-    def wrapped(self, module, name):
-        original = getattr(import_module(f"voile.{module.replace('_', '._', 1)}"), name)
-        signature = inspect.signature(original)
-
-        @wraps(original)
-        def called(*arguments, **named):
-            bound = signature.bind(*arguments, **named)
-            bound.apply_defaults()
-            asked = {
-                key: plain(value, self.folder)
-                for key, value in bound.arguments.items()
-                if key not in NOT_OPTIONS
-            }
-            self.calls.append((name, asked))
-            if self.limit is not None and len(self.calls) == self.limit:
-                raise Stop
-            return self.results.get(module, STUB)
-
-        return called
-
-    def patch(self, monkeypatch, room, into):
-        for module, names in TASKS[room].items():
-            for name in names:
-                target = into or f"voile.{module.replace('_', '._', 1)}"
-                monkeypatch.setattr(f"{target}.{name}", self.wrapped(module, name))
+def complete(name, given, folder=""):
+    """Given options and the defaults of the others, files by their place in the folder."""
+    parameters = case_of(use_case_named(name)).parameters.values()
+    defaults = {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
+    return {key: _local(plain(value), folder) for key, value in {**defaults, **given}.items()}
 
 
-POINT = SimpleNamespace(
-    epsilon=0.5, expected=0.5, total=SimpleNamespace(value=0.5), mechanism="x", auc=0.5,
-    leakage=0.5, cap=None, auc_error=0.5,
-)  # fmt: skip
-RESULTS = {
-    "labels_audit": SimpleNamespace(epsilons=[POINT], features=[STUB]),
-    "labels_compare": SimpleNamespace(points=[POINT], clean_auc=0.5, features_alone=0.5, guess=0.5),
-}
+def _local(value, folder):
+    if isinstance(value, list):
+        return [_local(inner, folder) for inner in value]
+    return value.removeprefix(f"{folder}/") if isinstance(value, str) and folder else value
 
 
-def quick(monkeypatch, room):
-    """What the steps of a room do beside calling use cases, left out."""
-    module = import_module(f"voile.demo.{room}")
-    if room == "text":
-        chosen = SimpleNamespace(strengths=(0.30000000000000004, 1.0))
-        monkeypatch.setattr(module, "_Known", lambda *given: STUB)
-        monkeypatch.setattr(module, "load_vocabulary", lambda recipe: STUB)
-        monkeypatch.setattr(module, "names_evaluator", lambda *given, **named: STUB)
-        monkeypatch.setattr(
-            module, "adapt", lambda *g, **n: SimpleNamespace(rounds=(), best=chosen)
-        )
-        monkeypatch.setattr(module, "meets", lambda *given, **named: None)
-        monkeypatch.setattr(module, "frontier", lambda rounds: ())
-        monkeypatch.setattr(module, "_tuned_lines", lambda *given: ())
-        monkeypatch.setattr(module, "texts_of", lambda *given: ["a b"])
-    elif room == "places":
-        monkeypatch.setattr(module, "_design_lines", lambda facts: ())
-        monkeypatch.setattr(module, "_design_facts", lambda facts: {})
-        monkeypatch.setattr(module, "_audit_lines", lambda found: ())
-    if hasattr(module, "asdict"):
-        monkeypatch.setattr(module, "asdict", lambda value: {})
-    return getattr(module, f"{room}_steps")
+def test_a_printed_command_is_the_call_that_was_made(done):
+    """Read by the command line, it has the options of the call, down to the last digit."""
+    assert len(done.calls) == len(done.summary["steps"])
+    printed = [line.removeprefix("  $ ") for line in done.said.splitlines() if line[:4] == "  $ "]
+    made = [call for call in done.calls if call is not None]
+    assert len(printed) == len(made) >= 12
+    for line, call in zip(printed, made, strict=True):
+        assert understood(line) == (
+            call["name"],
+            complete(call["name"], call["given"], done.folder),
+        ), line
 
 
-@pytest.mark.parametrize("seed", [None, SEED])
-@pytest.mark.parametrize("room", TASKS)
-def test_a_printed_command_does_what_its_step_did(room, seed, tmp_path, monkeypatch):
-    if missing(room):
-        pytest.skip(missing(room))
-    steps, calls = [], Recorder(tmp_path, RESULTS)
-    with monkeypatch.context() as patch:
-        run = quick(patch, room)
-        calls.patch(patch, room, f"voile.demo.{room}")
-        for event in run(tmp_path, seed):
-            steps += [(event, len(calls.calls))] if isinstance(event, Plan) else []
-    steps.append((None, len(calls.calls)))
-    monkeypatch.chdir(tmp_path)
-    for (plan, begun), (_, ended) in pairwise(steps):
-        if plan.command is None:
-            assert plan.note, "a step without a command says what comes nearest"
-            continue
-        done = calls.calls[begun:ended]
-        asked = Recorder(tmp_path, RESULTS)
-        words = shlex.split(plan.command)
-        done = [call for call in done if _belongs(call[0], words[2])]
-        asked.limit = len(done)
-        assert done, plan.command
-        with monkeypatch.context() as patch:
-            asked.patch(patch, room, None)
-            result = CliRunner().invoke(app, words[1:])
-        assert isinstance(result.exception, Stop), (plan.command, result.output, result.exception)
-        assert asked.calls == done, plan.command
+def test_another_option_than_the_one_that_ran_is_noticed():
+    ran = complete("labels audit", {"data": "a/clinic.csv", "label": "x", "epsilon": [0.5]}, "a")
+    assert understood("voile labels audit clinic.csv --label x --epsilon 0.5")[1] == ran
+    for wrong in ("--label x --epsilon 0.50001", "--label x", "--label y --epsilon 0.5"):
+        assert understood(f"voile labels audit clinic.csv {wrong}")[1] != ran
 
 
-def _belongs(task, command):
-    """Whether a use case is that of the command; a step may measure its result besides."""
-    return task == command
+def test_a_step_without_a_command_says_what_comes_nearest(done):
+    for step, call in zip(done.summary["steps"], done.calls, strict=True):
+        assert (step["command"] is None) == (call is None)
+        assert step["command"] or step["note"], step["title"]
 
 
-def test_no_printed_command_needs_an_extra_that_the_demo_does_not_install():
-    """Commands of a trained attacker or a spaCy pipeline stand in notes, with their extra."""
-    makefile = (Path(__file__).parents[2] / "Makefile").read_text("utf-8")
-    assert "'.[text,places,labels,report]'" in makefile
-    assert set(NEEDS) == {"text", "places", "labels", "report"}
-    for room in TASKS:
-        source = Path(import_module(f"voile.demo.{room}").__file__).read_text("utf-8")
-        printed = re.findall(r'"voile (\w+ \w+)|f"voile (\w+ \w+)', source)
-        assert not {"text audit", "text tune"} & {a or b for a, b in printed}
+def test_every_room_was_entered_without_another_extra(done):
+    """The run had no module of another extra: no torch, no spaCy."""
+    assert f"'.[{','.join(INSTALLED)}]'" in (ROOT / "Makefile").read_text("utf-8")
+    assert set(NEEDS) == set(INSTALLED)
+    assert done.summary["skipped"] == []
+    assert {step["room"] for step in done.summary["steps"]} == {"town", "text", "places", "labels"}
 
 
-def test_the_town_prints_no_command_that_shows_something_else(tmp_path):
-    from voile.demo.town import town_steps
+def test_the_summary_is_as_its_schema_says(done):
+    jsonschema.validate(done.summary, voile.schema("demo"))
+    assert done.summary["randomness"] == "seeded: not for release"
+    for step, call in zip(done.summary["steps"], done.calls, strict=True):
+        if call is not None:
+            jsonschema.validate(step["result"], voile.schema(call["name"]))
 
-    plans = [event for event in town_steps(tmp_path, SEED) if isinstance(event, Plan)]
-    assert [plan.command for plan in plans] == [None, None]
-    assert all("`voile " in plan.note for plan in plans)
+
+def test_the_page_holds_every_step_and_its_whole_command(done):
+    from html import escape
+
+    page = (done.folder / "report.html").read_text("utf-8")
+    assert "Seeded: not for release" in page
+    for step in done.summary["steps"]:
+        assert f">{escape(step['title'])}</h2>" in page
+        assert step["command"] is None or f"<code>{escape(step['command'])}</code>" in page
+    assert "…" not in "".join(step["command"] or "" for step in done.summary["steps"])
+
+
+def test_draws_that_can_be_repeated_say_their_seed(done):
+    commands = [step["command"] or "" for step in done.summary["steps"]]
+    released = [line for line in commands if " protect " in line]
+    assert len(released) == 4
+    assert all(f"--seed {SEED}" in line for line in released)
+
+
+def test_the_readme_shows_what_the_demo_says(done):
+    """Its headings and commands, in their order; the README's run has no seed."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    excerpt = readme.partition("$ voile demo\n")[2].partition("```")[0]
+    shown = [line for line in excerpt.splitlines() if line.startswith(("▸", "  $"))]
+    said = iter(done.said.replace(f" --seed {SEED}", "").splitlines())
+    assert len(shown) >= 8
+    for line in shown:
+        assert line in said, line

@@ -148,7 +148,7 @@ def test_what_memory_cannot_do_is_refused(patients: Path, tmp_path: Path) -> Non
     frame = pandas.read_csv(patients)
     classes = ("ill", "well")
     asked = {"label": "state", "epsilon": 1.0, "mechanism": "rr", "classes": classes}
-    with pytest.raises(InvalidInput, match="data in memory is given back"):
+    with pytest.raises(InvalidInput, match="data in memory comes back"):
         labels.protect(frame, **asked, pass_="all", out=str(tmp_path / "o.csv"))
     with pytest.raises(InvalidInput, match="--no-header must go with a CSV file"):
         labels.audit(frame, label="state", header=False)

@@ -19,7 +19,7 @@ from voile.jobs.ledger_choice import LedgerChoice
 from voile.ledger import Bill, Budget, Kind, Ledger, read_key, simple_cost
 from voile.options import case_of
 from voile.report.page import render
-from voile.report.schema import schema
+from voile.surface import schema
 
 PASSWORD = "swordfish"
 ADDRESS = f"postgresql://voile:{PASSWORD}@127.0.0.1:9/ledgers"

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from voile import text as voile_text
 from voile.cli.app import app
 from voile.errors import BadFile, CannotWrite, InvalidInput, OverBudget, VoileError
 from voile.jobs import charging as charging_module
@@ -117,7 +118,7 @@ def test_rows_beyond_the_budget_are_refused_masked_or_dropped(folder):
     # Only what costs no more than is left: 1.6 of c's for "The mat", and "..." costs nothing.
     assert [row["id"] for row in rows_of("dropped.csv")] == ["2", "3"]
     facts = json.loads(Path("dropped.csv.guarantee.json").read_text())
-    assert (facts["rows"], facts["ledger"]["rows_over_budget"]) == (2, 5)
+    assert (facts["rows"]["released"], facts["ledger"]["rows_over_budget"]) == (2, 5)
     assert "whole" in voile("ledger", "verify", "ledger.db", "--json")
 
 
@@ -190,7 +191,11 @@ def test_bad_input_is_one_clear_line_and_nothing_is_released(folder, monkeypatch
     assert "--person must be one of id, user, text" in refused("--person", "who", "--budget", "3")
     assert "budget must be" in refused("--budget", "-1")
     assert "what a seed draws must not be released" in refused("--budget", "9", "--seed", "1")
-    assert "--over-budget must be" in refused("--budget", "9", "--over-budget", "shrug")
+    with pytest.raises(InvalidInput, match="--over-budget must be refuse, mask or drop"):
+        voile_text.protect(
+            "in.csv", epsilon=1.0, vocabulary="words.txt", pass_="all", ledger="ledger.db",
+            person="user", ledger_key="ledger.db.key", budget=9.0, over_budget="shrug",
+        )  # fmt: skip
     assert "no ledger" in refused("--budget", "9", "--ledger", "typo.db", error=BadFile)
     assert "cannot be read" in refused("--budget", "9", "--ledger-key", "none", error=BadFile)
     voile("ledger", "init", "other.db")

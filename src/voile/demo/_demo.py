@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from voile.core.randomness import seeded_rng
 from voile.demo.narration import Narrator
-from voile.demo.steps import Event, Found, Skipped, Steps, missing
+from voile.demo.steps import Event, Skipped, Step, Steps, missing
 from voile.errors import CannotWrite, InvalidInput
-from voile.options import Option, use_case
+from voile.options import Option, current_call, use_case
 from voile.report.model import Report
+from voile.report.provenance import provenance_of
 from voile.report.result import Result
 
 ROOMS = ("town", "text", "places", "labels")
 SEEDED = "seeded: not for release"
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step: the command that does it, what was found in sentences and figures."""
-
-    room: str
-    title: str
-    command: str | None
-    note: str
-    found: tuple[str, ...]
-    facts: Mapping[str, Any]
-    seconds: float
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -90,13 +78,13 @@ def demo(
     except OSError as problem:
         raise CannotWrite(f"cannot make the folder {target}: {problem.strerror}") from problem
     begun = time.monotonic()
-    found: list[Found] = []
+    steps: list[Step] = []
     skipped: list[Skipped] = []
     narrator = Narrator()
     for name in room:
         for event in _entered(name, target, seed):
-            if isinstance(event, Found):
-                found.append(event)
+            if isinstance(event, Step):
+                steps.append(event)
             elif isinstance(event, Skipped):
                 skipped.append(event)
             narrator.tell(event)
@@ -105,45 +93,31 @@ def demo(
     if reason:
         skipped.append(Skipped("report", reason))
         narrator.tell(skipped[-1])
-    elif found:
-        page = str(_reported(found, target, seed, time.monotonic() - begun))
+    elif steps:
+        page = str(_write_page(steps, target))
     drawn = "secure" if seed is None else SEEDED
-    steps = tuple(_step(one) for one in found)
-    result = Demo(str(target), page, drawn, time.monotonic() - begun, steps, tuple(skipped))
+    seconds = time.monotonic() - begun
+    result = Demo(str(target), page, drawn, seconds, tuple(steps), tuple(skipped))
     _write_summary(result, target)
     return result
 
 
-def _step(found: Found) -> Step:
-    plan = found.plan
-    return Step(
-        plan.room, plan.title, plan.command, plan.note, found.lines, found.facts, found.seconds
-    )
-
-
-def _reported(found: Sequence[Found], folder: Path, seed: int | None, seconds: float) -> Path:
+def _write_page(steps: Sequence[Step], folder: Path) -> Path:
     from voile.demo.report import demo_report
     from voile.report import write_report
 
-    made = demo_report(found, folder=folder, seed=seed, seconds=seconds)
-    return write_report(made, folder / "report.html")
+    provenance, _ = provenance_of(current_call(), releases=True)
+    return write_report(demo_report(steps, provenance=provenance), folder / "report.html")
 
 
 def _entered(room: str, folder: Path, seed: int | None) -> Iterator[Event]:
-    """The events of one room, with the time each step took."""
+    """The events of one room."""
     reason = missing(room)
     if reason:
         yield Skipped(room, reason)
         return
     steps: Steps = getattr(import_module(f"voile.demo.{room}"), f"{room}_steps")
-    begun = time.monotonic()
-    for event in steps(folder, seed):
-        if isinstance(event, Found):
-            now = time.monotonic()
-            yield replace(event, seconds=now - begun)
-            begun = now
-        else:
-            yield event
+    yield from steps(folder, seed)
 
 
 def _write_summary(result: Demo, folder: Path) -> None:

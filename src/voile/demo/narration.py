@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+from dataclasses import replace
 
 from voile.demo.steps import Event, Plan, Skipped
 from voile.progress import say, tell
-from voile.report.model import Table
 from voile.report.terminal import table_text
 
 HEADINGS = {
@@ -39,9 +39,9 @@ class Narrator:
                 say(_wrapped(f"({event.note})"))
             tell(event.title)
         else:
-            if "mechanisms" in event.facts:
-                say(textwrap.indent(_prices(event.facts["mechanisms"]), "  "))
-            for line in event.lines:
+            if event.table is not None:
+                say(textwrap.indent(table_text(replace(event.table, caption="")), "  "))
+            for line in event.found:
                 say(_wrapped(line))
 
     def _heading(self, room: str) -> None:
@@ -54,12 +54,3 @@ def _wrapped(line: str) -> str:
     """A sentence in the width of the terminal, set off from the commands."""
     width = min(100, shutil.get_terminal_size((80, 24)).columns)
     return textwrap.fill(line, width, initial_indent="  ", subsequent_indent="  ")
-
-
-def _prices(rows: object) -> str:
-    columns = ("mechanism", "claim", "certified", "mean_error_km", "verdict")
-    assert isinstance(rows, list | tuple)
-    cells = tuple(tuple(row[name] for name in columns) for row in rows)
-    return table_text(
-        Table("", ("mechanism", "claimed ε", "certified ε", "error km", "claim"), cells)
-    )

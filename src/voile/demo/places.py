@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
 
-from voile.core.rounding import exp_upwards, odds_at_most
-from voile.demo.steps import Event, Found, Plan, seeded
+from voile.core.rounding import odds_at_most
+from voile.demo.steps import Event, Plan, step
 from voile.jobs.release import Rows
 from voile.places._audit import audit
 from voile.places._design import design
 from voile.places._protect import protect
 from voile.places.audited import Audited
 from voile.places.designs import PlacesDesign
+from voile.places.released import PlacesRelease
 from voile.places.sample_trips import write_city, write_crowd, write_trips
-from voile.places.solved import DesignFacts
 
 EPSILON = 0.8
-CELLS = "6x8"
 VEHICLES, STOPS = 60, 12
 
 
@@ -27,78 +26,81 @@ def places_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     roads, crowd = write_city(folder / "city"), write_crowd(folder / "crowd.csv")
     trips = write_trips(folder / "trips.csv", vehicles=VEHICLES, stops=STOPS)
     mechanism, released = folder / "city.voile", folder / "trips.protected.csv"
-    plan = Plan(
-        "places",
-        "Design: solve for the blur that costs least, certified on the whole map",
-        f"voile places design --roads city --prior crowd.csv --epsilon {EPSILON:g} "
-        f"--cells {CELLS} --out city.voile --overwrite",
-    )
-    yield plan
-    made = design(
-        roads=roads, prior=crowd, epsilon=EPSILON, cells=CELLS, out=mechanism, overwrite=True
-    )
-    facts = cast(PlacesDesign, made).facts  # one epsilon: one design
-    yield Found(plan, _design_lines(facts), _design_facts(facts))
-    plan = Plan(
-        "places",
-        f"Release {VEHICLES * STOPS} pick-ups of a fleet, each place a draw",
-        "voile places protect trips.csv --mechanism city.voile --pass vehicle,stop"
-        f"{seeded(seed)} --overwrite",
-    )
-    yield plan
-    done = protect(trips, mechanism=mechanism, pass_=("vehicle", "stop"), seed=seed, overwrite=True)
-    rows, clear = (done.rows or Rows()).released, done.columns.passed_in_clear
-    yield Found(
-        plan,
-        (
-            f"{rows:,} places released; two places 1 km apart: odds change by at most "
-            f"e^{EPSILON:g} = {odds_at_most(exp_upwards(EPSILON))}. In clear: "
-            f"{', '.join(clear)}.",
+    yield from step(
+        Plan(
+            "places",
+            "Design: solve for the blur that costs least, certified on the whole map",
+            partial(
+                design,
+                roads=roads,
+                prior=crowd,
+                epsilon=EPSILON,
+                cells="6x8",
+                out=mechanism,
+                overwrite=True,
+            ),
         ),
-        {"rows": rows, "passed_in_clear": list(clear)},
+        _design_sentences,
     )
-    plan = Plan(
-        "places",
-        "Audit: the certificate again, ratios at close pairs, and attacks in kilometres",
-        "voile places audit city.voile --against trips.csv trips.protected.csv --trace vehicle",
+    yield from step(
+        Plan(
+            "places",
+            f"Release {VEHICLES * STOPS} pick-ups of a fleet, each place a draw",
+            partial(
+                protect,
+                trips,
+                mechanism=mechanism,
+                pass_=("vehicle", "stop"),
+                seed=seed,
+                overwrite=True,
+            ),
+        ),
+        _release_sentences,
     )
-    yield plan
-    found = audit(mechanism, against=(trips, released), trace="vehicle")
-    yield Found(plan, _audit_lines(found), found.to_dict())
+    yield from step(
+        Plan(
+            "places",
+            "Audit: the certificate again, ratios at close pairs, and attacks in kilometres",
+            partial(audit, mechanism, against=(trips, released), trace="vehicle"),
+        ),
+        _audit_sentences,
+    )
 
 
-def _design_lines(facts: DesignFacts) -> tuple[str, ...]:
+def _design_sentences(made: object) -> Iterator[str]:
+    assert isinstance(made, PlacesDesign)  # one epsilon: one design
+    facts = made.facts
     others = {name: loss for name, loss in facts.losses.items() if name != facts.method}
     compared = ", ".join(f"{name} {loss:.2f} km" for name, loss in sorted(others.items()))
-    return (
+    yield (
         f"{facts.method}: travel distances wrong by {facts.loss:.2f} km on average, "
-        f"certified ε = {facts.certificate:.4f} per km. At the same ε: {compared}.",
+        f"certified ε = {facts.certificate:.4f} per km. At the same ε: {compared}."
+    )
+    yield (
         f"No private mechanism with these outputs goes below {facts.lower_bound:.2f} km: at "
-        f"most {100 * float(facts.gap or 0):.0f} % are left to gain.",
+        f"most {100 * float(facts.gap or 0):.0f} % are left to gain."
     )
 
 
-def _design_facts(facts: DesignFacts) -> dict[str, Any]:
-    return {
-        "method": facts.method,
-        "epsilon": facts.epsilon,
-        "loss": facts.loss,
-        "certificate": facts.certificate,
-        "basis": facts.basis,
-        "lower_bound": facts.lower_bound,
-        "gap": facts.gap,
-        "losses": dict(facts.losses),
-    }
+def _release_sentences(done: PlacesRelease) -> Iterator[str]:
+    epsilon = done.guarantee.epsilon
+    yield (
+        f"{(done.rows or Rows()).released:,} places released; two places 1 km apart: odds change "
+        f"by at most e^{epsilon:g} = {odds_at_most(done.guarantee.odds_factor(1.0))}. In clear: "
+        f"{', '.join(done.columns.passed_in_clear)}."
+    )
 
 
-def _audit_lines(found: Audited) -> tuple[str, ...]:
-    verdicts = [str(finding.verdict) for finding in found.findings]
+def _audit_sentences(found: Audited) -> Iterator[str]:
+    whole_map, *pairs = (str(finding.verdict) for finding in found.findings)
     files = found.files
     assert files is not None  # two files were given, with traces
-    return (
-        f"On the whole map: {verdicts[0]}. Random and close pairs: "
-        f"{', '.join(verdicts[1:])} (sampling never says holds).",
+    yield (
+        f"On the whole map: {whole_map}. Random and close pairs: {', '.join(pairs)} (sampling "
+        "never says holds)."
+    )
+    yield (
         f"Best guess of a place: {found.attack.blind:.1f} km off before a release, "
         f"{files.bayes_error:.1f} km after one, {files.markov_error:.1f} km for somebody "
-        "who reads whole traces.",
+        "who reads whole traces."
     )

@@ -3,64 +3,178 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from voile import mechanisms, metrics
 from voile.audit import certificate, sampler
+from voile.audit.finding import Finding, Verdict
 from voile.core.arrays import Floats
 from voile.core.channel import Channel
+from voile.core.guarantee import Guarantee
 from voile.core.randomness import secure_rng, seeded_rng
 from voile.core.space import Space
-from voile.demo.steps import Event, Found, Plan
+from voile.demo.steps import Event, Plan, step
+from voile.report.charts_common import bar_chart
+from voile.report.model import Chart, Report, Table, promised, worst_verdict
+from voile.report.result import SILENT, Result
+from voile.report.words import sentence
 from voile.storage import save
 
 EPSILON = 2.0
 DRAWS = 200_000
+AGAIN = "The same person reported again: each report spends ε anew."
+
+
+@dataclass(frozen=True)
+class Price:
+    """What one mechanism claims, what was computed of the claim, and how far off it reports."""
+
+    mechanism: str
+    claim: float
+    certified: float
+    mean_error_km: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Prices(Result):
+    """The same promise kept by several mechanisms, from the dearest to the best."""
+
+    mechanisms: tuple[Price, ...]
+    guarantee: Guarantee
+    channel: Channel = field(metadata=SILENT)
+    """The best one."""
+
+    @property
+    def best(self) -> Price:
+        """The one that is off least."""
+        return min(self.mechanisms, key=lambda price: price.mean_error_km)
+
+    @property
+    def worst(self) -> Price:
+        """The one that is off most."""
+        return max(self.mechanisms, key=lambda price: price.mean_error_km)
+
+    def sentences(self) -> Iterator[str]:
+        """That each keeps its promise, and what that costs."""
+        held = sum(price.verdict is Verdict.HOLDS for price in self.mechanisms)
+        every = "each holds" if held == len(self.mechanisms) else f"{held} hold"
+        yield f"Each claims ε = {EPSILON:g} per km; computed over all pairs and outputs, {every}."
+        yield (
+            f"Same promise, different price: {self.worst.mechanism} is off by "
+            f"{self.worst.mean_error_km:.2f} km on average, {self.best.mechanism} by "
+            f"{self.best.mean_error_km:.2f} km."
+        )
+
+    def table(self) -> Table:
+        """A row for each mechanism."""
+        return Table(
+            "Eight mechanisms at the same ε",
+            ("mechanism", "claimed ε", "certified ε", "error km", "claim"),
+            tuple(
+                (p.mechanism, p.claim, p.certified, p.mean_error_km, str(p.verdict))
+                for p in self.mechanisms
+            ),
+        )
+
+    def _report(self) -> Report:
+        held, compared = self.sentences()
+        return Report(
+            title="Eight mechanisms in a small town",
+            answer=compared,
+            verdict=worst_verdict([price.verdict for price in self.mechanisms]),
+            because=f"{held} The integers that are drawn were read, not samples of them.",
+            guarantee=promised(self.guarantee),
+            not_protected=(*(sentence(item) for item in self.guarantee.outside), AGAIN),
+            tables=(self.table(),),
+            draw=self._charts,
+            terms=("epsilon", "odds", "certified", "mechanism"),
+        )
+
+    def _charts(self) -> tuple[Chart, ...]:
+        ordered = sorted(self.mechanisms, key=lambda price: price.mean_error_km)
+        best = self.best.mechanism
+        return (
+            bar_chart(
+                [(price.mechanism, price.mean_error_km) for price in ordered],
+                name="town",
+                title="The same promise, the distance it costs",
+                alt=f"Mean error in km at the same ε; {best}, highlighted, is the smallest.",
+                axis="mean error (km)",
+                columns=("mechanism", "mean error (km)"),
+                strong=best,
+            ),
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Sampled(Result):
+    """Draws of a channel against its stated law."""
+
+    finding: Finding
+    guarantee: Guarantee
+    candidates: int
+
+    def sentences(self) -> Iterator[str]:
+        """What the draws say, and what the law allows."""
+        verdict = self.finding.verdict
+        yield "No difference found." if verdict is Verdict.OPEN else f"Claim {verdict}."
+        yield from self.guarantee.explain(candidates=self.candidates).splitlines()[1:2]
+
+    def _report(self) -> Report:
+        found, allowed = self.sentences()
+        return Report(
+            title="Draws against their law",
+            answer=f"{self.finding.samples:,} draws against their stated law. {found}",
+            verdict=self.finding.verdict,
+            because="Sampling can find a difference, never rule one out.",
+            guarantee=(allowed,),
+            terms=("odds", "mechanism"),
+        )
 
 
 def town_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     """Build, certify and compare; then test the best one's draws against its stated law."""
-    plan = Plan(
-        "town",
-        "Eight mechanisms on the street corners of a small town, certified and compared",
-        None,
-        "In Python alone: docs/tutorials/first-channel.md. `voile mechanisms` lists them all.",
-    )
-    yield plan
     town, prior = _town()
+    prices = yield from step(
+        Plan(
+            "town",
+            "Eight mechanisms on the street corners of a small town, certified and compared",
+            partial(_priced, town, prior),
+            "In Python alone: docs/tutorials/first-channel.md. `voile mechanisms` lists them all.",
+        ),
+        Prices.sentences,
+        table=Prices.table,
+    )
+    save(prices.channel, folder / "town.voile")
+    yield from step(
+        Plan(
+            "town",
+            f"{DRAWS:,} draws of the best one against its stated law",
+            partial(_sampled, prices.channel, int(prior.argmax()), seed),
+            "In Python: voile.audit.sampler, on town.voile. `voile explain` puts any ε into words.",
+        ),
+        Sampled.sentences,
+    )
+
+
+def _priced(town: Space, prior: Floats) -> Prices:
     distances = town.distances()
     channels = _candidates(town, distances, prior)
-    rows = [_row(name, channel, distances, prior) for name, channel in channels.items()]
-    best = min(rows, key=lambda row: float(row["mean_error_km"]))
-    channel = channels[str(best["mechanism"])]
-    save(channel, folder / "town.voile")
-    worst = max(rows, key=lambda row: float(row["mean_error_km"]))
-    yield Found(
-        plan,
-        (
-            f"Each claims ε = {EPSILON:g} per km; computed over all pairs and outputs, each holds.",
-            f"Same promise, different price: {worst['mechanism']} is off by "
-            f"{worst['mean_error_km']:.2f} km on average, {best['mechanism']} by "
-            f"{best['mean_error_km']:.2f} km.",
-        ),
-        {"mechanisms": rows, "chosen": best["mechanism"]},
-    )
-    plan = Plan(
-        "town",
-        f"{DRAWS:,} draws of the best one against its stated law",
-        None,
-        "In Python: voile.audit.sampler, on town.voile. `voile explain` puts any ε into words.",
-    )
-    yield plan
+    prices = [_price(name, channel, distances, prior) for name, channel in channels.items()]
+    best = channels[min(prices, key=lambda price: price.mean_error_km).mechanism]
+    return Prices(tuple(prices), best.guarantee, best)
+
+
+def _sampled(channel: Channel, secret: int, seed: int | None) -> Sampled:
     rng = secure_rng() if seed is None else seeded_rng(seed)
-    busiest = int(prior.argmax())
-    law = channel.probabilities()[busiest]
-    check = sampler(channel.draw(np.full(DRAWS, busiest), rng), law)
-    told = "no difference found" if check.verdict == "open" else f"claim {check.verdict}"
-    sentences = channel.guarantee.explain(candidates=len(town)).splitlines()
-    yield Found(plan, (f"{told[0].upper()}{told[1:]}.", *sentences[1:2]), {"sampler": told})
+    law = channel.probabilities()[secret]
+    found = sampler(channel.draw(np.full(DRAWS, secret), rng), law)
+    return Sampled(found, channel.guarantee, len(channel.space))
 
 
 def _town() -> tuple[Space, Floats]:
@@ -96,12 +210,12 @@ def _candidates(town: Space, distances: Floats, prior: Floats) -> dict[str, Chan
     return plain | remapped
 
 
-def _row(name: str, channel: Channel, distances: Floats, prior: Floats) -> dict[str, str | float]:
+def _price(name: str, channel: Channel, distances: Floats, prior: Floats) -> Price:
     finding = certificate(channel.space, channel.weights, claim=channel.guarantee.epsilon)
-    return {
-        "mechanism": name,
-        "claim": channel.guarantee.epsilon,
-        "certified": channel.certificate().epsilon,
-        "mean_error_km": channel.expected_loss(distances, prior),
-        "verdict": str(finding.verdict),
-    }
+    return Price(
+        mechanism=name,
+        claim=channel.guarantee.epsilon,
+        certified=channel.certificate().epsilon,
+        mean_error_km=channel.expected_loss(distances, prior),
+        verdict=finding.verdict,
+    )

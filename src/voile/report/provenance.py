@@ -67,11 +67,12 @@ def randomness(call: Call, *, releases: bool) -> str:
     return f"seeded with {seed}: not for release"
 
 
-def spelled(call: Call) -> str:
+def spelled(call: Call, *, whole: bool = False) -> str:
     """The call as a command, without folders and without words that may be private.
 
     Numbers, flags and choices are shown, files by their last name, other words as “…” unless their
-    option says that they may stand in a report.
+    option says that they may stand in a report. A `whole` command, of data that is nobody's, shows
+    every word.
     """
     words = ["voile", *call.case.name.split()]
     for name, parameter in call.case.parameters.items():
@@ -79,13 +80,13 @@ def spelled(call: Call) -> str:
             continue
         value = call.given[name]
         if parameter.positional:
-            words += [_shown(parameter, part) for part in parameter.parts(value)]
+            words += [_shown(parameter, part, whole) for part in parameter.parts(value)]
         elif isinstance(value, bool):
             words.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
         else:
             between = "," if parameter.words == 1 else " "
-            shown = between.join(_shown(parameter, part) for part in parameter.parts(value))
-            words += [parameter.flag, shown]
+            parts = [_shown(parameter, part, whole) for part in parameter.parts(value)]
+            words += [parameter.flag, between.join(parts)]
     return " ".join(words)
 
 
@@ -96,21 +97,31 @@ def _is_default(parameter: Parameter, value: Any) -> bool:
     return value is parameter.default
 
 
-def _shown(parameter: Parameter, value: Any) -> str:
+def _shown(parameter: Parameter, value: Any, whole: bool = False) -> str:
     from typing import Literal, get_origin
 
     if parameter.option.secret:
         return "…"
     if isinstance(value, bool | int | float):
-        return f"{value:g}" if isinstance(value, float) else str(value)
+        return _digits(value) if isinstance(value, float) else str(value)
     if isinstance(value, Path) or (parameter.option.reads or parameter.option.writes):
         if not isinstance(value, str | Path):
             return f"<{type(value).__name__}>"
         return shlex.quote(str(value).rpartition("/")[2])
-    plain = parameter.option.shown or get_origin(parameter.type) is Literal
+    plain = whole or parameter.option.shown or get_origin(parameter.type) is Literal
     if plain and not isinstance(value, str):
         return f"<{called(value)}>"
     return shlex.quote(_without_folder(value)) if plain else "…"
+
+
+def _digits(value: float) -> str:
+    """As few digits as give the same number again.
+
+    >>> _digits(2.0), _digits(0.1 + 0.2)
+    ('2', '0.30000000000000004')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def _without_folder(word: str) -> str:

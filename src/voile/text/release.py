@@ -99,8 +99,9 @@ class TextRelease(Release):
 def _notes(release: TextRelease) -> list[str]:
     lines = []
     if release.output is not None and release.rows is not None and release.counts is not None:
+        name = release.output.rpartition("/")[2]  # a page may be handed on: no folders
         lines.append(
-            f"Wrote {release.output}: {release.rows.released:,} rows, {release.counts.words:,} "
+            f"Wrote {name}: {release.rows.released:,} rows, {release.counts.words:,} "
             f"words, {release.seconds or 0.0:.1f} s."
         )
     lines += sentences.counted_sentences(release)
