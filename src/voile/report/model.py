@@ -183,7 +183,7 @@ def combined(title: str, parts: Sequence[Report], *, answer: str, provenance: Pr
     """
     require(len(parts) > 0, "parts", "at least one report", "none")
     worst = worst_verdict([part.verdict for part in parts if part.verdict is not None])
-    first = next(part for part in parts if part.verdict == worst)
+    first = next((part for part in parts if part.verdict == worst), parts[0])
     numbered = tuple(_numbered(part, number + 1) for number, part in enumerate(parts))
     return Report(
         title=title,
