@@ -232,7 +232,7 @@ def release_labels(case: Case) -> None:
     from voile import labels
 
     labels.protect(case.io / "in.csv", out=case.out, label="state", epsilon=1.0, mechanism="rr",
-                   classes=("ill", "well"), pass_="all", ledger_choice=case.choice)  # fmt: skip
+                   classes=("ill", "well"), pass_="all", charge=case.choice)  # fmt: skip
 
 
 def write_inputs(folder: Path, domain: str) -> None:

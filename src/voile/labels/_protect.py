@@ -58,7 +58,7 @@ def protect(
     choice: LabelChoice = BY_CELLS,
     columns: Columns = NONE_NAMED,
     running: Running = IN_ONE_GO,
-    ledger_choice: LedgerChoice = NO_LEDGER,
+    charge: LedgerChoice = NO_LEDGER,
     seed: Annotated[
         int | None, Option("For experiments only: the output must not be released.", "Running")
     ] = None,
@@ -79,7 +79,7 @@ def protect(
     named = output_for(data, out, overwrite=running.overwrite)
     target = None if named is None else location(named)
     require_label(source, label)
-    columns = _with_person(columns, ledger_choice)
+    columns = _with_person(columns, charge)
     job = None if target is None else Workspace(target).folder
     beside = None if target is None else target.beside(target.name + ".recipe.json")
     made, drafted = chosen_recipe(
@@ -97,7 +97,7 @@ def protect(
     law = Law(recipe_text(made), epsilon, choice.mechanism, choice.prior, choice.label_share)
     protection = law.protection()
     clear = _columns(source, made, protection, columns)
-    charging = charging_for(ledger_choice, protection.adding_up(), source.columns, seed=seed)
+    charging = charging_for(charge, protection.adding_up(), source.columns, seed=seed)
     if drafted and beside is not None:
         write_recipe(made, beside, like=source)
     stated = protection.beside([clear.shown[name] for name in clear.passed])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from voile.audit.finding import Verdict
-from voile.core.rounding import at_most
+from voile.core.rounding import at_most, percent_at_most
 from voile.jobs.release import Release, Spending
 from voile.report.charts_common import bar_chart, odds_chart
 from voile.report.drawing import percent
@@ -120,7 +120,8 @@ def _cards(release: TextRelease) -> tuple[tuple[str, str], ...]:
         most = [group.most[0] for group in release.weakest.watched if group.most]
         if most:
             word, chance = max(most, key=lambda pair: pair[1])
-            found.append(("kept most of the watched words", f"{word}, {percent(chance)}"))
+            said = f"{word}, {percent_at_most(chance)}"
+            found.append(("kept most of the watched words", said))
     if release.counts is not None:
         kept = 1 - release.counts.changed / max(1, release.counts.words)
         found.append(("words that came out as they were", percent(kept)))
