@@ -33,6 +33,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from voile.errors import InvalidInput
+from voile.values import fitted
 
 Panel = Literal["What", "How strong", "Names", "Budget", "Running", "Output"]
 
@@ -141,6 +142,15 @@ class UseCase:
             found[name] = Parameter(name, kind, given.default, option, None, positional)
         return found
 
+    def fitted(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The options that were given, each held to the type that it states."""
+        return {
+            name: fitted(value, self.parameters[name].type, self.parameters[name].flag)
+            if name in self.parameters
+            else value
+            for name, value in given.items()
+        }
+
     def gathered(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The function's own arguments from options that were given one by one."""
         arguments: dict[str, Any] = {}
@@ -192,6 +202,15 @@ class Call:
         """An option's value, given or default."""
         return self.given.get(name, self.case.parameters[name].default)
 
+    def in_memory(self) -> bool:
+        """Whether private data was given as it lies in memory."""
+        return any(
+            parameter.option.reads == "private"
+            and self.given.get(name) is not None
+            and not isinstance(self.given[name], str | Path)
+            for name, parameter in self.case.parameters.items()
+        )
+
     def files(self, reads: str) -> list[str | Path]:
         """The files that were read, private or public ones."""
         return [
@@ -219,7 +238,7 @@ def use_case(
                     f"{function.__name__}() takes {len(names)} arguments by position, the rest by "
                     f"name, got {len(arguments)}"
                 )
-            given = {**dict(zip(names, arguments, strict=False)), **given}
+            given = case.fitted({**dict(zip(names, arguments, strict=False)), **given})
             call = Call(case, given, time.monotonic(), time.strftime(_WHEN, time.gmtime()))
             token = _CALL.set(call)
             try:

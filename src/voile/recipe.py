@@ -26,14 +26,19 @@ class Recipe:
     checks: Mapping[str, Any] = field(default_factory=dict)
 
 
+_SIGNED = re.compile(r"://[^\s]*\?")
+
+
 def write_recipe(path: Path, command: str, options: Mapping[str, Any]) -> None:
     """Write a command's options; paths as they were given, so run it from the same folder.
 
     A recipe may stand in a repository, so one that would hold a password is refused.
     """
     for name, value in options.items():
-        if _PASSWORD.search(str(value)):
-            raise InvalidInput(f"{name} holds a password, which no recipe may; leave it out there")
+        if _PASSWORD.search(str(value)) or _SIGNED.search(str(value)):
+            raise InvalidInput(
+                f"{name} holds a password or a signed address, which no recipe may; leave it out"
+            )
     lines = [f"voile = {FORMAT}", f"command = {_value(command)}", "", "[options]"]
     lines += [f"{name} = {_value(value)}" for name, value in options.items() if value is not None]
     try:

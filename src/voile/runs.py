@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 from voile.audit.finding import Verdict
 from voile.core.rounding import at_most
 from voile.errors import BadFile, InvalidInput
-from voile.jobs.release import FORMAT
-from voile.options import Option, Parameter, use_case
+from voile.files.locations import location, sha256_of
+from voile.jobs.release import FORMAT, SECURE, output_for
+from voile.options import Option, case_of, use_case
 from voile.recipe import Recipe, read_recipe
 from voile.report.model import Report, Table
 from voile.report.result import Result
@@ -23,7 +24,17 @@ RecipeFile = Annotated[Path, Option("A recipe, such as --save-recipe writes.", r
 
 
 @use_case("run")
-def run(recipe: RecipeFile) -> Result:
+def run(
+    recipe: RecipeFile,
+    *,
+    ledger: Annotated[
+        str | None, Option("The ledger, which no recipe holds.", "Budget", secret=True)
+    ] = None,
+    ledger_key: Annotated[
+        str | None,
+        Option("Its key file.", "Budget", environment="VOILE_LEDGER_KEY", secret=True),
+    ] = None,
+) -> Result:
     """Carry out a recipe file: a command and its options, as TOML.
 
     Example: `voile run release.toml`
@@ -34,20 +45,17 @@ def run(recipe: RecipeFile) -> Result:
     function = use_case_named(found.command)
     if found.command in ("run", "check"):
         raise InvalidInput("a recipe must not run another recipe")
-    known = function.use_case.parameters  # type: ignore[attr-defined]
-    strange = sorted(set(found.options) - set(known))
+    known = case_of(function).parameters
+    secret = {"ledger": ledger, "ledger_key": ledger_key if ledger else None}
+    given = {**found.options, **{n: value for n, value in secret.items() if value is not None}}
+    strange = sorted(set(given) - set(known))
     if strange:
         raise BadFile(f"{recipe.name}: {found.command} has no option {strange[0]!r}")
-    given = {name: _given(value, known[name]) for name, value in found.options.items()}
+    missing = [name for name, option in known.items() if option.required and name not in given]
+    if missing:
+        raise BadFile(f"{recipe.name} must say {missing[0]} for {found.command}, it does not")
     answer: Result = function(**given)
     return answer
-
-
-def _given(value: Any, parameter: Parameter) -> Any:
-    """A value of TOML as its option takes it: tuples for lists, paths where the type says so."""
-    if isinstance(value, list):
-        return tuple(value)
-    return Path(value) if isinstance(value, str) and Path in get_args(parameter.type) else value
 
 
 # ── checks ─────────────────────────────────────────────────────────────────────────────────────
@@ -83,7 +91,7 @@ class Checked(Result):
                 else f"All {len(self.checks)} thresholds are kept by {self.output}."
             ),
             verdict=Verdict.VIOLATED if missed else Verdict.HOLDS,
-            because="Recomputed from the released file and its guarantee file.",
+            because="By the guarantee file, and the released file that it speaks of.",
             tables=(
                 Table(
                     "Thresholds",
@@ -119,7 +127,7 @@ def check(recipe: RecipeFile) -> Checked:
         raise BadFile(f"{recipe.name}: [checks] knows {', '.join(CHECKS)}; got {strange[0]!r}")
     output = _output(asked)
     promised = _guarantee_file(output)
-    made = []
+    made = [_secure(promised)]
     for name, most in asked.checks.items():
         if isinstance(most, bool) or not isinstance(most, int | float):
             raise BadFile(f"{recipe.name}: {name} must be a number")
@@ -129,16 +137,22 @@ def check(recipe: RecipeFile) -> Checked:
     return Checked(output, tuple(made))
 
 
-def _output(recipe: Recipe) -> str:
-    """Where the release lies; it must have been made."""
-    from voile.jobs.release import output_for
+def _secure(promised: Mapping[str, Any]) -> Check:
+    """Whatever else is asked: what a seed drew is not for release."""
+    seeded = float(promised["randomness"] != SECURE)
+    return Check("seeded", "draws that a seed repeats, not for release", 0.0, seeded, not seeded)
 
+
+def _output(recipe: Recipe) -> str:
+    """Where the release lies: as the recipe says, or where its command puts it."""
     given = recipe.options.get("out")
-    data = recipe.options.get("data")
-    if given is None and data is None:
-        raise BadFile("the recipe must name its data or its output (out)")
+    if isinstance(given, str):
+        return given
     ending = ".csv" if recipe.command.startswith("places") else None
-    return str(output_for(data, given, overwrite=True, ending=ending))
+    named = output_for(recipe.options.get("data"), None, overwrite=True, ending=ending)
+    if named is None:
+        raise BadFile("the recipe must name its data, a file, or its output (out)")
+    return named
 
 
 def _guarantee_file(output: str) -> Mapping[str, Any]:
@@ -151,6 +165,12 @@ def _guarantee_file(output: str) -> Mapping[str, Any]:
         raise BadFile(f"{path.name} must be a guarantee file: {type(problem).__name__}") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise BadFile(f"{path.name} must be a guarantee file of format {FORMAT}")
+    released = location(output)
+    if not released.exists() or sha256_of(released) != found["output_sha256"]:
+        raise BadFile(
+            f"{released.name} must be the release that {path.name} speaks of, byte by byte, and is "
+            "not; run the recipe again"
+        )
     return found
 
 

@@ -75,23 +75,73 @@ def test_the_worst_watched_word_and_spending_are_those_of_the_release(folder):
     facts = json.loads(Path("in.protected.csv.guarantee.json").read_text())
     worst = max(p for group in facts["levels"][0]["watched"] for _, p in group["most"])
     found = {c.name: c.found for c in check(with_checks(worst_watched=1, unit_epsilon=99)).checks}
-    assert found == {"worst_watched": worst, "unit_epsilon": facts["spent"][0]["largest"]}
+    spent = facts["spent"][0]["largest"]
+    assert found == {"seeded": 0, "worst_watched": worst, "unit_epsilon": spent}
 
 
 def test_names_left_are_counted_in_the_released_file(folder):
     """Names in clear are found; a release that replaced them has none left."""
     made("--tiers", "pii", "--alpha", "0.001,keep", "--pipeline", "names.txt", "--seed", "3")
     path = with_checks(names_left=0)
-    left = check(path).checks[0]
+    left = check(path).checks[-1]
     released = Path("in.protected.csv").read_text().lower()
     assert left.found == sum(name in released for name in ("ann", "bob"))
+    assert 0 <= left.found <= 2
+
+
+def test_another_file_than_the_release_is_no_release(folder):
+    made()
+    path = with_checks(epsilon=2)
+    assert not check(path).violated
+    released = Path("in.protected.csv").read_text()
     Path("in.protected.csv").write_text(Path("in.csv").read_text())
-    assert check(path).checks[0].found == 2
+    with pytest.raises(BadFile, match="must be the release that"):
+        check(path)
+    Path("in.protected.csv").unlink()
+    with pytest.raises(BadFile, match="must be the release that"):
+        check(path)
+    Path("in.protected.csv").write_text(released)
+    assert not check(path).violated
+
+
+def test_a_seeded_release_is_never_good_enough(folder):
+    made("--seed", "3")
+    found = check(with_checks(epsilon=2))
+    assert found.violated
+    assert [one.name for one in found.checks if not one.met] == ["seeded"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('keep_stopwords = "false"', "--keep-stopwords must be true or false, got a str"),
+        ('overwrite = "no"', "--overwrite must be true or false"),
+        ('top = "x"', "--top must be a whole number"),
+        ('unknown = "eat"', "--unknown must be perturb, drop, fail or keep, got 'eat'"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_and_never_read_as_true(folder, line, said):
+    recipe = made()
+    recipe.write_text(recipe.read_text() + line + "\n")
+    with pytest.raises(InvalidInput, match=said):
+        run(recipe)
+
+
+def test_a_signed_address_stays_out_of_recipes(tmp_path):
+    with pytest.raises(InvalidInput, match="password or a signed address"):
+        write_recipe(tmp_path / "r.toml", "explain", {"data": "https://host/x.csv?sig=hunter2"})
+    assert not (tmp_path / "r.toml").exists()
+
+
+def test_a_recipe_must_say_what_its_command_needs(folder):
+    Path("r.toml").write_text("voile = 1\ncommand = 'text protect'\n[options]\nepsilon = 1.0\n")
+    with pytest.raises(BadFile, match="must say data for text protect"):
+        run("r.toml")
 
 
 def test_a_level_in_clear_keeps_its_words_always(folder):
     made("--tiers", "pii", "--alpha", "0.3,keep", "--pipeline", "names.txt")
-    assert check(with_checks(worst_watched=0.99)).checks[0].found == 1.0
+    assert check(with_checks(worst_watched=0.99)).checks[-1].found == 1.0
 
 
 @pytest.mark.parametrize(

@@ -346,7 +346,7 @@ def test_wrong_usage_is_one_clear_line(files: Path, arguments: list[str], words:
 @pytest.mark.parametrize(
     ("option", "value", "choices"),
     [
-        ("unknown", "eat", "perturb or drop or fail or keep"),
+        ("unknown", "eat", "perturb, drop, fail or keep"),
         ("metric", "cosine", "euclidean or angular"),
         ("on_error", "cry", "fail, skip or mask"),
         ("tiers", "all", "pii or pii,poii"),

@@ -17,6 +17,7 @@ from voile.options import UseCase
 from voile.progress import Step, heard_by
 
 if TYPE_CHECKING:
+    from voile.report.model import Report
     from voile.report.result import Result
 
 EVERY = 20.0
@@ -70,8 +71,11 @@ def prepared(
 
 def _save_recipe(path: Path, case: UseCase, options: Mapping[str, Any]) -> None:
     """Write the options that may stand in a repository, and say which ones were left out."""
+    from voile.errors import InvalidInput
     from voile.recipe import write_recipe
 
+    if case.name in ("run", "check"):
+        raise InvalidInput(f"--save-recipe must not go with {case.name}, which has a recipe")
     hidden = {name for name in options if case.parameters[name].option.secret}
     write_recipe(path, case.name, {n: value for n, value in options.items() if n not in hidden})
     parameters = [case.parameters[name] for name in options if name in hidden]
@@ -93,17 +97,6 @@ def _probe(folder: Path, wanted: Path) -> None:
 
 def finish(result: Result, wanted: Wanted) -> None:
     """Show the result, write what was asked for, and exit with 1 if a claim was violated."""
-    piped = result._piped()
-    if wanted.as_json:
-        print_json(result)
-    elif piped is not None:
-        typer.echo(piped, nl=False)
-    else:
-        from rich.console import Console
-
-        from voile.report.terminal import show
-
-        show(result.report(), Console(soft_wrap=False, highlight=False))
     if wanted.report is not None or wanted.charts is not None:
         result.report(wanted.report, charts=wanted.charts)
         if result.hash_key:
@@ -112,11 +105,31 @@ def finish(result: Result, wanted: Wanted) -> None:
                 f"{result.hash_key}",
                 err=True,
             )
-        for where in (wanted.report, wanted.charts):
-            if where is not None and not wanted.as_json:
-                typer.echo(f"Wrote {where}")
+    piped = result._piped()
+    if wanted.as_json:
+        print_json(result)
+    elif piped is not None:
+        typer.echo(piped, nl=False)
+    else:
+        _show(result.report())
+    for where in (wanted.report, wanted.charts):
+        if where is not None and not wanted.as_json:
+            typer.echo(f"Wrote {where}")
     if result.violated:
         raise typer.Exit(1)
+
+
+def _show(report: Report) -> None:
+    """In colours on a terminal; plain into a pipe, which may close before the end."""
+    from rich.console import Console
+
+    from voile.report.terminal import as_text, show
+
+    console = Console(soft_wrap=False, highlight=False)
+    if console.is_terminal:
+        show(report, console)
+    else:
+        typer.echo(as_text(report, width=console.width))
 
 
 def print_json(value: Any) -> None:

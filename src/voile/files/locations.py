@@ -7,6 +7,7 @@ as mode "create".
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -94,3 +95,12 @@ def location(path: str | os.PathLike[str] | Location) -> Location:
         return LocalFile(Path(text))
     scheme, _, rest = text.partition("://")
     return LocalFile(Path(rest)) if scheme in ("file", "local") else RemoteFile(text)
+
+
+def sha256_of(place: Location) -> str:
+    """The hash of a file's bytes."""
+    state = hashlib.sha256()
+    with place.open() as stream:
+        while block := stream.read(2**20):
+            state.update(block)
+    return state.hexdigest()

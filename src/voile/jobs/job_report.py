@@ -30,6 +30,8 @@ class JobReport:
     """Rows that the ledger did not cover: masked or dropped, as `charging` says."""
     job: str = ""
     """The job's own name; a ledger was charged under it."""
+    sha256: str = ""
+    """Of the finished output's bytes."""
     guarantee: Mapping[str, Any] = field(default_factory=dict)
     """What the guarantee file says."""
 

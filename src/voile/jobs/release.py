@@ -102,6 +102,7 @@ class Release(Result):
     seed: int | None = None
     ledger: Charged | None = None
     explanation: tuple[str, ...] = ()
+    output_sha256: str | None = None
     output: str | None = None
     seconds: float | None = None
     resumed_parts: int = 0
@@ -150,7 +151,8 @@ def carry_out(
     found: list[Made] = []
 
     def said(report: JobReport) -> Mapping[str, Any]:
-        found.append(replace(describe(report), ledger=charged(charging, report)))
+        described = replace(describe(report), output_sha256=report.sha256 or None)
+        found.append(replace(described, ledger=charged(charging, report)))
         return found[-1].guarantee_file()
 
     if source.in_memory:

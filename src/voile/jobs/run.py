@@ -14,7 +14,7 @@ from voile.errors import CannotWrite, VoileError, require
 from voile.files.disk import LocalFile
 from voile.files.fitting import check_fits
 from voile.files.formats import format_of
-from voile.files.locations import Location, location
+from voile.files.locations import Location, location, sha256_of
 from voile.files.parts import delimiter_for, join_parts
 from voile.files.rows import OnError
 from voile.files.source import Source
@@ -128,6 +128,8 @@ def run_job(
                     lambda: check_unchanged(source, notes, size=size, batch_rows=batch_rows),
                 )
                 if guarantee is not None:
+                    whole = space.joined if space.joined.exists() else out
+                    report = replace(report, sha256=sha256_of(whole))
                     report = replace(report, guarantee=guarantee(report))
                     said = out.beside(out.name + ".guarantee.json")
                     write_json(said, report.guarantee)

@@ -107,10 +107,11 @@ def _shown(parameter: Parameter, value: Any, whole: bool = False) -> str:
     if isinstance(value, Path) or (parameter.option.reads or parameter.option.writes):
         if not isinstance(value, str | Path):
             return f"<{type(value).__name__}>"
-        return shlex.quote(str(value).rpartition("/")[2])
+        return shlex.quote(str(value).partition("?")[0].rpartition("/")[2])
     plain = whole or parameter.option.shown or get_origin(parameter.type) is Literal
     if plain and not isinstance(value, str):
-        return f"<{called(value)}>"
+        named = callable(value) and not hasattr(value, "index")  # a Series has a private name
+        return f"<{called(value) if named else type(value).__name__}>"
     return shlex.quote(_without_folder(value)) if plain else "…"
 
 

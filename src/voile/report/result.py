@@ -22,6 +22,13 @@ from voile.report.provenance import provenance_of
 SILENT: Mapping[str, Any] = {"json": False}
 """The metadata of a field that JSON leaves out: a mechanism, an array, a reader's own data."""
 
+IN_MEMORY = "data in memory"
+"""Stands for a source that is no file: whoever reads its page is its owner alone."""
+
+
+_OWNERS = ("_call", "_key", "sample")
+"""What stays with the owner when a result travels."""
+
 
 class Result:
     """The base of results: frozen dataclasses, declared with `repr=False, eq=False`.
@@ -40,7 +47,7 @@ class Result:
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: all but the call, whose arguments are its caller's."""
-        return {name: value for name, value in vars(self).items() if name not in ("_call", "_key")}
+        return {name: value for name, value in vars(self).items() if name not in _OWNERS}
 
     def _report(self) -> Report:
         raise NotImplementedError
@@ -52,7 +59,7 @@ class Result:
 
         made, key = provenance_of(self._call, releases=self.releases, outputs=self._outputs())
         found = replace(self._report(), provenance=made)
-        private = [] if self._call is None else self._call.files("private")
+        private = self._sources()
         if charts is not None:
             write_charts(found.all_charts(), Path(charts), sources=private)
         if path is not None:
@@ -60,6 +67,13 @@ class Result:
             if key:
                 object.__setattr__(self, "_key", key)
         return found
+
+    def _sources(self) -> list[str | Path]:
+        """Private files that a page must be no more readable than; memory has no readers at all."""
+        if self._call is None:
+            return []
+        in_memory = self._call.in_memory()
+        return [*self._call.files("private"), *([IN_MEMORY] if in_memory else [])]
 
     def _outputs(self) -> tuple[str | Path, ...]:
         """Files that this result was written to: public, since they are handed on."""

@@ -53,12 +53,12 @@ def show(report: Report, console: Any) -> None:
         show(part, console)
 
 
-def as_text(report: Report) -> str:
+def as_text(report: Report, *, width: int = 100) -> str:
     """The same as plain text."""
     from rich.console import Console
 
     out = io.StringIO()
-    show(report, Console(file=out, width=100, color_system=None))
+    show(report, Console(file=out, width=width, color_system=None))
     return out.getvalue().rstrip("\n")
 
 

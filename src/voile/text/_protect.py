@@ -11,6 +11,7 @@ import numpy as np
 
 from voile.core.arrays import frozen
 from voile.core.randomness import Generator, secure_rng, seeded_rng
+from voile.errors import require
 from voile.files import no_such_column
 from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
 from voile.files.rows import RowProblem
@@ -53,7 +54,7 @@ def protect(
     columns: Columns = Columns(),
     strength: Strength = Strength(),
     mechanism: Annotated[
-        str, Option("The law by which a word is replaced (`voile mechanisms`).", shown=True)
+        Any, Option("The law by which a word is replaced (`voile mechanisms`).", shown=True)
     ] = "tem",
     words: Words = Words(),
     names: Names = Names(),
@@ -78,6 +79,9 @@ def protect(
 
     Interrupted? Repeat the same command: it continues and never draws twice for a row.
     """
+    require(preview >= 0, "--preview", ">= 0", preview)
+    if seed is not None:
+        seeded_rng(seed)  # a wrong one is refused before anything is done
     target = output_for(data, out, overwrite=running.overwrite or dry_run)
     source = open_source(data)
     if column not in source.columns:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from voile.core.guarantee import Basis, Guarantee
 from voile.core.mechanism import Mechanism
+from voile.core.randomness import Generator
+from voile.errors import InvalidInput
 from voile.names import Family, Named
 
 _HOME = "voile.mechanisms"
@@ -36,13 +42,53 @@ KNOWN_WORD_BY_WORD = ("tem", "word-exponential", "santext")
 """Laws with a closed form: they can be remapped, and their kept share is known beforehand."""
 
 
-def uses_neighbours(law: Callable[..., Any]) -> bool:
+def uses_neighbours(law: Any) -> bool:
     """Whether a law draws with a table of nearest words, which all its epsilons can share."""
+    if not callable(law):
+        raise InvalidInput(f"a mechanism must be a function, got a {type(law).__name__}")
     return "neighbours" in inspect.signature(law).parameters
 
 
 def builder(mechanism: Named, space: Any, neighbours: Any = None) -> Callable[[float], Mechanism]:
     """A mechanism over a space of words, for any epsilon."""
     law = mechanism.load()
+    if mechanism.own:
+        return lambda epsilon: OwnLaw(mechanism.name, law, space, epsilon)
     shared = {"neighbours": neighbours} if uses_neighbours(law) else {}
     return lambda epsilon: law(space, epsilon=epsilon, **shared)
+
+
+class OwnLaw:
+    """A user's own law, held to what a law must answer; what it promises is taken on its word."""
+
+    def __init__(self, name: str, law: Callable[..., Any], space: Any, epsilon: float) -> None:
+        self._name, self._size = name, len(space)
+        made = self._asked(lambda: law(space, epsilon=epsilon))
+        if not isinstance(getattr(made, "guarantee", None), Guarantee) or not hasattr(
+            made, "release"
+        ):
+            raise InvalidInput(
+                f"{name} must return a mechanism with a guarantee and release(secrets, rng), got "
+                f"{type(made).__name__}"
+            )
+        said = made.guarantee
+        word = f"whether {name}, a mechanism of your own, does what it says"
+        self.guarantee = replace(said, basis=Basis.CLAIMED, outside=(word, *said.outside))
+        self._made = made
+
+    def release(self, secrets: Any, rng: Generator) -> Any:
+        """Its answer, if it is a word of the space for each secret."""
+        drawn = self._asked(lambda: np.asarray(self._made.release(secrets, rng)))
+        words = drawn.dtype.kind in "iu" and drawn.shape == np.shape(secrets)
+        if not words or (len(drawn) and not 0 <= drawn.min() <= drawn.max() < self._size):
+            raise InvalidInput(
+                f"{self._name} must release one of {self._size:,} words, by its position, for each "
+                f"secret, got an array of {drawn.dtype} of shape {drawn.shape}"
+            )
+        return drawn.astype(np.intp)
+
+    def _asked(self, question: Callable[[], Any]) -> Any:
+        try:
+            return question()
+        except Exception as problem:  # whatever it raises may hold a text
+            raise InvalidInput(f"{self._name} failed with {type(problem).__name__}") from problem

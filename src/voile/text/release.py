@@ -66,7 +66,7 @@ class TextRelease(Release):
             title="A release of text",
             in_clear=clear,
             answer=sentences.headline(self),
-            verdict=Verdict.OPEN if basis == "claimed" or clear else Verdict.HOLDS,
+            verdict=self._verdict(bool(clear)),
             because=because if clear else ground(basis),
             guarantee=(
                 *sentences.odds_sentences(self),
@@ -88,6 +88,12 @@ class TextRelease(Release):
             terms=("epsilon", "odds", basis, "mechanism", "release", "attacker", "secure",
                    "seeded"),
         )  # fmt: skip
+
+    def _verdict(self, clear: bool) -> Verdict | None:
+        """No tick above anything in clear, and none before anything was released."""
+        if self.rows is None:
+            return None
+        return Verdict.OPEN if str(self.guarantee.basis) == "claimed" or clear else Verdict.HOLDS
 
     @property
     def weakest(self) -> Level | None:

@@ -1,0 +1,118 @@
+"""A value held to the type that its option states: the same for a command, a recipe and Python.
+
+A word in place of a flag, or a single name where several are taken, must not silently mean
+something else: "no" is true, and "ab" has two letters.
+
+>>> fitted("age", tuple[str, ...], "--drop"), fitted(1, tuple[float, ...], "--epsilon")
+(('age',), (1.0,))
+>>> fitted("no", bool, "--keep-stopwords")
+Traceback (most recent call last):
+...
+voile.errors.InvalidInput: --keep-stopwords must be true or false, got a str
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from voile.errors import InvalidInput
+
+
+class _Unfit(Exception):
+    """A value is not of the type."""
+
+
+def fitted(value: Any, kind: Any, name: str) -> Any:
+    """The value as its option takes it, or an error that names the type and not the value."""
+    try:
+        return _fitted(_plain(value), kind)
+    except _Unfit:
+        shown = f"a {type(value).__name__}" if value is not None else "nothing"
+        choices = [part for part in _parts(kind) if get_origin(part) is Literal]
+        if choices and isinstance(value, str):
+            shown = repr(value)
+        raise InvalidInput(f"{name} must be {_named(kind)}, got {shown}") from None
+
+
+def _plain(value: Any) -> Any:
+    """A scalar of NumPy as Python's own number."""
+    is_scalar = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
+    return value.item() if is_scalar else value
+
+
+def _parts(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+def _fitted(value: Any, kind: Any) -> Any:
+    origin = get_origin(kind)
+    if kind is Any:
+        return value
+    if origin in (Union, UnionType):
+        return _one_of(value, get_args(kind))
+    if origin is Literal:
+        return _held(value, value in get_args(kind) if isinstance(value, str) else False)
+    if origin in (tuple, list):
+        return _several(value, kind)
+    if kind is NoneType:
+        return _held(value, value is None)
+    if kind is bool:
+        return _held(value, isinstance(value, bool))
+    if kind is int:
+        return _held(value, isinstance(value, int) and not isinstance(value, bool))
+    if kind is float:
+        _held(value, isinstance(value, int | float) and not isinstance(value, bool))
+        return float(value)
+    if kind is Path:
+        return Path(_held(value, isinstance(value, str | Path)))
+    if kind is str:
+        return str(_held(value, isinstance(value, str | Path)))
+    return value
+
+
+def _held(value: Any, fits: bool) -> Any:
+    if not fits:
+        raise _Unfit
+    return value
+
+
+def _one_of(value: Any, kinds: tuple[Any, ...]) -> Any:
+    for kind in kinds:
+        try:
+            return _fitted(value, kind)
+        except _Unfit:
+            continue
+    raise _Unfit
+
+
+def _several(value: Any, kind: Any) -> Any:
+    """Several values: a list, an array, a generator, or a single one."""
+    make: Any = get_origin(kind)
+    inner, *rest = get_args(kind)
+    single = isinstance(value, str | Path | bytes) or not isinstance(value, Iterable)
+    found = [value] if single else list(value)
+    if rest and rest != [Ellipsis]:
+        _held(found, len(found) == len(rest) + 1)
+    return make(_fitted(_plain(part), inner) for part in found)
+
+
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a word",
+          Path: "a path", NoneType: "nothing"}  # fmt: skip
+
+
+def _named(kind: Any) -> str:
+    """The type in words."""
+    if get_origin(kind) in (Union, UnionType):
+        named = [_named(part) for part in get_args(kind) if part is not NoneType]
+        return " or ".join(dict.fromkeys(named))
+    if get_origin(kind) is Literal:
+        *most, last = map(str, get_args(kind))
+        return f"{', '.join(most)} or {last}" if most else last
+    if get_origin(kind) in (tuple, list):
+        inner = get_args(kind)[0]
+        several = {float: "numbers", int: "whole numbers", str: "names"}
+        return several.get(inner, "several values")
+    return _WORDS.get(kind, "another kind of value")
