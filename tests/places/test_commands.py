@@ -351,7 +351,7 @@ def test_a_bad_choice_is_told_the_good_ones():
     done = runner.invoke(app, ["design", "--epsilon", "1", "--metric", "l7"])
     assert done.exit_code == 2
     assert "linf" in done.stderr
-    with pytest.raises(InvalidInput, match="l2 or l1 or linf"):
+    with pytest.raises(InvalidInput, match="l2, l1 or linf"):
         voile.places.design(epsilon=1.0, metric="l7")
 
 

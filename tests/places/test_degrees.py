@@ -171,7 +171,7 @@ def test_a_file_of_which_much_lies_off_the_map_is_refused_unless_it_is_meant(fil
     done = runner.invoke(app, [*command, "--outside", "perhaps"])
     assert done.exit_code == 2
     assert all(word in done.stderr for word in ("few", "move", "refuse"))
-    with pytest.raises(InvalidInput, match="few or move or refuse"):
+    with pytest.raises(InvalidInput, match="few, move or refuse"):
         voile.places.protect(source, mechanism=file, out=str(out), outside="perhaps")
 
 

@@ -99,12 +99,6 @@ def finish(result: Result, wanted: Wanted) -> None:
     """Show the result, write what was asked for, and exit with 1 if a claim was violated."""
     if wanted.report is not None or wanted.charts is not None:
         result.report(wanted.report, charts=wanted.charts)
-        if result.hash_key:
-            typer.echo(
-                "Key of the private files' hashes in the report, to be kept by you alone: "
-                f"{result.hash_key}",
-                err=True,
-            )
     piped = result._piped()
     if wanted.as_json:
         print_json(result)
@@ -112,6 +106,12 @@ def finish(result: Result, wanted: Wanted) -> None:
         typer.echo(piped, nl=False)
     else:
         _show(result.report())
+    if result.hash_key:
+        typer.echo(
+            "Key of the private files' hashes in the report, to be kept by you alone: "
+            f"{result.hash_key}",
+            err=True,
+        )
     for where in (wanted.report, wanted.charts):
         if where is not None and not wanted.as_json:
             typer.echo(f"Wrote {where}")

@@ -150,5 +150,5 @@ def frame_of(columns: tuple[str, ...], rows: list[tuple[Value, ...]]) -> Any:
     try:
         import pandas
     except ImportError:
-        raise MissingExtra("pandas", extra="frames") from None
+        raise MissingExtra("pandas", extra="dev") from None
     return pandas.DataFrame(rows, columns=list(columns))
