@@ -341,3 +341,26 @@ def test_lines_of_a_file(tmp_path):
     assert read_lines(path) == ["one", "two"]
     with pytest.raises(InvalidInput, match="must be a readable UTF-8 text file"):
         read_lines(tmp_path / "nothing.txt")
+
+
+def test_a_claim_for_one_text_that_an_attack_refutes_is_violated():
+    """An identity that promises ε = 0.001 for one text: the verdict, and the sentence behind it."""
+    from voile import metrics
+    from voile import text as rooms
+    from voile.core.guarantee import Basis, Guarantee
+
+    class Identity:
+        name = "identity"
+        guarantee = Guarantee(0.001, metrics.discrete(), "one text", Basis.PROVED)
+
+        def release(self, texts, rng):
+            return list(texts)
+
+    texts = [f"message number {i} about topic {i % 7} and {i * i}" for i in range(60)]
+    found = rooms.compare(
+        texts, mechanisms=(Identity(),), epsilon=(1.0,), attacks=("overlap",), trials=200
+    )
+    assert found.violated
+    assert [cell.mechanism for cell in found.broken] == ["identity"]
+    assert "promises ε = 0.001 for one text; overlap shows at least" in str(found)
+    assert "∞" not in found.report().answer

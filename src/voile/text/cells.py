@@ -12,6 +12,7 @@ import numpy as np
 from voile.attackers.attribution import Attribution
 from voile.audit.distinguish import Attributed, Game, attribute, plan
 from voile.audit.empirical import shared
+from voile.core.guarantee import Guarantee
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput
 from voile.jobs import Engine, Processes, spread
@@ -240,7 +241,15 @@ def _cell(table: _Table, which: Which) -> Cell:
         empty=sum(not text.strip() for text in released),
         seconds=seconds,
         rows_per_second=count / seconds if seconds > 0 else float("inf"),
+        claim=_claim_for_a_text(promise),
     )
+
+
+def _claim_for_a_text(promise: Guarantee | None) -> float | None:
+    """The ε of one text, if that is what is promised, and with no δ that trials could show."""
+    if promise is None or promise.granularity not in ("one text", "one document"):
+        return None
+    return promise.epsilon if promise.delta <= 1e-4 else None
 
 
 def _releasing(

@@ -53,6 +53,8 @@ class Cell:
     empty: int
     seconds: float
     rows_per_second: float
+    claim: float | None = None
+    """The ε that is promised for one text, where an attack on texts can refute it."""
 
     @property
     def worst(self) -> Shown:
@@ -136,8 +138,8 @@ class Comparison(Result):
             title="Rewriters compared",
             about=TESTED,
             answer=self._told(),
-            verdict=Verdict.OPEN,
-            because=self.caution,
+            verdict=Verdict.VIOLATED if self.broken else Verdict.OPEN,
+            because=self._broken_words() if self.broken else self.caution,
             guarantee=(self._game(), *self._own_words()),
             not_protected=(ONE_ATTACKER, OWN_FIGURES),
             tables=(self.table(), self._attack_table()),
@@ -146,11 +148,29 @@ class Comparison(Result):
             terms=("epsilon", "empirical epsilon", "ceiling", "attacker", "interval", "F1"),
         )
 
+    @property
+    def broken(self) -> tuple[Cell, ...]:
+        """Cells that promise an epsilon for one text and were shown to exceed it."""
+        return tuple(
+            cell for cell in self.cells if cell.claim is not None and cell.worst.lower > cell.claim
+        )
+
+    def _broken_words(self) -> str:
+        cell = max(self.broken, key=lambda cell: cell.worst.lower)
+        return (
+            f"{cell.mechanism} promises ε = {cell.claim:g} for {cell.granularity}; "
+            f"{cell.worst.attack} shows at least {cell.worst.lower:.2f}."
+        )
+
     def _told(self) -> str:
         if self.answer is not None:
             return f"Take {self.answer}." if self.chosen else sentence(self.answer)
         calm = min(self.cells, key=lambda cell: max(s.upper for s in cell.shown))
         most = max(s.upper for s in calm.shown)
+        if most == float("inf"):
+            return (
+                "No attack here puts a limit on what it shows of any of these: more trials would."
+            )
         return (
             f"{calm.called} is the hardest to attack here: no attack shows an epsilon above "
             f"{or_endless(most)} for one text."
