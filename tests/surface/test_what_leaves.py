@@ -133,3 +133,9 @@ def test_one_name_is_one_column_and_not_its_letters(asked):
     frame = pandas.DataFrame({"text": ["the cat"], "a": [1], "b": [2], "ab": [3]})
     with pytest.raises(InvalidInput, match="got neither for column 2, column 3"):
         text.protect(frame, **asked, pass_="ab")
+
+
+def test_a_series_is_its_own_column_whatever_its_name(asked):
+    notes = pandas.Series(["the cat sat", "ann has hiv"], name="my note")
+    released = text.protect(notes, **asked).data
+    assert (released.name, len(released)) == ("my note", 2)

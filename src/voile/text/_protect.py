@@ -84,6 +84,8 @@ def protect(
         seeded_rng(seed)  # a wrong one is refused before anything is done
     target = output_for(data, out, overwrite=running.overwrite or dry_run)
     source = open_source(data)
+    if source.in_memory and len(source.columns) == 1:
+        (column,) = source.columns  # a Series is its own column, whatever its name
     if column not in source.columns:
         raise no_such_column(column, source.columns)
     changed = (column, DOCUMENT_COLUMN) if strength.document_column else (column,)
