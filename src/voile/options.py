@@ -32,7 +32,6 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from voile.errors import InvalidInput
 from voile.values import fitted
 
 Panel = Literal["What", "How strong", "Names", "Budget", "Running", "Output"]
@@ -282,23 +281,3 @@ def _read(hint: Any, name: str) -> tuple[Any, Option]:
         if option is not None:
             return kind, option
     raise TypeError(f"the option {name!r} must be annotated with its Option")
-
-
-def one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
-    """The value, if it is one of those allowed; Python's callers are not held by types.
-
-    >>> one_of("skip", ("fail", "skip"), "on_error")
-    'skip'
-    """
-    if value not in allowed:
-        raise InvalidInput(f"{name} must be {' or '.join(allowed)}, got {value!r}")
-    return value
-
-
-def several(value: Any) -> tuple[Any, ...]:
-    """The values of an option that takes several, where one may be given by itself.
-
-    >>> several(0.5), several(["rnn", "lstm"])
-    ((0.5,), ('rnn', 'lstm'))
-    """
-    return tuple(value) if isinstance(value, list | tuple) else (value,)

@@ -116,3 +116,23 @@ def _named(kind: Any) -> str:
         several = {float: "numbers", int: "whole numbers", str: "names"}
         return several.get(inner, "several values")
     return _WORDS.get(kind, "another kind of value")
+
+
+def one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
+    """The value, if it is one of those allowed; Python's callers are not held by types.
+
+    >>> one_of("skip", ("fail", "skip"), "on_error")
+    'skip'
+    """
+    if value not in allowed:
+        raise InvalidInput(f"{name} must be {' or '.join(allowed)}, got {value!r}")
+    return value
+
+
+def several(value: Any) -> tuple[Any, ...]:
+    """The values of an option that takes several, where one may be given by itself.
+
+    >>> several(0.5), several(["rnn", "lstm"])
+    ((0.5,), ('rnn', 'lstm'))
+    """
+    return tuple(value) if isinstance(value, list | tuple) else (value,)

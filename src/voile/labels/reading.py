@@ -11,7 +11,8 @@ from voile.files import no_such_column
 from voile.files.rows import OnError, RowProblem
 from voile.files.source import Source, open_source
 from voile.labels.table import Table, table_of
-from voile.options import Data, Option, Options, one_of
+from voile.options import Data, Option, Options
+from voile.values import one_of
 
 Label = Annotated[str, Option("The column that is the secret label.", shown=True)]
 

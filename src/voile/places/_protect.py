@@ -15,7 +15,7 @@ from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for
 from voile.jobs.release import Columns as ReleasedColumns
 from voile.jobs.release import Rows, carry_out, output_for
 from voile.jobs.settings import Columns, Running
-from voile.options import Data, Option, one_of, use_case
+from voile.options import Data, Option, use_case
 from voile.places.columns import times_among
 from voile.places.designs import PlacesDesign, distance_words
 from voile.places.loading import design_bytes
@@ -24,6 +24,7 @@ from voile.places.released import PlacesRelease
 from voile.places.releaser import MakePlacesReleaser, loaded_once
 from voile.places.settings import DEGREES, Coordinates
 from voile.progress import tell
+from voile.values import one_of
 
 IN_PARTS, NONE_NAMED = Running(batch_rows=20_000), Columns()
 

@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 
 from voile.errors import InvalidInput, require
 from voile.jobs.settings import Workers
-from voile.options import Data, Option, Options, one_of
+from voile.options import Data, Option, Options
 from voile.places.method_names import METHODS
+from voile.values import one_of
 
 Metric = Literal["l2", "l1", "linf"]
 EXPONENTS = {"l2": 2.0, "l1": 1.0, "linf": float("inf")}

@@ -17,13 +17,14 @@ from voile.audit.posterior import PosteriorAudit
 from voile.errors import require, require_epsilon
 from voile.jobs import Processes, spread
 from voile.jobs.settings import Workers
-from voile.options import Data, Option, Options, one_of, several, use_case
+from voile.options import Data, Option, Options, use_case
 from voile.progress import about, tell
 from voile.text.audit_result import TextAudit, text_audit
 from voile.text.pairs import Reading, text_pairs
 from voile.text.sequences import corpus, read_words
 from voile.text.tiers import sensitive_tiers
 from voile.text.vocabulary_files import glove
+from voile.values import one_of, several
 
 FAILURE_PROBABILITY = 0.01
 """That some interval of the audit is wrong; shared among all runs and epsilons."""

@@ -12,7 +12,7 @@ from voile.adapt.ampl import evaluator
 from voile.adapt.levels import Levels, adapt, meets
 from voile.attackers.corpus import Corpus
 from voile.errors import InvalidInput, require, require_epsilon
-from voile.options import Data, Option, Options, one_of, use_case
+from voile.options import Data, Option, Options, use_case
 from voile.progress import tell
 from voile.text.pairs import Reading
 from voile.text.reading import texts_of
@@ -20,6 +20,7 @@ from voile.text.sequences import corpus, read_words
 from voile.text.tiers import sensitive_tiers
 from voile.text.tune_result import TextTuning
 from voile.text.vocabulary_files import glove
+from voile.values import one_of
 
 CAVEATS = {
     "public": "",

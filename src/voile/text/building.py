@@ -93,12 +93,17 @@ def load_vocabulary(settings: TextSettings, source: Source | None = None) -> Voc
         return glove(top=words.top, metric=words.metric)
     if words.vocabulary == "minilm":
         return minilm(top=None if words.top == DEFAULT_TOP else words.top, metric=words.metric)
-    return _from_file(words.vocabulary, words.top, words.metric)
+    return _from_file(*_version(Path(words.vocabulary)), words.top, words.metric)
+
+
+def _version(path: Path) -> tuple[Path, int]:
+    """A file as it is now: another folder's of the same name, or a later one, is another."""
+    return path.resolve(), path.stat().st_mtime_ns if path.exists() else 0
 
 
 @lru_cache(maxsize=1)
-def _from_file(path: str, top: int | None, metric: str) -> Vocabulary:
-    return read_vocabulary(Path(path), top=top, metric=metric)
+def _from_file(path: Path, written: int, top: int | None, metric: str) -> Vocabulary:
+    return read_vocabulary(path, top=top, metric=metric)
 
 
 def _occurring(whole: Vocabulary, source: Source, column: str) -> set[str]:
