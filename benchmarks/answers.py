@@ -59,7 +59,7 @@ CASES = [
     Case("places design --box 45.0,5.0,45.05,5.05 --cells 5x6 --epsilon 0.8 --out city.voile "
          "--no-against-aipo"),
     Case("places protect trips.csv --mechanism city.voile --pass all --out t.csv --seed 5 "
-         "--outside move", writes="t.csv"),
+         "--outside move --on-error skip", writes="t.csv"),
     Case("places audit city.voile --places 200"),
     Case("labels audit clinic.csv --label diabetic --epsilon 0.5,2"),
     Case("labels recipe public.csv --label diabetic --out public.json"),
