@@ -191,3 +191,20 @@ def test_values_come_back_as_they_were_written(tmp_path):
     write_recipe(tmp_path / "r.toml", "explain", options)
     found = read_recipe(tmp_path / "r.toml").options
     assert found == {"a": 'quo"te, back\\slash é', "b": 1.5, "c": True, "d": ["x", "y"], "e": 3}
+
+
+def test_a_recipe_holds_no_ledger_and_is_run_with_one(folder):
+    """The address and the key stay out of the file, and are given when it is run."""
+    assert (
+        voile("ledger", "init", "books.db", "--budget", "50", "--ledger-key", "books.key")[0] == 0
+    )
+    given = ("--ledger", "books.db", "--ledger-key", "books.key", "--person", "n")
+    recipe = made(*given, "--out", "first.csv")
+    assert "books" not in recipe.read_text()
+    again = recipe.read_text().replace("first.csv", "second.csv")
+    recipe.write_text(again)
+    with pytest.raises(InvalidInput, match="must go with --ledger"):
+        run(recipe)
+    done = run(recipe, ledger="books.db", ledger_key="books.key")
+    assert done.ledger is not None
+    assert "books" not in json.dumps(done.guarantee_file())

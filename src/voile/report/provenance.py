@@ -126,9 +126,9 @@ def _digits(value: float) -> str:
 
 
 def _without_folder(word: str) -> str:
-    """A word as it may stand in a report: "mine=./work/mine.py:f" without where the file lies.
+    """A word as it may stand in a report: "mine=./own/mine.py:f" without where the file lies.
 
-    >>> _without_folder("mine=./work/mine.py:f"), _without_folder("tem")
+    >>> _without_folder("mine=./own/mine.py:f"), _without_folder("tem")
     ('mine=mine.py:f', 'tem')
     """
     name, equals, place = word.rpartition("=")
