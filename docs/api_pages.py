@@ -25,6 +25,7 @@ LAYERS = {
     "leakage": "What an attacker learns",
     "attackers": "Attackers",
     "audit": "Audits and their findings",
+    "estimate": "What released data says about a population",
     "adapt": "Turning the knobs against an attacker",
     "files": "The one reader and writer of files",
     "ledger": "A budget for each person",

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from voile import audit, labels, ledger, mechanisms, metrics, places, text
+    from voile import audit, estimate, labels, ledger, mechanisms, metrics, places, text
     from voile.audit.finding import Finding, Verdict
     from voile.core.certificate import Certificate
     from voile.core.channel import Channel
@@ -49,7 +49,7 @@ _HOMES = {
     "secure_rng": "voile.core.randomness",
     "seeded_rng": "voile.core.randomness",
 }
-_ROOMS = ("audit", "labels", "ledger", "mechanisms", "metrics", "places", "text")
+_ROOMS = ("audit", "estimate", "labels", "ledger", "mechanisms", "metrics", "places", "text")
 
 __all__ = [
     "Basis",
@@ -65,6 +65,7 @@ __all__ = [
     "VoileError",
     "audit",
     "check",
+    "estimate",
     "explain",
     "is_secure",
     "labels",
