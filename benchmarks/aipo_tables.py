@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from voile.core.space import Space
-from voile.mechanisms.truncated_exponential import truncation_distance
+from voile.mechanisms.spaces.truncated_exponential import truncation_distance
 from voile.metrics.lp import lp
 from voile.optimise.anchored import aipo, aipo_relaxed
 from voile.optimise.best import best

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 
 from voile import mechanisms as folder
 from voile.core.mechanism import Mechanism
 from voile.labels.mechanisms import MECHANISMS as LABELS
-from voile.names import Family, Named
+from voile.names import Family, Named, named_after_files
 from voile.options import use_case
 from voile.places.method_names import METHODS
 from voile.report.model import Report, Table
@@ -86,12 +84,6 @@ def mechanisms() -> Catalogue:
     return Catalogue((*_chosen_by_name(), *_built_in_python()))
 
 
-def mechanism_names() -> list[str]:
-    """The modules of the folder; one with a leading underscore is a part of others."""
-    found = (module.name for module in pkgutil.iter_modules(folder.__path__))
-    return sorted(name for name in found if not name.startswith("_"))
-
-
 def _chosen_by_name() -> Iterator[Entry]:
     for family, (table, used) in FAMILIES.items():
         for named in table.listed():
@@ -100,13 +92,9 @@ def _chosen_by_name() -> Iterator[Entry]:
 
 def _built_in_python() -> Iterator[Entry]:
     """Modules of the folder that no option names: what is chosen by name is listed there."""
-    homes = {
-        named.home.rpartition(":")[2] for table, _ in FAMILIES.values() for named in table.entries
-    }
-    for name in mechanism_names():
-        if name not in homes:
-            named = Named(name.replace("_", "-"), home=f"voile.mechanisms:{name}")
-            yield _entry(ANY_SPACE, named, "voile.mechanisms in Python")
+    known = [named for table, _ in FAMILIES.values() for named in table.entries]
+    for named in named_after_files("voile.mechanisms", folder.__all__, but=known):
+        yield _entry(ANY_SPACE, named, "voile.mechanisms in Python")
 
 
 def _entry(family: str, named: Named, used: str) -> Entry:
@@ -133,5 +121,5 @@ def _example(named: Named) -> Mechanism | None:
     where, _, attribute = named.home.rpartition(":")
     if where != "voile.mechanisms":
         return None
-    found: Mechanism = import_module(f"voile.mechanisms.{attribute}").examples()[0]
+    found: Mechanism = folder.module_of(attribute).examples()[0]
     return found

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -147,6 +147,19 @@ class Family:
         """Both families together, under this one's option."""
         entries, groups = (*self.entries, *other.entries), (*self.groups, *other.groups)
         return replace(self, entries=entries, groups=groups)
+
+
+def named_after_files(
+    package: str, files: Iterable[str], *, but: Iterable[Named] = ()
+) -> tuple[Named, ...]:
+    """An entry for each constructor of a package, but those that have one under another name.
+
+    >>> [one.home for one in named_after_files("math", ["tau", "pi"], but=shapes.entries)]
+    ['math:pi']
+    """
+    taken = {one.home for one in but}
+    entries = (Named(normal(name), home=f"{package}:{name}") for name in files)
+    return tuple(entry for entry in entries if entry.home not in taken)
 
 
 def normal(name: str) -> str:

@@ -53,6 +53,14 @@ ROOMS: dict[str, dict[str, str]] = {
 }
 """The use cases by room and name, in the order of the help; "" holds those of no one room."""
 
+ABOUT = {
+    "text": "Release text word by word, and measure utility and leakage.",
+    "places": "Blur places with mechanisms solved for a map, certified on it.",
+    "labels": "Labelled records: what the features give away, and how to share.",
+    "ledger": "A budget for each person: who has spent how much, by keyed hash.",
+}
+"""What each room is for, in the order of the help."""
+
 
 def names() -> list[str]:
     """All use cases by their names in words: "text protect"."""

@@ -4,26 +4,41 @@ import ast
 import re
 import subprocess
 import sys
-from importlib import import_module
 
 import pytest
 
-from voile.catalogue import FAMILIES, mechanism_names, mechanisms
+from voile import mechanisms as folder
+from voile.catalogue import FAMILIES, mechanisms
 
-NAMES = mechanism_names()
+NAMES = folder.__all__
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_mechanism_has_a_constructor_examples_a_test_and_a_row(name, root):
-    module = import_module(f"voile.mechanisms.{name}")
+    module = folder.module_of(name)
     assert callable(getattr(module, name, None)), f"{name}.py must define {name}()"
     assert module.examples(), f"{name}.py must define examples()"
-    package = import_module("voile.mechanisms")
-    assert name in package.__all__, f"voile.mechanisms must export {name}"
+    assert getattr(folder, name) is getattr(module, name)
     tests = list((root / "tests").rglob(f"test_{name}.py"))
     assert tests, f"tests must hold a test_{name}.py"
     rows = (root / "docs" / "mechanisms.md").read_text(encoding="utf-8")
     assert f"| `{name}` |" in rows, f"docs/mechanisms.md must have a row for {name}"
+
+
+def test_type_checkers_see_the_names_of_the_folders(root):
+    done = subprocess.run(
+        [sys.executable, root / "scripts" / "exports", "--check"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_name_is_its_constructor_whatever_was_imported_before():
+    """No module hides behind a function of its name, nor a function behind its module."""
+    code = "import voile.mechanisms.words.madlib, voile.mechanisms as m; print(callable(m.madlib))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = folder.nothing
 
 
 def test_no_row_without_a_mechanism(root):
@@ -34,7 +49,7 @@ def test_no_row_without_a_mechanism(root):
 def test_docstrings_cite_explain_and_show():
     """A constructor's docstring gives the law, why the guarantee holds, and an example."""
     for name in NAMES:
-        text = getattr(import_module(f"voile.mechanisms.{name}"), name).__doc__
+        text = getattr(folder, name).__doc__
         assert ">>>" in text, f"{name} must show an example"
         assert len(text.split()) > 60, f"{name} must explain itself"
 
@@ -78,15 +93,14 @@ def test_files_stay_readable(root):
 
 
 def test_mechanisms_do_not_import_each_other(root):
-    for path in (root / "src" / "voile" / "mechanisms").glob("*.py"):
-        if path.name == "__init__.py":
-            continue
+    for path in (root / "src" / "voile" / "mechanisms").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
-                "voile.mechanisms."
-            ):
-                part = node.module.split(".")[2]
-                assert part.startswith("_"), f"{path.name} imports {part}"
+            if not isinstance(node, ast.ImportFrom):
+                continue
+            for name in node.names:
+                whole = f"{node.module}.{name.name}"
+                part = whole.removeprefix("voile.mechanisms.")
+                assert part == whole or part.startswith("_"), f"{path.name} imports {part}"
 
 
 def test_every_dependency_has_its_reason(root):

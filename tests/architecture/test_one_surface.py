@@ -11,7 +11,7 @@ import pytest
 
 from voile.options import Option, Options, case_of
 from voile.report.result import Result
-from voile.surface import ROOMS, names, use_case_named
+from voile.surface import ABOUT, ROOMS, names, use_case_named
 
 UPPER = {"cli", "report", "text", "places", "labels", "demo"}
 MOST_PARAMETERS = 15
@@ -156,5 +156,8 @@ def test_no_submodule_hides_behind_a_function_of_its_name():
 
 
 def test_the_table_of_rooms_names_what_exists():
-    assert set(ROOMS) == {"", "text", "places", "labels", "ledger"}
+    import voile
+
+    assert set(ROOMS) == {"", *ABOUT}
+    assert {"text", "places", "labels", "ledger"} <= set(ABOUT) <= set(voile.__all__)
     assert len(names()) == len(set(names()))

@@ -3,7 +3,7 @@
 import pytest
 
 import voile
-from voile.mechanisms.truncated_exponential import truncation_distance
+from voile.mechanisms.spaces.truncated_exponential import truncation_distance
 
 LINE = voile.Space([[0.0], [1.0], [2.0]], metric=voile.metrics.euclidean())
 

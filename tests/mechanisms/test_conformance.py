@@ -1,16 +1,14 @@
 """Every mechanism of the folder, by its own examples."""
 
-from importlib import import_module
-
 import pytest
 
 from conformance import check
-from voile.catalogue import mechanism_names
+from voile import mechanisms
 
 EXAMPLES = [
     pytest.param(example, id=f"{name}-{number}")
-    for name in mechanism_names()
-    for number, example in enumerate(import_module(f"voile.mechanisms.{name}").examples())
+    for name in mechanisms.__all__
+    for number, example in enumerate(mechanisms.module_of(name).examples())
 ]
 
 

@@ -5,7 +5,7 @@ from scipy.special import softmax
 import voile
 from voile.core.weights import quantise
 from voile.errors import InvalidInput
-from voile.mechanisms.truncated_exponential import truncation_distance
+from voile.mechanisms.spaces.truncated_exponential import truncation_distance
 
 WORDS = voile.Space(np.random.default_rng(5).normal(size=(60, 4)), metric=voile.metrics.euclidean())
 

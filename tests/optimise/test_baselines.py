@@ -78,7 +78,7 @@ def test_essential_pairs_and_spanners():
 
 
 def test_least_loss_is_never_above_a_feasible_channel():
-    from voile.mechanisms.exponential import exponential
+    from voile.mechanisms.spaces.exponential import exponential
 
     rng = np.random.default_rng(1)
     space = Space(rng.uniform(0, 3, (9, 2)), metric=metrics.euclidean())
@@ -107,7 +107,7 @@ def test_constopt_is_private_where_normalising_alone_would_not_be():
 
 def test_constopt_takes_the_authors_50_near_items_or_all_there_are():
     """With 10 it loses more than the exponential mechanism on grids of 64 and 100 items."""
-    from voile.mechanisms.exponential import exponential
+    from voile.mechanisms.spaces.exponential import exponential
 
     assert inspect.signature(constopt).parameters["near"].default == 50
     space = square(5)

@@ -9,8 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 import voile
-from voile.cli.app import places_app as app
+from voile.cli.app import rooms
 from voile.errors import InvalidInput
+
+app = rooms["places"]
 
 pytest.importorskip("pyproj")
 runner = CliRunner()

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import voile
-from voile.cli.app import places_app as app
+from voile.cli.app import rooms
 from voile.core.randomness import keyed_rng
 from voile.errors import BadFile, GuaranteeBroken, InvalidInput
 from voile.jobs import Batch, ColumnsInClear, open_source
@@ -23,6 +23,8 @@ from voile.places.projection import Projection
 from voile.places.releaser import MakePlacesReleaser
 from voile.progress import Step, heard_by
 from voile.storage import load, save
+
+app = rooms["places"]
 
 runner = CliRunner()
 

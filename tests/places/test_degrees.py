@@ -10,12 +10,14 @@ import pytest
 from typer.testing import CliRunner
 
 import voile
-from voile.cli.app import places_app as app
+from voile.cli.app import rooms
 from voile.core.randomness import seeded_rng
 from voile.errors import BadFile, InvalidInput
 from voile.places import size as places_size
 from voile.places.outside import Outside
 from voile.storage import load, save
+
+app = rooms["places"]
 
 pytest.importorskip("pyproj")
 runner = CliRunner()

@@ -13,11 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 import voile
-from voile.cli.app import places_app as app
+from voile.cli.app import rooms
 from voile.core.randomness import seeded_rng
 from voile.errors import BadFile, CannotWrite, InvalidInput
 from voile.places import public_map as map_module
 from voile.progress import heard_by
+
+app = rooms["places"]
 
 pytest.importorskip("pyproj")
 pytest.importorskip("numba")

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from voile.cli.app import text_app as app
+from voile.cli.app import rooms
 from voile.mechanisms import _neighbours
 from voile.text import neighbours as text_neighbours
 from voile.text.options import Words
 from voile.text.settings import TextSettings
+
+app = rooms["text"]
 
 pytest.importorskip("numba")
 

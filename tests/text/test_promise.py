@@ -20,15 +20,17 @@ from typer.testing import CliRunner
 
 import voile
 from voile import text
-from voile.cli.app import text_app as app
+from voile.cli.app import rooms
 from voile.errors import InvalidInput, VoileError
 from voile.leakage.words import epsilon_for_most_kept, kept_chances
 from voile.mechanisms import word_exponential, word_truncated_exponential
-from voile.mechanisms.word_remap import word_remap
+from voile.mechanisms.spaces.word_remap import word_remap
 from voile.text.nearest import nearest_words
 from voile.text.settings import share_of
 from voile.text.watched import WATCHED, read_watched
 from voile.text.word_protector import TextProtector
+
+app = rooms["text"]
 
 WORDS = ["the", "cat", "sat", "ran", "tree", "hiv", "ann", "bob", "london", "cancer"]
 NAMES = {"ann", "bob"}

@@ -11,9 +11,11 @@ pytest.importorskip("numba", reason="the text extra is not installed")
 
 from typer.testing import CliRunner
 
-from voile.cli.app import text_app as app
+from voile.cli.app import rooms
 from voile.errors import InvalidInput, VoileError
 from voile.text._protect import protect
+
+app = rooms["text"]
 
 WORDS = ["the", "cat", "dog", "sat", "ran", "tree"]
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import voile
 from voile import text
-from voile.cli.app import text_app as app
+from voile.cli.app import rooms
 from voile.errors import BadFile, InvalidInput, NotAMetric, VoileError
 from voile.leakage.words import best_guess, epsilon_for_kept, kept_share, representative_words
 from voile.mechanisms import word_exponential, word_truncated_exponential
@@ -21,6 +21,8 @@ from voile.mechanisms._word_law import WordLaw
 from voile.text.tiers import Tiers, close_to
 from voile.text.tokens import Token
 from voile.text.word_protector import TextProtector
+
+app = rooms["text"]
 
 pytest.importorskip("numba")
 
@@ -389,7 +391,7 @@ def test_a_killed_command_continues(files: Path) -> None:
     (files / "long.csv").write_text("id,text\n" + rows)
     arguments = ["protect", str(files / "long.csv"), "--vocabulary", str(files / "words.txt")]
     arguments += ["--epsilon", "1", "--batch-rows", "5", "--pass", "all"]
-    code = "from voile.cli.app import text_app as app; import sys; app(sys.argv[1:])"
+    code = "import sys; from voile.cli.app import rooms; rooms['text'](sys.argv[1:])"
     job = subprocess.Popen(
         [sys.executable, "-c", code, *arguments], env=dict(os.environ), stdout=subprocess.DEVNULL
     )

@@ -14,9 +14,11 @@ from typer.testing import CliRunner
 
 import voile
 from voile import text
-from voile.cli.app import text_app as app
+from voile.cli.app import rooms
 from voile.text.signs import Signs, without_signs
 from voile.text.word_protector import TextProtector
+
+app = rooms["text"]
 
 WORDS = ["patient", "hiv", "and", "o", "a", "well", "known", "k", "hcv", "positive"]
 

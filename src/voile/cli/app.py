@@ -8,6 +8,8 @@ import typer
 
 from voile.cli.rooms import group
 from voile.cli.showing import print_json
+from voile.surface import ABOUT
+from voile.surface import schema as schema_of
 
 app = typer.Typer(
     cls=group(""),
@@ -20,7 +22,7 @@ app = typer.Typer(
 )
 
 
-def room(name: str, about: str) -> typer.Typer:
+def _room(name: str, about: str) -> typer.Typer:
     """The commands of one room."""
     made = typer.Typer(
         cls=group(name), no_args_is_help=True, help=about, rich_markup_mode="markdown"
@@ -30,10 +32,7 @@ def room(name: str, about: str) -> typer.Typer:
     return made
 
 
-text_app = room("text", "Release text word by word, and measure utility and leakage.")
-places_app = room("places", "Blur places with mechanisms solved for a map, certified on it.")
-labels_app = room("labels", "Labelled records: what the features give away, and how to share.")
-ledger_app = room("ledger", "A budget for each person: who has spent how much, by keyed hash.")
+rooms = {name: _room(name, about) for name, about in ABOUT.items()}
 
 
 def _version(asked: bool) -> None:
@@ -63,6 +62,4 @@ def schema(
 
     Example: `voile schema text audit`
     """
-    from voile.surface import schema as task
-
-    print_json(task(" ".join(command) if command else None))
+    print_json(schema_of(" ".join(command) if command else None))

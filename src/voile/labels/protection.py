@@ -18,7 +18,7 @@ from voile.labels.blurs import blurred
 from voile.labels.recipes import Recipe
 
 if TYPE_CHECKING:
-    from voile.mechanisms.label_cf import LabelCF
+    from voile.mechanisms.labels.label_cf import LabelCF
 
 Columns = tuple[NDArray[Any], ...]
 Draw = Callable[[Columns, Indices, Generator], tuple[Columns, Indices]]

@@ -10,7 +10,7 @@ from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput, require
 from voile.mechanisms._embedding import Embedding
 from voile.mechanisms._word_law import WordLaw
-from voile.mechanisms.word_remap import RemappedWords
+from voile.mechanisms.spaces.word_remap import RemappedWords
 
 _BLOCK_ROWS = 64
 

@@ -1,49 +1,41 @@
-"""Mechanisms: one file each, a constructor and `examples()`; the folder is the registry."""
+"""Mechanisms: one file each, a constructor and `examples()`; the folders are the registry.
 
-from voile.mechanisms.calibrated import calibrated
-from voile.mechanisms.columnwise import columnwise
-from voile.mechanisms.custext import custext
-from voile.mechanisms.exponential import exponential
-from voile.mechanisms.geometric import geometric
-from voile.mechanisms.label_cf import label_cf
-from voile.mechanisms.madlib import madlib
-from voile.mechanisms.mahalanobis import mahalanobis
-from voile.mechanisms.multivariate_laplace import multivariate_laplace
-from voile.mechanisms.planar_laplace import planar_laplace
-from voile.mechanisms.planar_laplace_grid import planar_laplace_grid
-from voile.mechanisms.randomised_response import randomised_response
-from voile.mechanisms.remap import remap
-from voile.mechanisms.rr_with_prior import rr_with_prior
-from voile.mechanisms.santext_plus import santext_plus
-from voile.mechanisms.tiered import tiered
-from voile.mechanisms.tight_constraints import tight_constraints
-from voile.mechanisms.truncated_exponential import truncated_exponential
-from voile.mechanisms.vickrey import vickrey
-from voile.mechanisms.word_exponential import word_exponential
-from voile.mechanisms.word_remap import word_remap
-from voile.mechanisms.word_truncated_exponential import word_truncated_exponential
+A file of the constructor's name in `words`, `labels`, `places` or `spaces` is all that it takes;
+names load on first use. Type checkers read `__init__.pyi`, which `scripts/exports` writes.
+"""
 
-__all__ = [
-    "calibrated",
-    "columnwise",
-    "custext",
-    "exponential",
-    "geometric",
-    "label_cf",
-    "madlib",
-    "mahalanobis",
-    "multivariate_laplace",
-    "planar_laplace",
-    "planar_laplace_grid",
-    "randomised_response",
-    "remap",
-    "rr_with_prior",
-    "santext_plus",
-    "tiered",
-    "tight_constraints",
-    "truncated_exponential",
-    "vickrey",
-    "word_exponential",
-    "word_remap",
-    "word_truncated_exponential",
-]
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+from typing import Any
+
+_FOLDERS = ("words", "labels", "places", "spaces")
+_HOMES = {
+    module.name: f"{__name__}.{family}.{module.name}"
+    for family in _FOLDERS
+    for module in pkgutil.iter_modules([f"{folder}/{family}" for folder in __path__])
+}
+
+__all__ = sorted(_HOMES)
+
+
+def module_of(name: str) -> Any:
+    """The module that a mechanism stands in, with its `examples()`."""
+    return import_module(_HOMES[name])
+
+
+def names_in(family: str) -> tuple[str, ...]:
+    """The mechanisms of one folder."""
+    return tuple(name for name in __all__ if _HOMES[name].split(".")[-2] == family)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(module_of(name), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -170,7 +170,7 @@ def _described(before: TextRelease, protector: TextProtector, report: JobReport)
 
 
 def _remapped(protector: TextProtector) -> Remapped:
-    from voile.mechanisms.word_remap import RemappedWords
+    from voile.mechanisms.spaces.word_remap import RemappedWords
 
     laws = [law for law in protector.laws if isinstance(law, RemappedWords)]
     left = tuple(len(np.unique(law.targets)) for law in laws)
@@ -264,6 +264,6 @@ def _bare(words: Vocabulary) -> Vocabulary:
 
 def _warm_up() -> None:
     """Compile the kernels once, so that workers find them compiled."""
-    from voile.mechanisms.word_exponential import examples
+    from voile.mechanisms.words.word_exponential import examples
 
     examples()[0].release([0], seeded_rng(0))

@@ -157,7 +157,7 @@ def _builder(settings: TextSettings, words: Vocabulary) -> Callable[[float], Mec
 def _remapping(settings: TextSettings, words: Vocabulary) -> Callable[[float], Mechanism]:
     """The same laws, each followed by the remap for public word frequencies."""
     from voile.mechanisms._word_law import WordLaw
-    from voile.mechanisms.word_remap import word_remap
+    from voile.mechanisms.spaces.word_remap import word_remap
 
     name = settings.mechanism.name
     must = "used with one of " + ", ".join(KNOWN_WORD_BY_WORD)

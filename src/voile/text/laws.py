@@ -13,26 +13,26 @@ from voile.core.guarantee import Basis, Guarantee
 from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput
-from voile.names import Family, Named
+from voile.mechanisms import names_in
+from voile.names import Family, Named, named_after_files
 
 _HOME = "voile.mechanisms"
 
+_NAMED = (
+    Named("tem", home=f"{_HOME}:word_truncated_exponential"),
+    Named("word-exponential", home=f"{_HOME}:word_exponential", former=("exponential", "em")),
+    Named(
+        "santext",
+        "SanText's law, which is that of word-exponential.",
+        home=f"{_HOME}:word_exponential",
+    ),
+    Named("santext-plus", home=f"{_HOME}:santext_plus", former=("santext+",)),
+)
+"""Laws that go, or went, by another name than that of their file."""
+
 LAWS = Family(
     "mechanism",
-    (
-        Named("tem", home=f"{_HOME}:word_truncated_exponential"),
-        Named("word-exponential", home=f"{_HOME}:word_exponential", former=("exponential", "em")),
-        Named(
-            "santext",
-            "SanText's law, which is that of word-exponential.",
-            home=f"{_HOME}:word_exponential",
-        ),
-        Named("santext-plus", home=f"{_HOME}:santext_plus", former=("santext+",)),
-        Named("custext", home=f"{_HOME}:custext"),
-        Named("madlib", home=f"{_HOME}:madlib"),
-        Named("mahalanobis", home=f"{_HOME}:mahalanobis"),
-        Named("vickrey", home=f"{_HOME}:vickrey"),
-    ),
+    (*_NAMED, *named_after_files(_HOME, names_in("words"), but=_NAMED)),
     groups=("voile.mechanisms",),
     open_to="a function (space, *, epsilon) of your own",
 )

@@ -25,7 +25,7 @@ def neighbours_for(
     mechanism: Named, words: Vocabulary, cache: Literal["none", "read", "fill"]
 ) -> Neighbours | None:
     """What a mechanism draws from, or None; nothing is kept of a private vocabulary."""
-    from voile.mechanisms.santext_plus import first_rare
+    from voile.mechanisms.words.santext_plus import first_rare
 
     if not uses_neighbours(mechanism.load()):
         return None

@@ -272,7 +272,7 @@ def protector(
     >>> blur.release(["Good: mail me@example.org"], voile.seeded_rng(3))
     ['Good: unk [EMAIL]']
     """
-    from voile.mechanisms.word_truncated_exponential import word_truncated_exponential
+    from voile.mechanisms.words.word_truncated_exponential import word_truncated_exponential
 
     law: Mechanism
     if mechanism is None:

@@ -1,0 +1,1 @@
+"""Mechanisms for labels and for records with one; `labels protect` names some of them."""

@@ -1,0 +1,1 @@
+"""Noise in the plane; what `places design` solves for stands in voile.optimise."""

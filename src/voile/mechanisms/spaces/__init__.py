@@ -1,0 +1,1 @@
+"""Mechanisms over any space, and what makes a better mechanism of another."""

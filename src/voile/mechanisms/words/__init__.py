@@ -1,0 +1,1 @@
+"""Laws over words: (space, *, epsilon); each file is a name of `text protect --mechanism`."""
