@@ -220,7 +220,7 @@ def _rows_lost(made: _Released) -> float | None:
 
 def _identifiers_left(made: _Released) -> float | None:
     """E-mails, phones, cards and the like that stand in the released texts."""
-    from voile.files.identifiers import find_identifiers
+    from voile.personal.patterns import find_identifiers
 
     return float(sum(len(find_identifiers(text)) for text in _texts(made)))
 

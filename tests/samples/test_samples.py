@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from voile.errors import BadFile, CannotWrite, InvalidInput
-from voile.files.identifiers import find_identifiers, is_card, is_iban
 from voile.labels.sample_clinic import clinic, write_clinic
+from voile.personal.checks import is_card, is_iban
+from voile.personal.patterns import find_identifiers
 from voile.text.sample_messages import COLUMNS, messages, names_and_places, write_messages
 
 NAMED = ("PERSON", "PLACE", "STREET")

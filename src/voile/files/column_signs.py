@@ -24,7 +24,9 @@ _NAMED = {
 _INSIDE = ("email", "phone", "surname", "firstname", "lastname", "passport", "birth", "iban")
 """Words long enough to be looked for inside others, as in `customeremail`."""
 _CHECKED = {"EMAIL": "e-mail addresses", "IBAN": "accounts and cards", "CARD": "accounts and cards",
-            "IP": "devices"}  # fmt: skip
+            "WALLET": "accounts and cards", "IP": "devices", "MAC": "devices",
+            "VIN": "official numbers", "TOKEN": "passwords and keys",
+            "PRIVATE_KEY": "passwords and keys", "COORDINATES": "places"}  # fmt: skip
 _DATE = re.compile(r"(?:(\d{4})[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}))\b.*")
 _SOCIAL = re.compile(r"\d{3}-\d{2}-\d{4}")
 
@@ -54,7 +56,7 @@ def _by_name(name: str) -> str:
 
 def _pattern(values: Sequence[str]) -> str:
     """One address or account is enough; a phone's pattern is loose, so half must have it."""
-    from voile.files.identifiers import find_identifiers
+    from voile.personal.patterns import find_identifiers
 
     years = [int(m[1] or m[2]) for m in map(_DATE.fullmatch, values) if m]
     if values and 2 * len(years) >= len(values):

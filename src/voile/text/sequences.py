@@ -12,7 +12,7 @@ from voile.attackers.attack import HIDDEN, Observed
 from voile.attackers.corpus import Corpus
 from voile.core.arrays import Indices
 from voile.errors import InvalidInput, require
-from voile.files.identifiers import find_identifiers
+from voile.personal.patterns import find_identifiers
 from voile.text.alignment import Laid, aligned, gaps_of, spellings
 from voile.text.tiers import Tiers
 from voile.text.tokens import Tokenizer

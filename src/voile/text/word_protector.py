@@ -16,7 +16,7 @@ from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
 from voile.core.rounding import product_upwards, sum_upwards
 from voile.errors import InvalidInput
-from voile.files.identifiers import find_identifiers
+from voile.personal.patterns import find_identifiers
 from voile.text.containers import like, values_of
 from voile.text.nearest import NearestWords, nearest_words
 from voile.text.not_covered import not_covered

@@ -1,0 +1,1 @@
+"""What is personal in a text: its kinds, and how each is found."""

@@ -1,0 +1,115 @@
+"""Numbers that a word before them names: born on, passport number, tax number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from voile.personal.spans import Span
+
+MONTHS = (
+    r"(?:jan|feb|mar|apr|may|mai|jun|jul|aug|sep|sept|oct|okt|nov|dec|dez"
+    r"|january|february|march|april|june|july|august|september|october|november|december"
+    r"|januar|jänner|februar|märz|juni|juli|oktober|dezember"
+    r"|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre"
+    r"|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
+)
+_DATE = (
+    r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\s?\d{1,2}[-/.]\s?\d{2,4}"
+    rf"|\d{{1,2}}(?:st|nd|rd|th|\.|er|º)?\s(?:of\s|de\s)?{MONTHS}\.?,?\s(?:de\s)?\d{{2,4}}"
+    rf"|{MONTHS}\.?\s\d{{1,2}}(?:st|nd|rd|th)?,?\s\d{{4}})"
+)
+_BIRTH = re.compile(
+    r"(?i:\b(?:born|birth(?:day|date)?|date of birth|d\.?o\.?b\.?|b-?day|geboren|geb\.|geburtstag"
+    r"|geburtsdatum|née?|naissance|nacid[oa]|nacimiento)(?!\w)"
+    rf"[^\d\n\x00]{{0,24}}?(?P<value>{_DATE}))(?!\d)"
+)
+_BETWEEN = (
+    r"(?:[’']?s)?[ \t]{0,2}(?:(?:number|numbers|num|no|nr|n°|nº|id|code|is|was|ist|lautet|est|es|of"
+    r"|my|the|card|#|:|=|\(|\)|-|\.|,)[ \t]{0,2}){0,5}"
+)
+_CODE = r"[A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){3,22}"
+_WORDS = {
+    "SSN": r"ssn|social security",
+    "PASSPORT": r"passports?|reisepass(?:nummer)?|passeport|pasaporte",
+    "DRIVER_LICENCE": (
+        r"driv(?:er|ing)[’']?s?[’']? licen[cs]e|dl number"
+        r"|führerschein(?:nummer)?"
+        r"|permis de conduire|(?:permiso|licencia|carnet) de conducir"
+    ),
+    "TAX_NUMBER": (
+        r"tax(?:payer)?(?: identification)?|vat|itin|ein|utr"
+        r"|steuer(?:nummer|-?id(?:entifikationsnummer)?|-?nr)|ust-?id(?:-?nr)?"
+        r"|numéro fiscal|nif|cif"
+    ),
+    "HEALTH_NUMBER": (
+        r"nhs|medicare|mrn|medical record|health insurance|patient|versichertennummer"
+        r"|krankenversicherung(?:snummer)?|carte vitale|tarjeta sanitaria"
+    ),
+    "NATIONAL_ID": (
+        r"national insurance|nino|national id(?:entity)?|identity card|personalausweis(?:nummer)?"
+        r"|sozialversicherungsnummer|sécurité sociale|nir|seguridad social|dni|nie|aadhaar|cpf|bsn"
+        r"|pesel|personnummer|codice fiscale"
+    ),
+    "ACCOUNT": (
+        r"(?:bank |checking |savings )?(?:account|acct)|routing|sort code|kontonummer|konto"
+        r"|numéro de compte|cuenta|bsb"
+    ),
+    "VIN": r"vin|vehicle identification|fahrgestellnummer",
+    "CARD": r"(?:credit|debit|bank|payment) ?card|card|cc|kreditkarte|carte bancaire|tarjeta",
+}
+_NAMED = re.compile(
+    "|".join(rf"(?P<{kind}>\b(?i:{words})(?!\w)(?i:{_BETWEEN})(?P<{kind}_value>(?<![^\W_])(?:{_CODE})))"
+             for kind, words in _WORDS.items())
+)  # fmt: skip
+_MINIMUM = {"ACCOUNT": 6, "CARD": 12, "TAX_NUMBER": 7, "VIN": 6}
+_LONGEST_LETTERS = 4
+_POSTCODE = re.compile(
+    r"(?i:\b(?:zip(?: ?code)?|post(?:al)? ?code|plz|postleitzahl|code postal|código postal)"
+    r"[ \t]?(?:is|ist|est|es|:|=|#)?[ \t]{0,2}(?P<value>[A-Z0-9]{2,7}(?:[ -][A-Z0-9]{2,4})?))(?!\w)"
+    r"|(?<![\w-])(?:(?:GIR 0AA|[A-PR-UWYZ][A-HK-Y]?\d[A-HJKPSTUW\d]? \d[ABD-HJLNP-UW-Z]{2})"
+    r"|[A-CEGHJ-NPR-TVXY]\d[A-CEGHJ-NPR-TV-Z] \d[A-CEGHJ-NPR-TV-Z]\d|\d{5}-\d{4})(?![\w-])"
+)
+
+
+def birthdays(text: str) -> Iterator[Span]:
+    """A date, in digits or with its month in letters, soon after a word of birth."""
+    yield from (Span(*m.span("value"), "DATE_OF_BIRTH") for m in _BIRTH.finditer(text))
+
+
+def named_numbers(text: str) -> Iterator[Span]:
+    """Codes after the words that name them: as far as their parts hold digits."""
+    place = 0
+    while match := _NAMED.search(text, place):
+        kind = str(match.lastgroup).removesuffix("_value")
+        start, end = match.span(f"{kind}_value")
+        end = start + _coded(text[start:end])
+        digits = sum(map(str.isdigit, text[start:end]))
+        if digits >= _MINIMUM.get(kind, 5):
+            yield Span(start, end, kind)
+        place = max(end, match.start() + 1)
+
+
+def _coded(written: str) -> int:
+    """Where a code ends: before the first part of it that is a word."""
+    end = 0
+    for part in re.finditer(r"[A-Za-z0-9]+", written):
+        letters = sum(map(str.isalpha, part.group()))
+        word = not any(map(str.isdigit, part.group())) and (
+            letters > _LONGEST_LETTERS or not part.group().isupper()
+        )
+        if word:
+            break
+        end = part.end()
+    return end
+
+
+def postcodes(text: str) -> Iterator[Span]:
+    """After a word that says so; British, Canadian and nine-digit American ones by their form."""
+    for match in _POSTCODE.finditer(text):
+        span = match.span("value") if match["value"] else match.span()
+        value = text[slice(*span)]
+        if any(map(str.isdigit, value)):
+            if match["value"] and " " in value and not any(map(str.isdigit, value.split()[0])):
+                continue  # "zip is on 5": the word is no code
+            yield Span(*span, "POSTCODE")
