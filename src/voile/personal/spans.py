@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from voile.errors import InvalidInput
 
@@ -82,12 +82,12 @@ def merge(found: Iterable[Span]) -> list[Span]:
     return merged
 
 
-def check_spans(found: Iterable[object], text: str, finder: str) -> list[Span]:
+def check_spans(found: Iterable[Any], text: str, finder: str) -> list[Span]:
     """What a finder that is not ours found, if it is what it must be; never with the text."""
     spans = []
     for one in found:
         try:
-            start, end, kind = one  # type: ignore[misc]
+            start, end, kind = one
             whole = isinstance(start, int) and isinstance(end, int) and 0 <= start < end
             if not (whole and end <= len(text) and isinstance(kind, str) and _is_label(kind)):
                 raise ValueError
