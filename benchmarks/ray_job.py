@@ -43,8 +43,9 @@ from voile.jobs import (
     open_source,
     run_job,
 )
+from voile.places.coordinates import DEGREES
 from voile.places.outside import Outside
-from voile.places.releaser import MakePlacesReleaser
+from voile.places.releaser import MakePlacesReleaser, SavedDesign
 
 PART = 20_000
 STORE = 100 * 2**20
@@ -213,7 +214,9 @@ def main() -> None:
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         known = ColumnsInClear(shown={name: name for name in ("id", "time", "lat", "lon", "note")})
-        make = MakePlacesReleaser(str(city), city.read_bytes(), "lat", "lon", Outside.FEW, known)
+        make = MakePlacesReleaser(
+            SavedDesign(str(city), city.read_bytes()), DEGREES, Outside.FEW, known
+        )
         if given.rows:
             write_trips(folder / "trips.csv", given.rows)
             lines += [killed_twice(folder / "trips.csv", folder, make, given.rows, given.slow), ""]

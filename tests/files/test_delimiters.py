@@ -154,7 +154,7 @@ def test_a_first_record_in_place_of_names_is_not_shown(tmp_path: Path) -> None:
 
     (tmp_path / "in.csv").write_text("4711;Wilhelmina;52.5\n4712;Ada;48.8\n")
     with pytest.raises(InvalidInput) as refused:
-        read_degrees(tmp_path / "in.csv", lat="lat", lon="lon")
+        read_degrees(tmp_path / "in.csv")
     assert "Wilhelmina" not in str(refused.value)
     assert "one of the file's 3" in str(refused.value).replace("the column of in.csv must be ", "")
 

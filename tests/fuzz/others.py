@@ -89,7 +89,7 @@ def check_table(given: Made, folder: Path, number: int) -> str:
     readers = [
         lambda: read_labelled(path, label="y", reading=Reading(on_error=policy)),
         lambda: read_labelled(path, label="c1", reading=Reading(header=False, on_error=policy)),
-        lambda: read_degrees(path, lat="lat", lon="lon"),
+        lambda: read_degrees(path),
     ]
     for read in readers:
         try:

@@ -16,11 +16,12 @@ from voile.errors import BadFile, GuaranteeBroken, InvalidInput
 from voile.jobs import Batch, ColumnsInClear, open_source
 from voile.places._protect import protect
 from voile.places.city import synthetic_city
+from voile.places.coordinates import DEGREES
 from voile.places.designs import PlacesDesign
 from voile.places.loading import load_design
 from voile.places.outside import Outside
 from voile.places.projection import Projection
-from voile.places.releaser import MakePlacesReleaser
+from voile.places.releaser import MakePlacesReleaser, SavedDesign
 from voile.progress import Step, heard_by
 from voile.storage import load, save
 
@@ -194,9 +195,8 @@ def test_places_outside_are_counted(designed, folder):
 def test_each_part_has_a_secure_key_of_its_own(designed):
     """One key gives one release, whoever draws it; another key another one."""
     known = ColumnsInClear(shown={"lat": "lat", "lon": "lon"})
-    make = MakePlacesReleaser(
-        str(designed), designed.read_bytes(), "lat", "lon", Outside.FEW, known
-    )
+    saved = SavedDesign(str(designed), designed.read_bytes())
+    make = MakePlacesReleaser(saved, DEGREES, Outside.FEW, known)
     batch = Batch(0, [{"lat": "45.0", "lon": "5.0"}] * 200)
 
     def released(key):

@@ -20,9 +20,10 @@ from voile.optimise.smooth import SmoothMechanism
 from voile.options import Data, Option, use_case
 from voile.places.audited import AttackedRows, Audited, Guesses
 from voile.places.columns import read_degrees, read_traces
+from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.designs import PlacesDesign
 from voile.places.loading import opened_design
-from voile.places.settings import DEGREES, HERE, Coordinates
+from voile.places.settings import HERE
 from voile.progress import tell
 
 
@@ -168,10 +169,7 @@ def _attacked(
     """
     tell("attacking the rows given")
     require(len(against) == 2, "--against", "an original and its release", len(against))
-    truth, shown = (
-        design.projection.to_km(*read_degrees(data, lat=columns.lat, lon=columns.lon))
-        for data in against
-    )
+    truth, shown = (design.projection.to_km(*read_degrees(data, columns)) for data in against)
     require(
         len(truth) == len(shown), "the two files", "of equally many rows", (len(truth), len(shown))
     )

@@ -12,11 +12,12 @@ from voile.interrupts import best_so_far
 from voile.jobs import check_output
 from voile.jobs.settings import Workers
 from voile.options import Option, use_case
+from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.designs import PlacesDesign
 from voile.places.methods import Comparison
 from voile.places.price import priced
 from voile.places.public_map import public_map
-from voile.places.settings import DEGREES, HERE, MADE_UP, USUAL, Coordinates, Map, Solving
+from voile.places.settings import HERE, MADE_UP, USUAL, Map, Solving
 from voile.places.solve import check_epsilon, solve
 from voile.places.sweep import Designs, compare_sweep, design_sweep, file_for, require_distinct
 from voile.storage import save

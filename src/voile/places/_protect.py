@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -16,17 +14,18 @@ from voile.jobs.release import Columns as ReleasedColumns
 from voile.jobs.release import Rows, carry_out, output_for
 from voile.jobs.settings import Columns, Running
 from voile.options import Data, Option, use_case
+from voile.places.blurring import Blurring
 from voile.places.columns import times_among
-from voile.places.designs import PlacesDesign, distance_words
-from voile.places.loading import design_bytes
+from voile.places.coordinates import DEGREES, Coordinates
+from voile.places.designs import PlacesDesign
+from voile.places.noise import Blur
 from voile.places.outside import Outside
-from voile.places.released import PlacesRelease
-from voile.places.releaser import MakePlacesReleaser, loaded_once
-from voile.places.settings import DEGREES, Coordinates
+from voile.places.released import PlacesRelease, distance, fall, named
+from voile.places.releaser import MakePlacesReleaser
 from voile.progress import tell
 from voile.values import one_of
 
-IN_PARTS, NONE_NAMED = Running(batch_rows=20_000), Columns()
+IN_PARTS, NONE_NAMED, NOT_NAMED = Running(batch_rows=20_000), Columns(), Blurring()
 
 
 @use_case("places protect")
@@ -40,9 +39,7 @@ def protect(
         ),
     ],
     *,
-    mechanism: Annotated[
-        str | Path | PlacesDesign, Option("What `voile places design` saved.", reads="public")
-    ],
+    blurring: Blurring = NOT_NAMED,
     coordinates: Coordinates = DEGREES,
     out: Annotated[
         str | None,
@@ -65,63 +62,62 @@ def protect(
 ) -> PlacesRelease:
     """Replace the place of every row by a draw; interrupted runs continue without a second draw.
 
-    Example: `voile places protect trips.csv --mechanism city.voile --pass stop --drop driver`
+    Example: `voile places protect trips.csv --epsilon 2 --pass stop --drop driver`
 
-    Every column beside the two coordinates must be named in --pass or --drop. Places beyond the
-    design's reach are bad rows. With a ledger, a row charges its person the mechanism's epsilon;
-    its column is no exception. A file gets `<out>.guarantee.json` beside its release; a table,
-    an array or a list comes back as `.data`, of the same kind.
+    Without a design, exact Laplace noise for any place on Earth, ε per geodesic km; --mechanism
+    city.voile draws from a design, which loses less. Every column beside the place must be named
+    in --pass or --drop. Places beyond the reach of a public map are bad rows. With a ledger, a
+    row charges its person the mechanism's epsilon; its column is no exception. A file gets
+    `<out>.guarantee.json` beside its release; a table, an array or a list comes back as `.data`,
+    of the same kind.
     """
     rule = Outside(one_of(outside, ("few", "move", "refuse"), "--outside"))
     target = output_for(data, out, overwrite=running.overwrite, ending=".csv")
     if seed is not None:
         seeded_rng(seed)
     source = open_source(data)
-    lat, lon = coordinates.lat, coordinates.lon
-    for column in (lat, lon):
+    for column in coordinates.names:
         if column not in source.columns:
             raise no_such_column(column, source.columns, do="name it with --lat and --lon")
-    name, content = design_bytes(mechanism)
-    design = loaded_once(name, content)
+    chosen = blurring.chosen()
+    blur = chosen.opened()
     clear = columns_in_clear(
-        source, changed=(lat, lon), passing=columns.passing, dropping=columns.drop
+        source, changed=coordinates.names, passing=columns.passing, dropping=columns.drop
     )
     times = tuple(times_among(source, clear))
-    _compile(design)
-    digest = hashlib.sha256(content).hexdigest()
+    _compile(blur)
 
     def describe(report: JobReport) -> PlacesRelease:
-        return _described(design, digest, clear, times, report, seed)
+        return _described(blur, chosen.digest, clear, times, report, seed)
 
     return carry_out(
         source,
-        MakePlacesReleaser(name, content, lat, lon, rule, clear),
+        MakePlacesReleaser(chosen.blur, coordinates, rule, clear),
         out=target,
         describe=describe,
         identity={
             "task": "places protect",
-            "mechanism": digest,
-            "lat": lat,
-            "lon": lon,
+            "mechanism": chosen.digest,
+            "columns": [*coordinates.names, coordinates.crs],
             "seed": seed,
             "outside": str(rule),
         },
         clear=clear,
         running=running,
-        charging=charging_for(charge, design.guarantee, source.columns, seed=seed),
+        charging=charging_for(charge, blur.guarantee, source.columns, seed=seed),
         seed=seed,
     )
 
 
-def _compile(design: PlacesDesign) -> None:
+def _compile(blur: Blur) -> None:
     """Draw once, before any worker starts: loops become machine code here and are kept."""
     tell("preparing to draw")
-    one = np.asarray(design.mechanism.outputs[:1], dtype=float)
-    design.mechanism.draw(one, np.random.default_rng(0))
+    if isinstance(blur, PlacesDesign):
+        blur.drawn(np.asarray(blur.mechanism.outputs[:1], dtype=float), np.random.default_rng(0))
 
 
 def _described(
-    design: PlacesDesign,
+    blur: Blur,
     digest: str,
     clear: ColumnsInClear,
     times: tuple[str, ...],
@@ -131,15 +127,16 @@ def _described(
     """What was promised for a finished job."""
     return PlacesRelease(
         domain="places",
-        mechanism=design.solved.method,
-        guarantee=design.guarantee,
+        mechanism=named(blur),
+        guarantee=blur.guarantee,
         columns=ReleasedColumns.of(clear),
         rows=Rows.of(report),
         seed=seed,
-        explanation=tuple(design.guarantee.explain().splitlines()),
-        distance=distance_words(design.mechanism.p, design.reach),
+        explanation=tuple(blur.guarantee.explain().splitlines()),
+        distance=distance(blur),
         times_in_clear=times,
         mechanism_sha256=digest,
         places_outside_the_map=int(report.totals.get("outside", 0)),
-        design=design,
+        fall=fall(blur),
+        blur=blur,
     )

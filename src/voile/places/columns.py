@@ -14,23 +14,24 @@ from voile.errors import InvalidInput
 from voile.files import no_such_column
 from voile.jobs import ColumnsInClear, RowProblem, Source, open_source
 from voile.options import Data
+from voile.places.coordinates import DEGREES, Coordinates
 
 _TIMES = frozenset(["time", "times", "timestamp", "date", "datetime", "hour", "minute", "day"])
 _TIME = re.compile(r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}:\d{2})")
-_DEGREES = "{lat} and {lon} must be degrees within ±90 and ±180"
 
 
-def read_degrees(data: Data, *, lat: str, lon: str) -> tuple[Floats, Floats]:
+def read_degrees(data: Data, columns: Coordinates = DEGREES) -> tuple[Floats, Floats]:
     """Latitudes and longitudes of all rows; a row without them is named by its line."""
     source = open_source(data)
-    lines, (latitudes, longitudes) = _columns(
-        source, (lat, lon), do=f"{lat} and {lon} are needed; name others with --lat and --lon"
+    needed = " and ".join(columns.names)
+    lines, values = _columns(
+        source, columns.names, do=f"{needed} are needed; name others with --lat and --lon"
     )
-    table = degrees_of(latitudes, longitudes)
+    table = columns.degrees(values)
     wrong = np.flatnonzero(np.isnan(table).any(axis=1))
     if len(wrong):
         raise InvalidInput(
-            f"{source.name}, {source.where(lines[wrong[0]])}: {not_degrees(lat, lon)}; "
+            f"{source.name}, {source.where(lines[wrong[0]])}: {columns.wanted}; "
             f"{len(wrong):,} rows are not so: mend them or leave them out"
         )
     return table[:, 0], table[:, 1]
@@ -62,32 +63,6 @@ def _is_time(name: str, values: Sequence[str]) -> bool:
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).lower()
     dated = sum(_TIME.match(value) is not None for value in values)
     return bool(set(re.findall(r"[^\W_]+", parted)) & _TIMES) or 0 < len(values) <= 2 * dated
-
-
-def not_degrees(lat: str, lon: str) -> str:
-    """What is wrong with a row whose coordinates are none."""
-    return _DEGREES.format(lat=lat, lon=lon)
-
-
-def degrees_of(latitudes: Sequence[Any], longitudes: Sequence[Any]) -> Floats:
-    """Rows of latitude and longitude; NaN where a row has no usable pair."""
-    count = len(latitudes)
-    try:  # the usual case, without a call of ours for each row
-        table = np.empty((count, 2))
-        table[:, 0] = np.fromiter(map(float, latitudes), float, count)
-        table[:, 1] = np.fromiter(map(float, longitudes), float, count)
-    except (TypeError, ValueError, OverflowError):
-        pairs = [_degrees(*pair) for pair in zip(latitudes, longitudes, strict=True)]
-        table = np.array(pairs, dtype=float).reshape(-1, 2)
-    table[~(np.abs(table) <= (90.0, 180.0)).all(axis=1)] = np.nan
-    return table
-
-
-def _degrees(latitude: Any, longitude: Any) -> tuple[float, float]:
-    try:
-        return float(latitude), float(longitude)
-    except (TypeError, ValueError, OverflowError):
-        return (np.nan, np.nan)
 
 
 def _columns(

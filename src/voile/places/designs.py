@@ -186,9 +186,7 @@ class PlacesDesign(Result):
             problem = refused(int(off.sum()), int(far.sum()), len(points), self.reach, rule)
             if problem is not None:
                 raise problem
-            chosen = self.mechanism.draw(points, secure_rng() if rng is None else rng)
-            degrees = self.output_degrees
-            return degrees[0][chosen], degrees[1][chosen]
+            return self.drawn(points, secure_rng() if rng is None else rng)
 
         return with_places(places, drawn, lat=lat, lon=lon, passing=pass_)
 
@@ -212,6 +210,11 @@ class PlacesDesign(Result):
         far = np.zeros(len(points), dtype=bool)
         far[off] = np.linalg.norm(points[off], axis=1) > self.reach
         return inside, off, far
+
+    def drawn(self, points: Floats, rng: Generator) -> tuple[Floats, Floats]:
+        """A latitude and a longitude among the outputs for each point of the map."""
+        chosen = self.mechanism.draw(points, rng)
+        return self.output_degrees[0][chosen], self.output_degrees[1][chosen]
 
     @cached_property
     def output_degrees(self) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ from voile.files.columns_in_clear import ALL, Named
 from voile.files.in_memory import open_in_memory, same_kind
 from voile.files.rows import RowProblem
 from voile.files.tables import Changes
-from voile.places.columns import degrees_of
+from voile.places.coordinates import Coordinates
 
 Change = Callable[[Floats, Floats], tuple[Floats, Floats]]
 """From latitudes and longitudes to others."""
@@ -32,7 +32,7 @@ def with_places(places: Any, change: Change, *, lat: str, lon: str, passing: Nam
         if name not in source.columns:
             raise no_such_column(name, source.columns, do="name them with lat=… and lon=…")
     rows = [row for _, row in source.rows() if not isinstance(row, RowProblem)]
-    table = degrees_of([row[lat] for row in rows], [row[lon] for row in rows])
+    table = Coordinates(lat, lon).degrees([[row[name] for row in rows] for name in (lat, lon)])
     wrong = int(np.isnan(table).any(axis=1).sum())
     if wrong:
         raise InvalidInput(

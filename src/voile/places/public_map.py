@@ -13,6 +13,7 @@ from voile.optimise.problem import Problem
 from voile.options import Data
 from voile.places.city import synthetic_city
 from voile.places.columns import read_degrees
+from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.geodesy import plane_epsilon, reach_of, stretch
 from voile.places.problems import (
     box_edge,
@@ -24,7 +25,7 @@ from voile.places.problems import (
 from voile.places.projection import Projection, projection_around
 from voile.places.readers import read_roads
 from voile.places.roads import RoadNetwork
-from voile.places.settings import DEGREES, Coordinates, Map
+from voile.places.settings import Map
 from voile.places.size import require_tables
 from voile.progress import tell
 
@@ -105,4 +106,4 @@ def _tasks(area: Map, columns: Coordinates, network: RoadNetwork, prior: Floats)
 
 def _points(data: Data, columns: Coordinates, around: Projection) -> Floats:
     """The points of public data, in km."""
-    return around.to_km(*read_degrees(data, lat=columns.lat, lon=columns.lon))
+    return around.to_km(*read_degrees(data, columns))

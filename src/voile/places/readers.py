@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,10 @@ _DRIVABLE = frozenset(
 )
 
 
+ROAD_FILES = re.compile(r"\.(graphml|osm|pbf|osm\.bz2|osm\.gz)$", re.IGNORECASE)
+"""The endings of files of roads."""
+
+
 def read_roads(path: str | Path) -> RoadNetwork:
     """A network from one file, by its ending, or from a folder of points.csv and edges.csv."""
     file = Path(path)
@@ -42,11 +47,9 @@ def read_roads(path: str | Path) -> RoadNetwork:
         raise BadFile(f"there is no file {file}")
     if file.is_dir():
         return read_tables(file / "points.csv", file / "edges.csv")
-    name = file.name.lower()
-    if name.endswith(".graphml"):
-        return read_graphml(file)
-    if name.endswith((".osm", ".osm.pbf", ".pbf", ".osm.bz2", ".osm.gz")):
-        return read_openstreetmap(file)
+    if ROAD_FILES.search(file.name):
+        graphml = file.name.lower().endswith(".graphml")
+        return read_graphml(file) if graphml else read_openstreetmap(file)
     raise InvalidInput(
         f"roads must be .graphml, .osm, .osm.pbf, or a folder with points.csv and edges.csv, "
         f"got {file.name!r}"

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from voile.audit.finding import Verdict
 from voile.core.guarantee import Basis
-from voile.core.rounding import odds_at_most
+from voile.core.rounding import at_most, odds_at_most
 from voile.jobs.release import Release, Rows
 from voile.places.design_report import REPEATED, likely_place
-from voile.places.designs import PlacesDesign
+from voile.places.designs import PlacesDesign, distance_words
+from voile.places.earth import Globe
+from voile.places.noise import Blur, PlacesNoise
+from voile.places.noise_charts import fall_chart
 from voile.report.charts_common import guarantee_chart
-from voile.report.model import Report, Table, promised
+from voile.report.model import Chart, Report, Table, promised
 from voile.report.result import SILENT
 from voile.report.words import COUNTS, counted, ground, sentence, times_in_clear
+
+
+@dataclass(frozen=True)
+class Fall:
+    """How far (km) noise moves a place, by its law: on average, and nine times in ten."""
+
+    mean_km: float
+    nine_in_ten_km: float
+    public_places: int | None
+    """Among how many public places the nearest is then released, where that was asked for."""
+
+    def sentence(self) -> str:
+        """What a reader should know of it."""
+        then = (
+            ""
+            if self.public_places is None
+            else f", and then to the nearest of {self.public_places:,} public places"
+        )
+        return (
+            f"Noise moves a place by at most {metres(self.mean_km)} on average, nine times in ten "
+            f"by less than {metres(self.nine_in_ten_km)}{then}"
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -25,7 +51,9 @@ class PlacesRelease(Release):
     """Columns that passed in clear and look like times."""
     mechanism_sha256: str
     places_outside_the_map: int
-    design: PlacesDesign = field(metadata=SILENT)
+    fall: Fall | None
+    """How far releases of noise lie from the truth; a design's report says it of designs."""
+    blur: Blur = field(metadata=SILENT)
 
     def _report(self) -> Report:
         """What was promised for the released places."""
@@ -49,7 +77,7 @@ class PlacesRelease(Release):
             not_protected=(*clear, *outside, REPEATED, COUNTS),
             notes=tuple(self._notes(rows)),
             tables=(self._table(rows),),
-            draw=lambda: (likely_place(self.design), guarantee_chart(guarantee, farthest=2.0)),
+            draw=self._charts,
             terms=(
                 "epsilon",
                 "odds",
@@ -63,9 +91,16 @@ class PlacesRelease(Release):
             in_clear=clear,
         )
 
+    def _charts(self) -> tuple[Chart, ...]:
+        odds = guarantee_chart(self.guarantee, farthest=2.0)
+        if isinstance(self.blur, PlacesDesign):
+            return likely_place(self.blur), odds
+        assert isinstance(self.blur, PlacesNoise)
+        return fall_chart(self.blur), odds
+
     def _notes(self, rows: Rows) -> list[str]:
         """How the release went, in sentences."""
-        said = []
+        said = [] if self.fall is None else [self.fall.sentence()]
         if self.output is not None and self.seconds is not None:
             speed = rows.released / max(self.seconds, 1e-9)
             said.append(
@@ -99,8 +134,54 @@ class PlacesRelease(Release):
                 ("moved to the border of the map", self.places_outside_the_map),
                 ("method", self.mechanism),
                 ("ε is per", self.distance),
-                ("places that can be reported", len(self.design.mechanism.outputs)),
+                *self._fallen(),
                 ("columns in clear", ", ".join(self.columns.passed_in_clear) or "none"),
                 ("columns left out", ", ".join(self.columns.dropped) or "none"),
             ),
         )
+
+    def _fallen(self) -> tuple[tuple[str, int | float], ...]:
+        """How far places were moved, or to how many they can be."""
+        if self.fall is not None:
+            return (
+                ("mean error at most (km)", self.fall.mean_km),
+                ("nine in ten within (km)", self.fall.nine_in_ten_km),
+            )
+        assert isinstance(self.blur, PlacesDesign)
+        return (("places that can be reported", len(self.blur.mechanism.outputs)),)
+
+
+def named(blur: Blur) -> str:
+    """What releases the places, in a few words."""
+    if isinstance(blur, PlacesDesign):
+        return blur.solved.method
+    assert isinstance(blur, PlacesNoise)
+    where = "the whole Earth" if isinstance(blur.ground, Globe) else "a public box"
+    return f"Laplace noise, {where}" + ("" if blur.remap is None else ", then a public remap")
+
+
+def distance(blur: Blur) -> str:
+    """What ε is per, and between which places."""
+    if isinstance(blur, PlacesDesign):
+        return distance_words(blur.mechanism.p, blur.reach)
+    if blur.reach == math.inf:
+        return "geodesic km on the WGS 84 ellipsoid, between any two places on Earth"
+    return distance_words(2.0, blur.reach)
+
+
+def fall(blur: Blur) -> Fall | None:
+    """How far noise moves places; nothing for a design."""
+    if not isinstance(blur, PlacesNoise):
+        return None
+    places = None if blur.remap is None else len(blur.remap.latitudes)
+    mean, most = (float(at_most(d, digits=4)) for d in (blur.mean_error, blur.error_within(0.9)))
+    return Fall(mean, most, places)
+
+
+def metres(km: float) -> str:
+    """A distance for a reader, rounded up to three digits.
+
+    >>> metres(0.4711), metres(2.3561)
+    ('472 m', '2.36 km')
+    """
+    return f"{at_most(1000 * km)} m" if km < 1 else f"{at_most(km)} km"

@@ -14,9 +14,10 @@ from voile.core.randomness import Generator
 from voile.jobs import Batch, ColumnsInClear, Planned, Replaced, RowProblem
 from voile.ledger import Bill
 from voile.ledger.amounts import Bools
-from voile.places.columns import degrees_of, not_degrees
+from voile.places.coordinates import Coordinates
 from voile.places.designs import PlacesDesign
 from voile.places.loading import load_design
+from voile.places.noise import Blur, PlacesNoise
 from voile.places.outside import FEW, Outside, many_off, refused
 
 
@@ -27,30 +28,36 @@ def loaded_once(name: str, content: bytes) -> PlacesDesign:
 
 
 @dataclass(frozen=True)
-class MakePlacesReleaser:
-    """Builds a worker's releaser from the design's bytes: what travels is what was certified."""
+class SavedDesign:
+    """A design as its file's bytes: what travels is what was certified."""
 
-    mechanism: str
+    name: str
     content: bytes
-    lat: str
-    lon: str
+
+    def opened(self) -> PlacesDesign:
+        """The design, certified anew once in each process."""
+        return loaded_once(self.name, self.content)
+
+
+@dataclass(frozen=True)
+class MakePlacesReleaser:
+    """Builds a worker's releaser."""
+
+    blur: SavedDesign | PlacesNoise
+    columns: Coordinates
     outside: Outside
     clear: ColumnsInClear
 
     def __call__(self) -> PlacesReleaser:
         """One releaser for one process."""
-        design = loaded_once(self.mechanism, self.content)
-        lat, lon = (
-            np.array([f"{x:.6f}" for x in axis], dtype=object) for axis in design.output_degrees
-        )
-        return PlacesReleaser(design, self.lat, self.lon, self.outside, self.clear, lat, lon)
+        return PlacesReleaser(self.blur.opened(), self.columns, self.outside, self.clear)
 
 
 @dataclass(frozen=True, eq=False)
 class Located:
     """The rows of a batch on the map: which are, where they lie, and which lie off it."""
 
-    before: tuple[Sequence[Any], Sequence[Any]]
+    before: tuple[Sequence[Any], ...]
     good: Bools
     points: NDArray[np.float64]
     off: Bools
@@ -60,31 +67,27 @@ class Located:
 class PlacesReleaser:
     """Releases the two coordinate columns of a batch; the columns in clear pass as they are."""
 
-    design: PlacesDesign
-    lat: str
-    lon: str
+    blur: Blur
+    columns: Coordinates
     outside: Outside
     clear: ColumnsInClear
-    latitudes: NDArray[np.object_]
-    longitudes: NDArray[np.object_]
-    """The outputs, as they are written."""
 
     def plan(self, batch: Batch) -> Planned:
         """Where each row lies, and what is wrong with rows that lie nowhere."""
-        before = (batch.column(self.lat), batch.column(self.lon))
-        degrees = degrees_of(*before)
+        before = tuple(batch.column(name) for name in self.columns.names)
+        degrees = self.columns.degrees(before)
         good = np.asarray(np.isfinite(degrees).all(axis=1))
-        problem = RowProblem(not_degrees(self.lat, self.lon))
+        problem = RowProblem(self.columns.wanted)
         problems: dict[int, RowProblem] = dict.fromkeys(np.flatnonzero(~good).tolist(), problem)
         problems |= self.clear.strangers(batch.rows)
         good[list(problems)] = False
-        points, off, far = self.design.located(*degrees[good].T)
+        points, off, far = self.blur.located(*degrees[good].T)
         bad = self._refused(off, far)
         if bad.any():
             rows = np.flatnonzero(good)[bad]
             problems |= dict.fromkeys(rows.tolist(), RowProblem(self._why()))
             points, off, good[rows] = points[~bad], off[~bad], False
-        one = self.design.guarantee
+        one = self.blur.guarantee
         cost = ((one.epsilon, one.delta, 1),)
         located = Located(before, good, points, off)
         return Planned(located, lambda: Bill.alike(cost, good), problems)
@@ -92,13 +95,10 @@ class PlacesReleaser:
     def draw(self, planned: Planned, paid: Bools, rng: Generator) -> Replaced:
         """New coordinates for the rows that are paid, and counts of places on and off the map."""
         located: Located = planned.secrets
-        drawn = np.zeros(len(paid), dtype=np.intp)
-        drawn[paid] = self.design.mechanism.draw(located.points[paid[located.good]], rng)
+        lat, lon = np.zeros(len(paid)), np.zeros(len(paid))
+        lat[paid], lon[paid] = self.blur.drawn(located.points[paid[located.good]], rng)
         return Replaced(
-            {
-                self.lat: _shown(self.latitudes[drawn], located.before[0]),
-                self.lon: _shown(self.longitudes[drawn], located.before[1]),
-            },
+            self.columns.written(lat, lon, located.before),
             {"places": int(paid.sum()), "outside": int(located.off.sum())},
         )
 
@@ -107,7 +107,7 @@ class PlacesReleaser:
         count, beyond = len(off), int(far.sum())
         problem = None
         if beyond > max(FEW, count / 2):
-            problem = refused(beyond, beyond, count, self.design.reach, self.outside)
+            problem = refused(beyond, beyond, count, self.blur.reach, self.outside)
         elif self.outside == Outside.FEW:
             problem = many_off(int(off.sum()) - beyond, count)
         if problem is not None:
@@ -115,15 +115,7 @@ class PlacesReleaser:
         return off if self.outside == Outside.REFUSE else far
 
     def _why(self) -> str:
+        named = " and ".join(self.columns.names)
         if self.outside == Outside.REFUSE:
-            return f"{self.lat} and {self.lon} must lie on the mechanism's map"
-        return (
-            f"{self.lat} and {self.lon} must lie within {self.design.reach:.3g} km of the map's "
-            "centre"
-        )
-
-
-def _shown(drawn: NDArray[np.object_], before: Sequence[Any]) -> list[Any]:
-    """Text where the file holds text, numbers where it holds numbers."""
-    text = set(map(type, before)) <= {str}
-    return drawn.tolist() if text else [float(value) for value in drawn]
+            return f"{named} must lie on the mechanism's map"
+        return f"{named} must lie within {self.blur.reach:.3g} km of the map's centre"

@@ -1,4 +1,4 @@
-"""Options that the use cases of places share: columns, the public map, and how it is solved."""
+"""Options that the use cases of places share: the public map, and how it is solved."""
 
 from __future__ import annotations
 
@@ -16,14 +16,6 @@ from voile.values import one_of
 Metric = Literal["l2", "l1", "linf"]
 EXPONENTS = {"l2": 2.0, "l1": 1.0, "linf": float("inf")}
 """The exponent of each ℓ_p metric."""
-
-
-@dataclass(frozen=True)
-class Coordinates(Options):
-    """Which columns hold degrees."""
-
-    lat: Annotated[str, Option("The latitude column.", shown=True)] = "lat"
-    lon: Annotated[str, Option("The longitude column.", shown=True)] = "lon"
 
 
 @dataclass(frozen=True)
@@ -107,5 +99,5 @@ class Solving(Options):
         return self.resolution / 1000
 
 
-DEGREES, MADE_UP, USUAL, HERE = Coordinates(), Map(), Solving(), Workers()
-"""What holds where nothing is said: columns lat and lon, a made-up city, one process."""
+MADE_UP, USUAL, HERE = Map(), Solving(), Workers()
+"""What holds where nothing is said: a made-up city, one process."""

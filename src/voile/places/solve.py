@@ -20,11 +20,9 @@ from voile.places.method_names import METHODS
 from voile.places.public_map import PublicMap
 from voile.places.settings import USUAL, Solving
 from voile.places.size import require_solver
-from voile.places.solved import Solved
+from voile.places.solved import LARGEST_EPSILON, Solved
 from voile.progress import tell
 
-LARGEST_EPSILON = 100.0
-"""Above this a place 100 m off may be e^10 less likely: no privacy worth the name."""
 NOISY = "Laplace + remap"
 
 Found = tuple[SmoothMechanism | LaplaceRemap, Solved]

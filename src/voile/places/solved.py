@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 from voile.errors import BadFile
 
+LARGEST_EPSILON = 100.0
+"""Above this a place 100 m off may be e^10 less likely: no privacy worth the name."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Solved:

@@ -1,0 +1,122 @@
+"""What releases places: a design that was solved for, or noise at a stated ε or error."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+
+from voile.errors import InvalidInput
+from voile.options import Data, Option, Options
+from voile.places.columns import read_degrees
+from voile.places.coordinates import DEGREES
+from voile.places.designs import PlacesDesign
+from voile.places.earth import carrier
+from voile.places.loading import design_bytes
+from voile.places.noise import Blur, PlacesNoise, PublicPlaces, noise_of_error
+from voile.places.readers import ROAD_FILES, read_roads
+from voile.places.releaser import SavedDesign
+from voile.progress import tell
+
+_LENGTH = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*(m|km|mi)\s*", re.IGNORECASE)
+_KM = {"m": 0.001, "km": 1.0, "mi": 1.609344}
+
+
+@dataclass(frozen=True)
+class Blurring(Options):
+    """A design, or noise at a stated ε or error; its public map, and what releases are moved to."""
+
+    mechanism: Annotated[
+        str | Path | PlacesDesign | None,
+        Option("What `voile places design` saved; without it, noise.", reads="public"),
+    ] = None
+    epsilon: Annotated[
+        float | None, Option("Noise without a design: privacy parameter per km.", "How strong")
+    ] = None
+    mean_error: Annotated[
+        str | None,
+        Option("In place of ε: such as 500m, on average at most.", "How strong", shown=True),
+    ] = None
+    box: Annotated[
+        tuple[float, float, float, float] | None,
+        Option(
+            "The *public* area of noise, SOUTH,WEST,NORTH,EAST: 15 % closer; else the Earth.",
+            "How strong",
+        ),
+    ] = None
+    remap: Annotated[
+        Data,
+        Option(
+            "Move noisy places to the nearest of *public* ones: a file of points, or roads.",
+            "How strong",
+            reads="public",
+        ),
+    ] = None
+
+    def chosen(self) -> Chosen:
+        """The blur that these options name; exactly one must."""
+        given = [self.mechanism, self.epsilon, self.mean_error]
+        if sum(value is not None for value in given) != 1:
+            raise InvalidInput(
+                "give one of --epsilon 2 (noise, per km), --mean-error 500m (noise, ε follows) "
+                "and --mechanism city.voile (a design)"
+            )
+        if self.mechanism is None:
+            return self._noise()
+        if self.box is not None or self.remap is not None:
+            raise InvalidInput(
+                "--box and --remap go with noise; a design has its own map and outputs"
+            )
+        name, content = design_bytes(self.mechanism)
+        return Chosen(SavedDesign(name, content), hashlib.sha256(content).hexdigest())
+
+    def _noise(self) -> Chosen:
+        ground = carrier(self.box)
+        remap = None if self.remap is None else _public(self.remap)
+        if self.epsilon is not None:
+            noise = PlacesNoise(self.epsilon, ground, remap)
+        else:
+            assert self.mean_error is not None  # as counted above
+            tell("the least ε for this error")
+            noise = noise_of_error(length_km(self.mean_error, "--mean-error"), ground, remap)
+        known = hashlib.sha256(repr((noise.epsilon, self.box)).encode())
+        for axis in () if remap is None else (remap.latitudes, remap.longitudes):
+            known.update(np.ascontiguousarray(axis).tobytes())
+        return Chosen(noise, known.hexdigest())
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A blur as it travels to workers, and its hash."""
+
+    blur: SavedDesign | PlacesNoise
+    digest: str
+
+    def opened(self) -> Blur:
+        """The blur itself."""
+        return self.blur.opened()
+
+
+def length_km(text: str, name: str) -> float:
+    """Kilometres of a length with its unit.
+
+    >>> length_km("500m", "--mean-error"), length_km("1.2 km", "--mean-error")
+    (0.5, 1.2)
+    """
+    found = _LENGTH.fullmatch(text)
+    if found is None or float(found[1]) == 0:
+        raise InvalidInput(f"{name} must be a length with its unit, such as 500m or 1.2km")
+    return float(found[1]) * _KM[found[2].lower()]
+
+
+def _public(data: Data) -> PublicPlaces:
+    """Junctions of a road network, or the points of a file or table."""
+    tell("reading the public places")
+    if isinstance(data, str | Path) and (Path(data).is_dir() or ROAD_FILES.search(str(data))):
+        network = read_roads(data)
+        return PublicPlaces(*network.projection.to_degrees(network.points))
+    return PublicPlaces(*read_degrees(data, DEGREES))

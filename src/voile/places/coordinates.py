@@ -1,0 +1,155 @@
+"""Which columns hold a place and in which reference system; degrees of WGS 84 in between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any
+
+import numpy as np
+
+from voile.core.arrays import Floats
+from voile.errors import InvalidInput, MissingExtra
+from voile.options import Option, Options
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_POINT = re.compile(
+    rf"\s*(?:SRID=\d+;)?\s*POINT\s*(?:Z|M|ZM)?\s*\(\s*({_NUMBER})\s+({_NUMBER})"
+    rf"(?:\s+{_NUMBER}){{0,2}}\s*\)\s*",
+    re.IGNORECASE,
+)
+DECIMALS = 6
+"""Of degrees as they are written: a tenth of a metre."""
+
+
+@dataclass(frozen=True)
+class Coordinates(Options):
+    """Which columns hold the place: degrees, or what a named reference system has instead."""
+
+    lat: Annotated[str, Option("The latitude column; with --crs, the northing.", shown=True)] = (
+        "lat"
+    )
+    lon: Annotated[str, Option("The longitude column; with --crs, the easting.", shown=True)] = (
+        "lon"
+    )
+    wkt: Annotated[
+        str | None, Option("A column of POINT (x y) in place of the two.", shown=True)
+    ] = None
+    crs: Annotated[
+        str | None,
+        Option("Their reference system, such as EPSG:2263; else degrees of WGS 84.", shown=True),
+    ] = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that hold the place."""
+        return (self.lat, self.lon) if self.wkt is None else (self.wkt,)
+
+    @property
+    def wanted(self) -> str:
+        """What a row must have to be a place."""
+        if self.wkt is not None:
+            within = "degrees within ±180 and ±90" if self.crs is None else f"in {self.crs}"
+            return f"{self.wkt} must be POINT (x y), {within}"
+        if self.crs is None:
+            return f"{self.lat} and {self.lon} must be degrees within ±90 and ±180"
+        return f"{self.lat} and {self.lon} must be a northing and an easting of {self.crs}"
+
+    def degrees(self, columns: Sequence[Sequence[Any]]) -> Floats:
+        """Rows of latitude and longitude; NaN where a row has no usable pair."""
+        if self.wkt is not None:
+            columns = _parsed(columns[0])
+        table = _numbers(*columns)
+        if self.crs is not None:
+            to_degrees, _ = _transformers(self.crs)
+            lon, lat = to_degrees(table[:, 1], table[:, 0])
+            table = np.stack([np.asarray(lat, float), np.asarray(lon, float)], axis=1)
+        table[~(np.abs(table) <= (90.0, 180.0)).all(axis=1)] = np.nan
+        return table
+
+    def written(
+        self, latitudes: Floats, longitudes: Floats, before: Sequence[Sequence[Any]]
+    ) -> Mapping[str, list[Any]]:
+        """Degrees as the columns hold them: text where there was text, numbers where numbers."""
+        digits, y, x = DECIMALS, latitudes, longitudes
+        if self.crs is not None:
+            _, from_degrees = _transformers(self.crs)
+            x, y = (np.asarray(axis, float) for axis in from_degrees(longitudes, latitudes))
+            digits = DECIMALS if _is_geographic(self.crs) else 2
+        if self.wkt is not None:
+            pairs = zip(x.tolist(), y.tolist(), strict=True)
+            return {self.wkt: [f"POINT ({a:.{digits}f} {b:.{digits}f})" for a, b in pairs]}
+        return {
+            name: _shown(values, old, digits)
+            for name, values, old in zip(self.names, (y, x), before, strict=True)
+        }
+
+
+DEGREES = Coordinates()
+"""What holds where nothing is said: columns lat and lon."""
+
+
+def _numbers(latitudes: Sequence[Any], longitudes: Sequence[Any]) -> Floats:
+    count = len(latitudes)
+    table = np.empty((count, 2))
+    try:  # the usual case, without a call of ours for each row
+        table[:, 0] = np.fromiter(map(float, latitudes), float, count)
+        table[:, 1] = np.fromiter(map(float, longitudes), float, count)
+    except (TypeError, ValueError, OverflowError):
+        pairs = [_pair(*pair) for pair in zip(latitudes, longitudes, strict=True)]
+        table = np.array(pairs, dtype=float).reshape(-1, 2)
+    return table
+
+
+def _pair(latitude: Any, longitude: Any) -> tuple[float, float]:
+    try:
+        return float(latitude), float(longitude)
+    except (TypeError, ValueError, OverflowError):
+        return (np.nan, np.nan)
+
+
+def _parsed(texts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Northings and eastings of WKT points; nothing where there is none."""
+    found = [_POINT.fullmatch(text) if isinstance(text, str) else None for text in texts]
+    return [m and m[2] for m in found], [m and m[1] for m in found]
+
+
+def _shown(values: Floats, before: Sequence[Any], digits: int) -> list[Any]:
+    if set(map(type, before)) <= {str}:
+        return [f"{value:.{digits}f}" for value in values.tolist()]
+    return [float(value) for value in np.round(values, digits)]
+
+
+@cache
+def _system(name: str) -> Any:
+    try:
+        from pyproj import CRS
+        from pyproj.exceptions import CRSError
+    except ImportError as missing:
+        raise MissingExtra("pyproj", extra="places") from missing
+    try:
+        found = CRS.from_user_input(name)
+    except CRSError:
+        raise InvalidInput(
+            f"--crs must be a reference system such as EPSG:2263, got {name!r}"
+        ) from None
+    if not (found.is_geographic or found.is_projected):
+        raise InvalidInput(f"--crs must be of places on a map or in degrees, got {name!r}")
+    return found
+
+
+def _is_geographic(name: str) -> bool:
+    return bool(_system(name).is_geographic)
+
+
+@cache
+def _transformers(name: str) -> tuple[Any, Any]:
+    """To degrees of WGS 84 and back, both of eastings before northings."""
+    from pyproj import Transformer
+
+    system = _system(name)
+    there = Transformer.from_crs(system, "EPSG:4326", always_xy=True)
+    back = Transformer.from_crs("EPSG:4326", system, always_xy=True)
+    return there.transform, back.transform

@@ -1,0 +1,269 @@
+"""Noise without a design: its distances are the Earth's, its law is what is said of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import voile
+from voile.errors import InvalidInput
+from voile.places.earth import BoxMap, Globe
+from voile.places.geodesy import geodesic_epsilon, geodesic_km, stretch
+from voile.places.noise import PlacesNoise, PublicPlaces, noise_of_error
+from voile.places.sample_trips import write_city, write_trips
+
+pytest.importorskip("pyproj")
+PARIS = (48.80, 2.25, 48.92, 2.43)
+DATELINE = (-18.5, 179.5, -17.5, -179.5)
+POLE = (89.0, -180.0, 90.0, 180.0)
+anywhere = st.tuples(st.floats(-90, 90), st.floats(-180, 180))
+
+
+# ── the ground ─────────────────────────────────────────────────────────────────────────────────
+
+
+@given(anywhere, anywhere)
+def test_no_chord_is_longer_than_the_way_along_the_ground(one, other):
+    (a, b), _ = Globe().to_km(*np.array([one, other]).T)
+    way = geodesic_km(*(np.array([v]) for v in (*one, *other)))[0]
+    assert np.linalg.norm(a - b) <= way + 1e-9
+    if way < 100:  # and hardly shorter where it matters
+        assert np.linalg.norm(a - b) >= way * (1 - 2e-5) - 1e-9
+
+
+@given(anywhere, st.floats(-5, 5))
+def test_the_globe_is_that_of_proj_and_goes_there_and_back(place, height):
+    from pyproj import Transformer
+
+    (point,), _ = Globe().to_km(*np.array([place]).T)
+    to_space = Transformer.from_crs("EPSG:4979", "EPSG:4978", always_xy=True)
+    theirs = np.array(to_space.transform(place[1], place[0], 0.0)) / 1000
+    assert np.abs(point - theirs).max() < 1e-8
+    above = np.array(to_space.transform(place[1], place[0], 1000 * height)) / 1000
+    lat, lon = Globe().to_degrees(above[None])
+    back = geodesic_km(lat, lon, *(np.array([v]) for v in place))[0]
+    assert back < 1e-6
+
+
+@pytest.mark.parametrize("box", [PARIS, DATELINE, POLE, (40.0, -5.0, 45.0, 2.0)])
+def test_what_a_map_lengthens_is_taken_off(box):
+    noise = PlacesNoise(2.0, BoxMap(box))
+    strength = noise.noise.rate / noise.step
+    assert noise.noise.steepest() <= noise.noise.rate
+    assert strength * stretch(noise.reach) <= 2.0 < strength * stretch(noise.reach) * (1 + 1e-9)
+    assert geodesic_epsilon(strength, noise.ground.stretch) <= 2.0
+
+
+def test_a_map_that_one_plane_cannot_bear_is_refused():
+    with pytest.raises(InvalidInput, match="750 km"):
+        PlacesNoise(2.0, BoxMap((20.0, -120.0, 50.0, -70.0))).noise  # noqa: B018
+
+
+# ── the law ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("ground", [Globe(), BoxMap(DATELINE)], ids=["globe", "dateline"])
+@pytest.mark.parametrize("apart", [0.003, 0.2, 5.0])
+def test_no_release_tells_two_places_apart_by_more_than_epsilon(ground, apart):
+    """Log-probabilities of the very lattice points that are drawn; distances on the ellipsoid."""
+    noise = PlacesNoise(0.8, ground)
+    rng = np.random.default_rng(1)
+    bearing, size = rng.uniform(0, 2 * np.pi, 60), apart / 111.2
+    lat = np.full(60, -17.98)
+    lon = np.full(60, 179.98)
+    to_lat, to_lon = lat + size * np.cos(bearing), lon + size * np.sin(bearing) / math.cos(0.314)
+    to_lon = (to_lon + 180) % 360 - 180  # half of the pairs lie on both sides of the seam
+    true = geodesic_km(lat, lon, to_lat, to_lon)
+    here, there = (
+        np.rint(noise.located(*p)[0] / noise.step) for p in ((lat, lon), (to_lat, to_lon))
+    )
+    outputs = np.rint(here[:40] + rng.normal(0, 3 / noise.step, (40, here.shape[1])))
+    outputs = np.concatenate([outputs, here[:1] + 4 * (here - there)])  # straight behind
+    reach = math.sqrt(ground.dimensions) * noise.step
+    largest = 0.0
+    for x, y, d in zip(here, there, true, strict=True):
+        logs = [noise.noise.log_prob(((outputs - p) ** 2).sum(axis=1)) for p in (x, y)]
+        loss = float(np.abs(logs[0] - logs[1]).max())
+        assert loss <= 0.8 * (d + reach)
+        largest = max(largest, loss / (0.8 * d))
+    if apart > 0.1:  # what is promised is also spent
+        assert largest > 0.9
+
+
+@pytest.mark.parametrize("ground", [Globe(), BoxMap(PARIS)], ids=["globe", "map"])
+def test_errors_are_what_the_law_says(ground):
+    noise = PlacesNoise(2.0, ground)
+    count = 200_000
+    lat, lon = np.full(count, 48.8584), np.full(count, 2.2945)
+    found = geodesic_km(lat, lon, *noise.drawn(noise.located(lat, lon)[0], voile.seeded_rng(3)))
+    slack = 6.2 * found.std() / math.sqrt(count)  # once in 10⁹
+    assert noise.mean_error - 0.002 - slack <= found.mean() <= noise.mean_error + slack
+    share = (found <= noise.error_within(0.9)).mean()
+    assert abs(share - 0.9) < 6.2 * 0.3 / math.sqrt(count) + 0.001
+    factor = {3: 0.75 * math.pi, 2: 2.0}[ground.dimensions]
+    assert noise.mean_error == pytest.approx(factor / 2.0, rel=0.004)
+
+
+@pytest.mark.parametrize("wanted", [0.05, 0.5, 30.0])
+@pytest.mark.parametrize("ground", [Globe(), BoxMap(PARIS)], ids=["globe", "map"])
+def test_an_error_is_kept_by_the_least_epsilon(ground, wanted):
+    found = noise_of_error(wanted, ground, None)
+    assert found.mean_error <= wanted < PlacesNoise(found.epsilon * 0.998, ground).mean_error
+    assert float(f"{found.epsilon:.4g}") == found.epsilon
+
+
+def test_a_remap_releases_public_places_only():
+    public = PublicPlaces(np.array([48.85, 48.86, 48.90]), np.array([2.30, 2.35, 2.40]))
+    noise = PlacesNoise(2.0, remap=public)
+    lat, lon = np.full(500, 48.858), np.full(500, 2.349)
+    got = noise.drawn(noise.located(lat, lon)[0], voile.seeded_rng(1))
+    rows = set(zip(*(axis.tolist() for axis in got), strict=True))
+    assert rows == {(48.85, 2.30), (48.86, 2.35), (48.90, 2.40)}
+    plain = PlacesNoise(2.0)
+    exact = plain.drawn(plain.located(lat, lon)[0], voile.seeded_rng(1))
+    near = public.nearest(*exact)
+    assert all((a == b).all() for a, b in zip(near, got, strict=True))
+    for i in range(20):
+        ways = geodesic_km(
+            *(np.full(3, axis[i]) for axis in exact), public.latitudes, public.longitudes
+        )
+        assert public.latitudes[ways.argmin()] == got[0][i]
+
+
+# ── files and tables ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def trips(tmp_path):
+    return write_trips(tmp_path / "trips.csv", vehicles=5)
+
+
+def test_a_file_needs_no_design(trips, tmp_path):
+    done = voile.places.protect(trips, epsilon=2, pass_=("stop",), drop=("vehicle",))
+    with open(done.output, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 60
+    assert list(rows[0]) == ["stop", "lat", "lon"]
+    said = json.loads((tmp_path / "trips.protected.csv.guarantee.json").read_text())
+    assert said["guarantee"]["epsilon"] == 2
+    assert said["guarantee"]["basis"] == "proved"
+    assert said["mechanism"] == "Laplace noise, the whole Earth"
+    assert "any two places on Earth" in said["distance"]
+    assert 1.17 < said["fall"]["mean_km"] < 1.19
+    text = str(done.report())
+    assert "1.18 km" in text or "1.19 km" in text
+    assert "ε·(d + 1.7 m)" in "\n".join(done.explanation)
+
+
+def _places(path):
+    with open(path, newline="") as file:
+        rows = csv.DictReader(file)
+        return {(f"{float(row['lat']):.5f}", f"{float(row['lon']):.5f}") for row in rows}
+
+
+def test_an_error_in_place_of_epsilon_and_roads_to_move_to(trips, tmp_path):
+    city = write_city(tmp_path / "city")
+    how = {"mean_error": "500m", "remap": city, "pass_": "all", "overwrite": True}
+    done = voile.places.protect(trips, **how)
+    assert 4.70 < done.guarantee.epsilon < 4.75
+    assert done.fall.mean_km <= 0.5
+    assert done.fall.public_places == 754
+    assert "nearest of 754 public places" in str(done.report())
+    public, got = (_places(path) for path in (city / "points.csv", done.output))
+    assert len(got - public) <= 2  # the last digit of a degree may round the other way
+    closer = voile.places.protect(trips, **how, box=(44.9, 4.8, 45.1, 5.2))
+    assert 3.99 < closer.guarantee.epsilon < 4.02  # two coordinates need less noise than three
+
+
+def test_metres_feet_and_wkt_are_the_same_places(tmp_path):
+    """New York in degrees, in US feet and as text: the same seed draws the same places."""
+    pandas = pytest.importorskip("pandas")
+    from pyproj import Transformer
+
+    lat, lon = np.array([40.7484, 40.6892]), np.array([-73.9857, -74.0445])
+    east, north = Transformer.from_crs(4326, 2263, always_xy=True).transform(lon, lat)
+    assert min(east) > 900_000  # feet
+    degrees = pandas.DataFrame({"lat": lat, "lon": lon})
+    feet = pandas.DataFrame({"y": north, "x": east})
+    wkt = pandas.DataFrame(
+        {"at": [f"POINT ({x!r} {y!r})" for x, y in zip(lon.tolist(), lat.tolist(), strict=True)]}
+    )
+    one = voile.places.protect(degrees, epsilon=2, seed=1).data
+    two = voile.places.protect(feet, epsilon=2, seed=1, lat="y", lon="x", crs="EPSG:2263").data
+    three = voile.places.protect(wkt, epsilon=2, seed=1, wkt="at").data
+    back = Transformer.from_crs(2263, 4326, always_xy=True).transform(two["x"], two["y"])
+    assert np.abs(one["lon"] - back[0]).max() < 3e-5
+    assert np.abs(one["lat"] - back[1]).max() < 3e-5
+    shown = [f"POINT ({x:.6f} {y:.6f})" for x, y in zip(one["lon"], one["lat"], strict=True)]
+    assert three["at"].tolist() == shown
+
+
+def test_feet_are_never_taken_for_degrees():
+    with pytest.raises(InvalidInput, match="degrees within"):
+        voile.places.protect([(201_000.0, 985_000.0)] * 3, epsilon=2)
+
+
+def test_a_ledger_is_charged_epsilon_for_each_place(trips, tmp_path):
+    books = {
+        "ledger": str(tmp_path / "l.db"),
+        "person": "vehicle",
+        "ledger_key": tmp_path / "l.key",
+    }
+    voile.ledger.init(books["ledger"], ledger_key=books["ledger_key"])
+    done = voile.places.protect(
+        trips,
+        epsilon=2,
+        drop=("stop",),
+        pass_=("vehicle",),
+        budget=10.0,
+        over_budget="drop",
+        **books,
+    )
+    assert done.rows.released == 5 * 5
+    assert done.rows.over_budget == 5 * 7
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "--epsilon 2"),
+        ({"epsilon": 2, "mean_error": "1km"}, "give one of"),
+        ({"mean_error": "500"}, "with its unit"),
+        ({"mean_error": "1m"}, "must lie between"),
+        ({"mean_error": "0 m"}, "with its unit"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": 1e9}, "per km"),
+        ({"epsilon": float("nan")}, "epsilon"),
+        ({"epsilon": 2, "crs": "EPSG:1"}, "reference system"),
+        ({"epsilon": 2, "crs": "EPSG:4978"}, "on a map or in degrees"),
+        ({"epsilon": 2, "wkt": "nothing"}, "nothing"),
+        ({"epsilon": 2, "box": (1.0, 2.0, 3.0, 2.0)}, "a box"),
+        ({"epsilon": 2, "box": (-60.0, -120.0, 50.0, -70.0)}, "750 km"),
+        ({"mechanism": "none.voile", "remap": "poi.csv"}, "go with noise"),
+        ({"epsilon": 2, "remap": "none.csv"}, "existing file"),
+    ],
+)
+def test_what_cannot_be_is_refused(trips, options, said):
+    with pytest.raises(InvalidInput, match=said):
+        voile.places.protect(trips, pass_="all", **options)
+    assert not trips.with_name("trips.protected.csv").exists()
+
+
+def test_places_beyond_a_map_are_bad_rows_and_lines_are_no_points(tmp_path):
+    rows = [(48.85, 2.3)] * 50 + [(-33.9, 151.2)]
+    done = voile.places.protect(rows, epsilon=2, box=PARIS, on_error="skip")
+    assert done.rows.released == 50
+    assert done.rows.skipped == 1
+    with pytest.raises(InvalidInput, match="within 18"):
+        voile.places.protect(rows, epsilon=2, box=PARIS)
+    pandas = pytest.importorskip("pandas")
+    shapes = pandas.DataFrame({"g": ["POINT (2 48)", "LINESTRING (0 0, 1 1)", "POINT EMPTY", None]})
+    done = voile.places.protect(shapes, epsilon=2, wkt="g", on_error="skip")
+    assert done.rows.released == 1
+    assert done.rows.skipped == 3
