@@ -269,7 +269,7 @@ def test_an_output_that_exists_is_refused_before_anything_is_read(city, tmp_path
             voile.places.design(**QUICK | {"epsilon": epsilon}, out=out)
     assert map_module.public_map is not never
     monkeypatch.setattr("voile.places._protect.open_source", never)
-    monkeypatch.setattr("voile.places._protect.design_bytes", never)
+    monkeypatch.setattr("voile.places.blurring.design_bytes", never)
     with pytest.raises(CannotWrite, match="exists already"):
         voile.places.protect(tmp_path / "none.csv", mechanism=city, out=str(there))
 
