@@ -91,7 +91,7 @@ def test_upper_rooms_read_fields_and_no_string_keys(root):
     found = [
         f"{path.relative_to(root)}:{node.lineno}"
         for path, tree in trees(root)
-        if UPPER & set(path.parts)
+        if UPPER & set(path.relative_to(root).parts)
         for node in ast.walk(tree)
         if isinstance(node, ast.Subscript)
         and isinstance(node.slice, ast.Constant)
