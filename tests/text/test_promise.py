@@ -228,7 +228,7 @@ def test_a_length_that_is_cut_is_the_length_that_counts() -> None:
     assert [a.epsilon for a in answers] == [12.0, 12.0, 12.0, 0.0]  # type: ignore[union-attr]
     assert set(asked) == {1, 2}
     plans = blur.plan(texts)
-    assert [blur.spends(plan) for plan in plans] == [  # type: ignore[arg-type]
+    assert [blur.costs(blur.draws(plan)) for plan in plans] == [  # type: ignore[arg-type]
         ((6.0, 0.0, 2),), ((6.0, 0.0, 2),), ((12.0, 0.0, 1),), ()
     ]  # fmt: skip
 

@@ -198,8 +198,8 @@ class Guarantee:
 
     def _pair(self, distance: float, noun: str) -> str:
         if math.isfinite(self.metric.largest) and distance >= self.metric.largest:
-            return f"Any two {noun}s"
-        return f"Two {noun}s {distance:g} {self.metric.unit} apart"
+            return f"Any two {_plural(noun)}"
+        return f"Two {_plural(noun)} {distance:g} {self.metric.unit} apart"
 
     def _odds(self, distance: float) -> str:
         text = (
@@ -283,6 +283,10 @@ def _likeliest(candidates: int | None, prior: Sequence[float] | None) -> tuple[f
         f"{values.size} numbers summing to {float(values.sum()):.6g}",
     )
     return float(values.max()), int((values > 0).sum())
+
+
+def _plural(noun: str) -> str:
+    return noun.replace(" of ", "s of ", 1) if " of " in noun else f"{noun}s"
 
 
 def _percent(share: float) -> str:

@@ -52,6 +52,8 @@ class Charging:
     when_spent: WhenSpent = WhenSpent.REFUSE
     seen: Head | None = None
     """How far the ledger was seen where the key lies: on a machine without it that is known too."""
+    beforehand: bool = False
+    """Whether persons are charged for the whole job before its first part is drawn."""
 
     @property
     def ledger(self) -> Ledger:

@@ -132,7 +132,8 @@ def draw_rows(
         block = fitting(block, task.source.columns, task.target.name)
     batch = Batch(task.part, block.rows)
     planned = _plan(releaser, batch)
-    charge = None if task.charging is None else _charged(task, batch, planned, stopped)
+    each = task.charging is not None and not task.charging.beforehand
+    charge = _charged(task, batch, planned, stopped) if each else None
     problems = dict(planned.problems) if charge is None else charge.problems(planned.problems)
     replaced = _drawn(releaser, planned, problems, len(batch), task.rng())
     order, lines = _order(block, problems, task)

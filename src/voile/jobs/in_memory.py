@@ -6,15 +6,18 @@ that stops halfway is forgotten before anybody saw it, and its charges are taken
 
 from __future__ import annotations
 
+import secrets
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from voile.core.keyed_streams import KEY_BYTES
 from voile.errors import InvalidInput, VoileError, require
 from voile.files.in_memory import InMemory, same_kind
 from voile.files.rows import ColumnRows, OnError, UntouchedColumn
@@ -22,15 +25,17 @@ from voile.files.source import Source
 from voile.files.tables import Changes
 from voile.jobs.charging import Charging
 from voile.jobs.draw import Drawn, PartTask, draw_rows
+from voile.jobs.engines import Processes
 from voile.jobs.job_report import JobReport, check_rows_left, report_of
 from voile.jobs.records import Releaser
 from voile.jobs.run import part_key
+from voile.jobs.sharing import SharesDraws, key_of_seed, prepared
 from voile.progress import tell
 
 
 def release_in_memory(
     source: Source,
-    make_releaser: Callable[[], Releaser],
+    make_releaser: Callable[[], Releaser] | SharesDraws,
     *,
     added_columns: Sequence[str] = (),
     dropped_columns: Sequence[str] = (),
@@ -70,7 +75,15 @@ def release_in_memory(
         )  # fmt: skip
 
     try:
-        parts = _parts(source, make_releaser(), task, batch_rows)
+        ready = prepared(
+            make_releaser,
+            lambda: map(task, source.pieces(size=batch_rows)),
+            key=_fresh_key if seed is None else partial(key_of_seed, seed),
+            engine=Processes(),
+            charging=charging,
+            job=job,
+        )
+        parts = _parts(source, ready.make(), task, batch_rows)
         notes = [{**part.counts, "totals": part.totals} for part in parts]
         check_rows_left(notes)
         data = same_kind(source, _changes(parts, columns, frozenset(dropped_columns)))
@@ -85,6 +98,11 @@ def release_in_memory(
                 charging.ledger.refund(job)
         raise
     return data, replace(report, seconds=time.monotonic() - started)
+
+
+def _fresh_key() -> bytes:
+    """The key of draws that parts share: in memory alone, and forgotten with the release."""
+    return secrets.randbits(8 * KEY_BYTES).to_bytes(KEY_BYTES, "little")
 
 
 def _parts(

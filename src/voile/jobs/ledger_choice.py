@@ -25,7 +25,7 @@ class LedgerChoice(Options):
     ] = None
     person: Annotated[
         str | None,
-        Option("The column that says whose row it is, for --ledger.", "Budget", shown=True),
+        Option("The column that says whose row it is.", "Budget", shown=True),
     ] = None
     budget: Annotated[
         float | None, Option("What all releases about a person may spend; set once.", "Budget")

@@ -19,6 +19,7 @@ from voile.jobs.ledger_choice import Charged, charged
 from voile.jobs.records import Releaser
 from voile.jobs.run import check_output, run_job
 from voile.jobs.settings import Running
+from voile.jobs.sharing import SharesDraws
 from voile.options import current_call
 from voile.packaged import ModelRecord
 from voile.report.provenance import spelled
@@ -132,7 +133,7 @@ Made = TypeVar("Made", bound=Release)
 
 def carry_out(
     source: Source,
-    make_releaser: Callable[[], Releaser],
+    make_releaser: Callable[[], Releaser] | SharesDraws,
     *,
     out: str | None,
     describe: Callable[[JobReport], Made],

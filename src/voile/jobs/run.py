@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from voile.errors import CannotWrite, VoileError, require
@@ -23,6 +24,7 @@ from voile.jobs.draw import PartTask, draw_part
 from voile.jobs.engines import Engine, Processes
 from voile.jobs.job_report import JobReport, Progress, check_rows_left, report_of
 from voile.jobs.records import Releaser
+from voile.jobs.sharing import Prepared, SharesDraws, key_of_seed, prepared
 from voile.jobs.unchanged import check_piece, check_unchanged
 from voile.jobs.workspace import Note, Workspace, write_json, writing
 
@@ -30,7 +32,7 @@ from voile.jobs.workspace import Note, Workspace, write_json, writing
 def run_job(
     source: Source,
     target: str | os.PathLike[str] | Location,
-    make_releaser: Callable[[], Releaser],
+    make_releaser: Callable[[], Releaser] | SharesDraws,
     *,
     identity: Mapping[str, Any],
     added_columns: Sequence[str] = (),
@@ -55,7 +57,8 @@ def run_job(
     than one). `added_columns` hold numbers and stand after the source's; `dropped_columns` can be
     read by the releaser and are not written. How far it is, is told to `voile.progress`.
     With `charging` each part is charged to a ledger before it is
-    drawn; a job that fails for its input is refunded, since all of it is deleted unread. What
+    drawn (or all at once beforehand, where parts share draws: `voile.jobs.sharing`); a job that
+    fails for its input is refunded, since all of it is deleted unread. What
     `guarantee` says of the finished job is written to `<target>.guarantee.json` just before the
     target appears: no release stands without it. Memory: the pieces under way, whatever the file's
     size.
@@ -118,7 +121,17 @@ def run_job(
                             charging, dropped=frozenset(dropped_columns), seed=seed,
                         )  # fmt: skip
 
-                notes, existing = _draw(tasks, space, make_releaser, chosen, Progress(source, size))
+                ready = Prepared(_nobody)
+                if not space.publishing.exists():  # else all is drawn, and the key is gone
+                    ready = prepared(
+                        make_releaser,
+                        tasks,
+                        key=space.shared_key if seed is None else partial(key_of_seed, seed),
+                        engine=chosen,
+                        charging=charging,
+                        job=space.job,
+                    )
+                notes, existing = _draw(tasks, space, ready, chosen, Progress(source, size))
                 report = report_of(str(out), notes, existing if resumed else 0, space.job)
                 _join(
                     source,
@@ -167,6 +180,10 @@ def check_output(target: str | os.PathLike[str] | Location, *, overwrite: bool) 
         raise CannotWrite(f"{str(out)!r} exists already; choose another name or --overwrite")
 
 
+def _nobody() -> Releaser:
+    raise AssertionError("all parts are drawn")
+
+
 def part_key() -> int:
     """A key for one part's draws, from the operating system; kept in memory only."""
     return secrets.randbits(128)
@@ -198,7 +215,7 @@ def _schema(source: Source, target: Location, columns: Sequence[str]) -> Any:
 def _draw(
     tasks: Callable[[], Iterator[PartTask]],
     space: Workspace,
-    make_releaser: Callable[[], Releaser],
+    ready: Prepared,
     engine: Engine,
     progress: Progress,
 ) -> tuple[list[Note], int]:
@@ -210,7 +227,8 @@ def _draw(
     done = space.publishing.exists()
     while not done:  # a second time only for parts whose turn to be charged had not come
         done = True
-        for part, made in engine.run(make_releaser, draw_part, _missing(tasks(), notes)):
+        held = ready.held(tasks())
+        for part, made in engine.run(ready.make, draw_part, _missing(held, notes)):
             if made is None:
                 done = False
             else:
@@ -251,3 +269,4 @@ def _join(
         check()
         space.check()  # nobody else has published and cleared away meanwhile
         space.publishing.write(b"")
+    space.key.remove()  # nothing is drawn any more

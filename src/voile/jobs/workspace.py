@@ -11,12 +11,14 @@ from __future__ import annotations
 import errno
 import json
 import os
+import secrets
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from voile.core.keyed_streams import KEY_BYTES
 from voile.errors import BadFile, CannotWrite, VoileError
 from voile.files.disk import LocalFile
 from voile.files.locations import Location, location
@@ -121,6 +123,26 @@ class Workspace:
                 "removed (another process finished?), or this machine does not see the output's "
                 "folder, which must lie on storage that all machines share"
             )
+
+    @property
+    def key(self) -> Location:
+        """The key of the draws that this job's parts share; gone once all are drawn."""
+        return self.parts.inside("key")
+
+    def shared_key(self) -> bytes:
+        """That key, made by whoever asks first; a restart finds it again.
+
+        Without it nothing can go on where parts are there: their words would be drawn twice.
+        """
+        if not self.committed():
+            self.key.create(secrets.randbits(8 * KEY_BYTES).to_bytes(KEY_BYTES, "little"))
+        found = _read(self.key) if self.key.exists() else b""
+        if len(found) != KEY_BYTES:
+            raise BadFile(
+                f"{self.key} must be the key that the finished parts were drawn with, and it is "
+                "gone or damaged: they are deleted, nothing is released; repeat the command"
+            )
+        return found
 
     def committed(self) -> set[int]:
         """The parts that exist."""

@@ -189,6 +189,29 @@ def draw(
 
 
 @njit(cache=True, nogil=True)
+def draw_each(
+    words: Array,
+    coordinates: Array,
+    outputs: Array,
+    index: Array,
+    squared: Array,
+    rate: float,
+    cap: float,
+    bits: Array,
+    drawn: Array,
+) -> None:
+    """Draw for words[i] from bits[i] alone; −1 where they are used up before a try is accepted."""
+    one = np.array([0, 1])
+    for i in range(len(words)):
+        end = draw(
+            words[i : i + 1], one, coordinates, outputs, index, squared, rate, cap,
+            bits[i], drawn[i : i + 1], 0,
+        )  # fmt: skip
+        if end == 0:
+            drawn[i] = -1
+
+
+@njit(cache=True, nogil=True)
 def whole_row(
     point: Array,
     outputs: Array,

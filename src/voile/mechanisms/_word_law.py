@@ -74,6 +74,24 @@ class WordLaw:
         released[order] = near.outputs[drawn]
         return released
 
+    def release_from(self, secrets: Sequence[Any] | Items, bits: Weights) -> Items:
+        """One position for each, drawn from its own row of bits; −1 where they do not suffice.
+
+        With more bits after the same ones the draw goes on where it stopped, so that a draw is a
+        function of its stream: the first try in it that is accepted.
+        """
+        from voile.mechanisms import _word_kernels as kernels
+
+        rows = positions_in(self.embedding, secrets)
+        self.neighbours.ensure(np.unique(rows))
+        near = self.neighbours
+        drawn = np.empty(len(rows), dtype=np.intp)
+        kernels.draw_each(
+            rows, self.embedding.coordinates, self._output_points, near.index, near.squared,
+            self.rate, self.cap, np.ascontiguousarray(bits), drawn,
+        )  # fmt: skip
+        return np.where(drawn < 0, drawn, near.outputs[drawn])
+
     @cached_property
     def _output_points(self) -> Coordinates:
         everything = len(self.neighbours.outputs) == len(self.embedding)

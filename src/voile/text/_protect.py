@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any
 
 import numpy as np
 
-from voile.core.arrays import frozen
-from voile.core.randomness import Generator, secure_rng, seeded_rng
+from voile.core.randomness import secure_rng, seeded_rng
 from voile.errors import require
 from voile.files import no_such_column
 from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
 from voile.files.rows import RowProblem
 from voile.files.source import Source, open_source
-from voile.jobs import Batch, JobReport, Planned, Replaced
+from voile.jobs import JobReport
 from voile.jobs.ledger_choice import LedgerChoice, charging_for
 from voile.jobs.release import Columns as ReleasedColumns
 from voile.jobs.release import Rows, carry_out, output_for
 from voile.jobs.settings import Columns, Running
-from voile.ledger import Bill
-from voile.ledger.amounts import Bools
-from voile.mechanisms._neighbour_table import Version, checked_versions, take_as_checked
 from voile.mechanisms._neighbours import cache_folder, delete_telling_caches
 from voile.options import Data, Option, use_case
 from voile.progress import tell
 from voile.text.building import build_protector, load_vocabulary, with_epsilon
+from voile.text.consistent import Scope, as_scope
 from voile.text.models_used import models_used
 from voile.text.neighbours import fill_neighbours
 from voile.text.options import Names, Strength, Words
-from voile.text.plan import Plan
-from voile.text.promise import Tally, counted, left_alone, levels_of
+from voile.text.promise import Tally, left_alone, levels_of
 from voile.text.release import Remapped, TextRelease, VocabularyUsed
-from voile.text.released import Refused, ReleasedText
+from voile.text.released import ReleasedText
+from voile.text.releaser import DOCUMENT_COLUMN, MakeTextReleaser
 from voile.text.sentences import explanation
 from voile.text.settings import TextSettings, settings_from
+from voile.text.sharing import MakeSharing, check_person
 from voile.text.vocabularies import Vocabulary
 from voile.text.word_protector import TextProtector
-
-DOCUMENT_COLUMN = "document_epsilon"
 
 
 @use_case("text protect")
@@ -93,6 +88,7 @@ def protect(
         source, changed=changed, passing=columns.passing, dropping=columns.drop
     )
     settings = settings_from(column, strength, mechanism, words, names)
+    charged = check_person(as_scope(words.consistent), charge, source.columns)
     settings = with_epsilon(settings, strength, source)
     tell("loading the vocabulary")
     vocabulary = load_vocabulary(settings, source)
@@ -109,9 +105,16 @@ def protect(
     if dry_run:
         return replace(before, explanation=explanation(before))
     _warm_up()
+    scope = protector.consistent
+    person = charge.person if scope is Scope.PERSON else None
+    make = MakeTextReleaser(settings, _bare(vocabulary), clear, strength.document_column, person)
+    charging = charging_for(charged, protector.guarantee, source.columns, seed=seed)
+    if charging is not None:
+        charging = replace(charging, beforehand=scope is Scope.PERSON)
+    sharing = scope in (Scope.PERSON, Scope.FILE)
     return carry_out(
         source,
-        MakeTextReleaser(settings, _bare(vocabulary), clear, strength.document_column),
+        MakeSharing(make, protector, person) if sharing else make,
         out=target,
         describe=lambda report: _described(before, protector, report),
         identity={
@@ -119,10 +122,11 @@ def protect(
             "seed": seed,
             **settings.identity(),
             "vocabulary_sha256": vocabulary.embedding.digest,
+            **({} if person is None else {"person": person}),
         },
         clear=clear,
         running=running,
-        charging=charging_for(charge, protector.guarantee, source.columns, seed=seed),
+        charging=charging,
         seed=seed,
         added_columns=(DOCUMENT_COLUMN,) if strength.document_column else (),
     )
@@ -150,6 +154,7 @@ def _promised(
         clear_by_choice=left_alone(protector),
         document_epsilon=settings.document_epsilon,
         public_length=settings.public_length,
+        consistent=protector.consistent,
         remap=_remapped(protector) if settings.words.remap else None,
     )
 
@@ -163,7 +168,7 @@ def _described(before: TextRelease, protector: TextProtector, report: JobReport)
         levels=levels,
         counts=tally.counts(levels),
         words_per_document=tally.lengths(),
-        spent=(tally.spent(protector),),
+        spent=tally.spent(protector),
         rows=Rows.of(report),
     )
     return replace(done, explanation=explanation(done))
@@ -184,77 +189,9 @@ def _sample(
     rows = (row for _, row in source.rows() if not isinstance(row, RowProblem))
     texts = (row.get(column) for row in rows)
     shown = [text[:400] for text in islice((t for t in texts if isinstance(t, str)), count)]
-    drawn = protector.release_texts(shown, secure_rng())
+    drawn = protector.alone.release_texts(shown, secure_rng())
     pairs = zip(shown, drawn, strict=True)
     return tuple((text, new.text) for text, new in pairs if isinstance(new, ReleasedText))
-
-
-# ── what is drawn ──────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class MakeTextReleaser:
-    """Builds a worker's releaser: a protector over the very vocabulary that was read here.
-
-    The vocabulary travels along (10 MB for 50,000 GloVe words, once to a process or node), so that
-    no worker reads, checks or filters it again, and none can find another one installed.
-    """
-
-    settings: TextSettings
-    words: Vocabulary
-    clear: ColumnsInClear
-    document_column: bool = False
-    tables: frozenset[Version] = field(default_factory=checked_versions)
-
-    def __call__(self) -> TextReleaser:
-        """One releaser for one process."""
-        take_as_checked(self.tables)
-        frozen(self.words.embedding.coordinates)  # travelling may have thawed it
-        protector = build_protector(self.settings, self.words)
-        return TextReleaser(self.settings.column, protector, self.clear, self.document_column)
-
-
-@dataclass(frozen=True)
-class TextReleaser:
-    """Releases the text column of a batch; the columns in clear pass as they are."""
-
-    column: str
-    protector: TextProtector
-    clear: ColumnsInClear
-    document_column: bool
-
-    def plan(self, batch: Batch) -> Planned:
-        """What is to be drawn for each text, and what is wrong with texts that are none."""
-        plans = self.protector.plan(list(batch.column(self.column)))
-        problems: dict[int, RowProblem] = {
-            place: RowProblem(plan.reason)
-            for place, plan in enumerate(plans)
-            if isinstance(plan, Refused)
-        }
-        problems |= self.clear.strangers(batch.rows)
-        return Planned(plans, lambda: self._bill(plans, problems), problems)
-
-    def _bill(self, plans: Sequence[Plan | Refused], problems: Mapping[int, RowProblem]) -> Bill:
-        """The epsilons of all words that would be drawn for each text."""
-        return Bill.listed(
-            [
-                None
-                if place in problems or isinstance(plan, Refused)
-                else self.protector.spends(plan)
-                for place, plan in enumerate(plans)
-            ]
-        )
-
-    def draw(self, planned: Planned, paid: Bools, rng: Generator) -> Replaced:
-        """A text for each row that is paid, and counts of words and lengths."""
-        plans = [plan for plan, drawn in zip(planned.secrets, paid, strict=True) if drawn]
-        answers = iter(self.protector.draw(plans, rng))
-        released = [next(answers) if drawn else None for drawn in paid]
-        texts = [answer if isinstance(answer, ReleasedText) else None for answer in released]
-        columns: dict[str, list[Any]] = {self.column: [t and t.text for t in texts]}
-        if self.document_column:
-            columns[DOCUMENT_COLUMN] = [t and t.epsilon for t in texts]
-        return Replaced(columns, counted([t for t in texts if t is not None]))
 
 
 def _bare(words: Vocabulary) -> Vocabulary:

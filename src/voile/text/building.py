@@ -14,6 +14,7 @@ from voile.errors import InvalidInput, require
 from voile.files.rows import RowProblem
 from voile.files.source import Source
 from voile.mechanisms._neighbours import cache_folder
+from voile.text.consistent import as_scope
 from voile.text.laws import KNOWN_WORD_BY_WORD, builder
 from voile.text.neighbours import neighbours_for
 from voile.text.options import Strength
@@ -128,6 +129,7 @@ def build_protector(settings: TextSettings, words: Vocabulary) -> TextProtector:
         identifiers=options.identifiers,
         signs=Signs(options.signs),
         longest=settings.longest,
+        consistent=as_scope(options.consistent),
     )
     build = _remapping(settings, words) if options.remap else _builder(settings, words)
     if settings.alphas:

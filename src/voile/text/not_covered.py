@@ -39,5 +39,8 @@ def not_covered(protector: TextProtector) -> tuple[str, ...]:
     if protector.vocabulary.private:
         notes.append("WHICH WORDS OCCUR: THE VOCABULARY WAS TAKEN FROM THE PRIVATE TEXT")
     if protector.law_of_length is not None:
-        notes.append("each document's exact length in words, stated as public")
+        words = "words" if protector.consistent is None else "distinct words"
+        notes.append(f"each document's exact length in {words}, stated as public")
+    if protector.consistent is not None:
+        notes.append(protector.consistent.shows)
     return tuple(notes)

@@ -33,7 +33,8 @@ class Strength(Options):
         Option("A budget for each document instead of each word.", "How strong"),
     ] = None
     longest: Annotated[
-        int | None, Option("Drop what follows this many words of a document.", "How strong")
+        int | None,
+        Option("Drop what follows this many words of a document, or distinct words.", "How strong"),
     ] = None
     public_length: Annotated[
         bool, Option("Split the budget over each actual length.", "How strong")
@@ -85,6 +86,14 @@ class Words(Options):
         bool,
         Option("Replace each drawn word by the likeliest-to-serve one; costs no ε.", "Names"),
     ] = False
+    consistent: Annotated[
+        Literal["document", "person", "file"] | None,
+        Option(
+            "Draw a word that repeats there once, and replace it alike; ε is then spent for each "
+            "distinct word.",
+            "Names",
+        ),
+    ] = None
     no_cache: Annotated[
         bool,
         Option("Keep nothing on disk of what was worked out for the vocabulary.", "Running"),

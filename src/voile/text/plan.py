@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from voile.text.tokens import Token
 
@@ -19,13 +19,22 @@ SIGNS_AT_WORDS = "signs at words"
 class Plan:
     """A text to be put together: gaps and clear words as they are, numbers of words to be drawn.
 
-    `levels` are those of the words in `drawn`; `clear` counts what stands in clear, by why.
+    `levels` are those of the words in `drawn`, `distinct` its words, each of a level once; `clear`
+    counts what stands in clear, by why.
     """
 
     pieces: list[str | int]
     drawn: list[Token]
     levels: list[int]
     clear: Counter[str]
+    distinct: set[tuple[int, int]] = field(default_factory=set)
+
+    def draw(self, token: Token, level: int) -> None:
+        """Draw for a word here."""
+        self.pieces.append(len(self.drawn))
+        self.drawn.append(token)
+        self.levels.append(level)
+        self.distinct.add((level, token.position))
 
     def leave(self, word: str, why: str) -> None:
         """Leave a word as it is, and count it."""

@@ -51,14 +51,19 @@ class Level:
     watched: tuple[WatchedClass, ...] = ()
     drawn: int | None = None
     changed: int | None = None
+    draws: int | None = None
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What was done to words: how many there were, were drawn, came out changed, stand in clear."""
+    """What was done to words: how many there were, were drawn, came out changed, stand in clear.
+
+    `draws` is the number of draws behind the drawn words, summed over documents.
+    """
 
     words: int
     drawn: int
+    draws: int
     changed: int
     in_clear: Mapping[str, int]
     signs_in_clear: int
@@ -140,7 +145,7 @@ def left_alone(protector: TextProtector) -> tuple[str, ...]:
 def counted(answers: Sequence[ReleasedText]) -> dict[str, float]:
     """What was done to some texts, as totals that a job can add up.
 
-    `drawn 3,0,27` counts documents with so many drawn words of each level.
+    `draws 3,0,27` counts documents with so many draws at each level.
     """
     totals: dict[str, float] = {}
 
@@ -148,7 +153,9 @@ def counted(answers: Sequence[ReleasedText]) -> dict[str, float]:
         totals[key] = totals.get(key, 0) + number
 
     for answer in answers:
-        add("drawn " + ",".join(map(str, answer.drawn)), 1)
+        add("draws " + ",".join(map(str, answer.draws)), 1)
+        for level, number in enumerate(answer.drawn):
+            add(f"drawn {level}", number)
         for level, number in enumerate(answer.changed):
             add(f"changed {level}", number)
         for why, number in answer.clear.items():
@@ -158,11 +165,13 @@ def counted(answers: Sequence[ReleasedText]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Tally:
-    """The totals of a job, read again: documents by their drawn words, and what else there was."""
+    """The totals of a job, read again: documents by their draws, and what else there was."""
 
     documents: Mapping[tuple[int, ...], int]
+    drawn: Mapping[int, int]
     changed: Mapping[int, int]
     clear: Mapping[str, int]
+    persons: Mapping[tuple[int, ...], int]
 
     @classmethod
     def of(cls, totals: Mapping[str, float]) -> Tally:
@@ -175,19 +184,24 @@ class Tally:
                 if key.startswith(prefix)
             }
 
-        documents = {tuple(map(int, k.split(","))): n for k, n in under("drawn ").items()}
+        documents, persons = (
+            {tuple(map(int, key.split(","))): number for key, number in under(unit).items()}
+            for unit in ("draws ", "persons ")
+        )
+        drawn = {int(level): number for level, number in under("drawn ").items()}
         changed = {int(level): number for level, number in under("changed ").items()}
         clear = {why: number for why, number in under("clear ").items() if number}
-        return cls(documents, changed, clear)
+        return cls(documents, drawn, changed, clear, persons)
 
     def levels(self, before: Sequence[Level], protector: TextProtector) -> tuple[Level, ...]:
         """The levels with what was drawn and came out changed."""
         return tuple(self._level(place, level, protector) for place, level in enumerate(before))
 
     def _level(self, place: int, level: Level, protector: TextProtector) -> Level:
-        drawn = sum(drawn[place] * number for drawn, number in self.documents.items())
-        level = replace(level, drawn=drawn, changed=self.changed.get(place, 0))
-        lengths = [sum(drawn) for drawn in self.documents if drawn[place]]
+        draws = sum(draws[place] * number for draws, number in self.documents.items())
+        drawn, changed = self.drawn.get(place, 0), self.changed.get(place, 0)
+        level = replace(level, drawn=drawn, changed=changed, draws=draws)
+        lengths = [sum(draws) for draws in self.documents if draws[place]]
         if protector.law_of_length is None or not lengths:
             return level
         law = protector.law_of(place, min(lengths))  # the shortest text has the largest epsilon
@@ -198,26 +212,38 @@ class Tally:
         """All levels together."""
         clear = {why: number for why, number in self.clear.items() if why != SIGNS_AT_WORDS}
         drawn = sum(level.drawn or 0 for level in levels)
+        draws = sum(level.draws or 0 for level in levels)
         changed = sum(level.changed or 0 for level in levels)
         signs = self.clear.get(SIGNS_AT_WORDS, 0)
-        return Counts(drawn + sum(clear.values()), drawn, changed, clear, signs)
+        return Counts(drawn + sum(clear.values()), drawn, draws, changed, clear, signs)
 
-    def spent(self, protector: TextProtector) -> Spending:
-        """What documents spent: each the sum over its drawn words, rounded up."""
-        return self._quantiles("document", {d: protector.spent(d) for d in self.documents})
+    def spent(self, protector: TextProtector) -> tuple[Spending, ...]:
+        """What documents spent, each the sum over its draws, rounded up; and persons, if known."""
+        units = {"document": self.documents, "person": self.persons}
+        return tuple(
+            _quantiles(unit, counts, {draws: protector.spent(draws) for draws in counts})
+            for unit, counts in units.items()
+            if counts or unit == "document"
+        )
 
     def lengths(self) -> Spending:
-        """How many words were drawn for a document."""
-        return self._quantiles("words of a document", {d: float(sum(d)) for d in self.documents})
+        """How many draws were made for a document."""
+        lengths = {draws: float(sum(draws)) for draws in self.documents}
+        return _quantiles("draws for a document", self.documents, lengths)
 
-    def _quantiles(self, unit: str, values: Mapping[tuple[int, ...], float]) -> Spending:
-        """The values that half, nine in ten and all of the documents do not exceed."""
-        ordered = sorted(values.items(), key=lambda item: item[1])
-        running = np.cumsum([self.documents[key] for key, _ in ordered])
 
-        def not_exceeded(share: float) -> float:
-            if not ordered:
-                return 0.0
-            return ordered[int(np.searchsorted(running, share * running[-1]))][1]
+def _quantiles(
+    unit: str,
+    counts: Mapping[tuple[int, ...], int],
+    values: Mapping[tuple[int, ...], float],
+) -> Spending:
+    """The values that half, nine in ten and all of the documents or persons do not exceed."""
+    ordered = sorted(values.items(), key=lambda item: item[1])
+    running = np.cumsum([counts[key] for key, _ in ordered])
 
-        return Spending(unit, not_exceeded(0.5), not_exceeded(0.9), not_exceeded(1.0))
+    def not_exceeded(share: float) -> float:
+        if not ordered:
+            return 0.0
+        return ordered[int(np.searchsorted(running, share * running[-1]))][1]
+
+    return Spending(unit, not_exceeded(0.5), not_exceeded(0.9), not_exceeded(1.0))

@@ -13,6 +13,7 @@ from voile.report.model import Chart, Report, Table, Value
 from voile.report.result import SILENT
 from voile.report.words import COUNTS, ground, sentence
 from voile.text import sentences
+from voile.text.consistent import Scope
 from voile.text.nearest import NearestWords
 from voile.text.promise import Counts, Level
 
@@ -47,6 +48,8 @@ class TextRelease(Release):
     words_per_document: Spending | None = None
     document_epsilon: float | None = None
     public_length: bool = False
+    consistent: Scope | None = None
+    """Where a word that repeats was drawn once."""
     remap: Remapped | None = None
     notes: tuple[str, ...] = ()
     sample: tuple[tuple[str, str], ...] = field(default=(), metadata=SILENT)
@@ -81,8 +84,8 @@ class TextRelease(Release):
             sample=self.sample,
             not_protected=(
                 *(sentence(item) for item in self.guarantee.outside),
-                "A document as a whole: its words spend ε one by one, and together as much as the "
-                "chart of documents shows.",
+                f"A document as a whole: its {_words(self)} spend ε one by one, and together as "
+                "much as the chart of documents shows.",
                 *((COUNTS,) if self.counts is not None else ()),
             ),
             terms=("epsilon", "odds", basis, "mechanism", "release", "attacker", "secure",
@@ -100,6 +103,10 @@ class TextRelease(Release):
         """The level of the largest epsilon among those that are drawn."""
         drawn = [level for level in self.levels if level.epsilon is not None]
         return max(drawn, key=lambda level: level.epsilon or 0.0, default=None)
+
+
+def _words(release: TextRelease) -> str:
+    return "words" if release.consistent is None else "distinct words"
 
 
 def _notes(release: TextRelease) -> list[str]:
@@ -122,7 +129,8 @@ def _notes(release: TextRelease) -> list[str]:
 def _cards(release: TextRelease) -> tuple[tuple[str, str], ...]:
     found = []
     if release.weakest is not None:
-        found.append(("ε of a word, at most", at_most(release.weakest.epsilon or 0.0, digits=4)))
+        word = _words(release).removesuffix("s")
+        found.append((f"ε of a {word}, at most", at_most(release.weakest.epsilon or 0.0, digits=4)))
         most = [group.most[0] for group in release.weakest.watched if group.most]
         if most:
             word, chance = max(most, key=lambda pair: pair[1])
@@ -195,6 +203,7 @@ def _counts(release: TextRelease) -> Table:
             ("documents", rows.released),
             ("words", counts.words),
             ("words drawn", counts.drawn),
+            ("draws", counts.draws),
             ("words changed", counts.changed),
             ("bad rows skipped", rows.skipped),
             ("bad rows masked", rows.masked),
@@ -271,7 +280,7 @@ def _document_chart(spent: Spending) -> Chart:
         name="documents",
         title="What a whole document spends",
         alt=(
-            f"The epsilons of a document's words together: at most {half:.4g} for half of the "
+            f"The epsilons of a document's draws together: at most {half:.4g} for half of the "
             f"documents, {most:.4g} for nine in ten, {largest:.4g} for all."
         ),
         axis="ε of one document",

@@ -21,6 +21,8 @@ class ReleasedText:
     """A released text, and what was done to its words: drawn and changed by level, or in clear."""
 
     text: str
+    draws: tuple[int, ...]
+    """How many draws were made at each level: one a word, or one a distinct word."""
     drawn: tuple[int, ...]
     """How many words of each level were drawn for."""
     changed: tuple[int, ...]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from voile.core.rounding import at_most, odds_at_most, percent_at_most
+from voile.jobs.release import Spending
 from voile.text.promise import Level, Odds
 
 if TYPE_CHECKING:
@@ -38,10 +39,13 @@ def headline(release: TextRelease) -> str:
     if release.public_length:
         number = "words" if release.counts is None else f"{release.counts.drawn:,} words"
         budget = at_most(release.document_epsilon or 0.0, digits=4)
-        said = f"{number}: ε = {budget} for each document in all, split evenly over its words"
+        over = "words" if release.consistent is None else "distinct words"
+        said = f"{number}: ε = {budget} for each document in all, split evenly over its {over}"
     else:
+        scope = release.consistent
+        each = "each" if scope is None else f"for each distinct one of a {scope}"
         said = "; ".join(
-            f"{_named(rows)}: ε = {at_most(epsilon, digits=4)} each"
+            f"{_named(rows)}: ε = {at_most(epsilon, digits=4)} {each}"
             for epsilon, rows in _by_epsilon(release).items()
         )
     guarantee = release.guarantee
@@ -169,21 +173,28 @@ def counted_sentences(release: TextRelease) -> list[str]:
         if level.drawn
     )
     drawn = f" (of those drawn: {detail})" if _several(release) and detail else ""
-    spent = release.spent[0]
+    words = "drawn words" if release.consistent is None else "distinct words"
     lines = [
         f"{100 * kept / max(1, counts.words):.3g} % of {counts.words:,} words came out as they "
         f"were{drawn}.",
-        f"A document's drawn words together: ε = {_spent(spent.median)} for half of them, "
-        f"{_spent(spent.nine_in_ten)} for nine in ten, {_spent(spent.largest)} at most "
-        f"({lengths.median:,.0f}, {lengths.nine_in_ten:,.0f} and {lengths.largest:,.0f} words).",
+        f"A document's {words} together: {_spent_by(release.spent[0])} "
+        f"({lengths.median:,.0f}, {lengths.nine_in_ten:,.0f} and {lengths.largest:,.0f} "
+        f"{words.removeprefix('drawn ')}).",
+        *(f"A {s.unit}'s {words} together: {_spent_by(s)}." for s in release.spent[1:]),
     ]
+    if release.consistent == "document":
+        lines.append(f"{counts.draws:,} draws for {counts.drawn:,} words: a word that repeats in a "
+                     "document was drawn once.")  # fmt: skip
     if rows.skipped or rows.masked:
         lines.append(f"{rows.skipped} rows were skipped, {rows.masked} masked.")
     return lines
 
 
-def _spent(value: float) -> str:
-    return at_most(value, digits=4)
+def _spent_by(spent: Spending) -> str:
+    median, most, largest = (
+        at_most(value, digits=4) for value in (spent.median, spent.nine_in_ten, spent.largest)
+    )
+    return f"ε = {median} for half of them, {most} for nine in ten, {largest} at most"
 
 
 def explanation(release: TextRelease) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.names import Named
+from voile.text.consistent import Scope
 from voile.text.laws import LAWS
 from voile.text.options import ONE_OF, Names, Strength, Words
 from voile.text.tiers import DEFAULT_PIPELINE
@@ -84,6 +85,14 @@ def settings_from(
     for name, allowed in _CHOICES.items():
         require(getattr(words, name) in allowed, f"--{name}", " or ".join(allowed),
                 getattr(words, name))  # fmt: skip
+    if words.consistent is not None:
+        require(words.consistent in tuple(Scope), "--consistent", " or ".join(Scope),
+                words.consistent)  # fmt: skip
+        if words.consistent != "document" and strength.public_length:
+            raise InvalidInput(
+                "--public-length must go with --consistent document: a draw that documents share "
+                "cannot have a law for each document's length; use --longest"
+            )
     return check_budget(settings)
 
 

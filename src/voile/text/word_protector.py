@@ -16,7 +16,9 @@ from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
 from voile.core.rounding import product_upwards, sum_upwards
 from voile.errors import InvalidInput
+from voile.ledger.amounts import Cost
 from voile.personal.patterns import find_identifiers
+from voile.text.consistent import Scope, SharedDraws, draw_words
 from voile.text.containers import like, values_of
 from voile.text.nearest import NearestWords, nearest_words
 from voile.text.not_covered import not_covered
@@ -37,7 +39,8 @@ class TextProtector:
 
     `laws[level]` releases the words of a level, None leaves them alone; without tiers there is
     one level. `longest` drops what follows that many words. `law_of_length` takes the place of
-    `laws` where each document has a fixed budget and its length is public.
+    `laws` where each document has a fixed budget and its length is public. `consistent` says where
+    a word that repeats is drawn once; lengths are then counted in distinct words.
     """
 
     vocabulary: Vocabulary
@@ -49,6 +52,7 @@ class TextProtector:
     longest: int | None = None
     signs: Signs = Signs.DROP
     law_of_length: Callable[[int], Mechanism] | None = field(default=None, repr=False)
+    consistent: Scope | None = None
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -61,7 +65,10 @@ class TextProtector:
         strongest = max(
             (law.guarantee for law in self.laws if law is not None), key=lambda g: g.epsilon
         )
-        return replace(strongest, outside=(*not_covered(self), *strongest.outside))
+        outside = (*not_covered(self), *strongest.outside)
+        if self.consistent is None:
+            return replace(strongest, outside=outside)
+        return replace(strongest, granularity=self.consistent.granularity, outside=outside)
 
     @cached_property
     def nearest(self) -> NearestWords:
@@ -77,16 +84,28 @@ class TextProtector:
         """The names of the levels, one for each law."""
         return ("words",) if self.tiers is None else self.tiers.names
 
+    @property
+    def alone(self) -> TextProtector:
+        """The same for a text of which nobody says whose it is: a scope of its own."""
+        scope = Scope.DOCUMENT if self.consistent is Scope.PERSON else self.consistent
+        return replace(self, consistent=scope)
+
     def law_of(self, level: int, drawn: int) -> Mechanism | None:
         """What releases a word of this level in a text of so many drawn words; None: nothing."""
         return self.laws[level] if self.law_of_length is None else self.law_of_length(drawn)
 
+    def size(self, plan: Plan) -> int:
+        """How many draws a text takes: one a word, or one a distinct word."""
+        return len(plan.drawn if self.consistent is None else plan.distinct)
+
+    def draws(self, plan: Plan) -> tuple[int, ...]:
+        """The same by level: what the text is charged for."""
+        of = plan.levels if self.consistent is None else [level for level, _ in plan.distinct]
+        return tuple(map(of.count, range(len(self.levels))))
+
     def spent(self, drawn: Sequence[int]) -> float:
-        """What a text with so many drawn words of each level spends in all, rounded up."""
-        bounds = [(self.law_of(level, sum(drawn)), n) for level, n in enumerate(drawn) if n]
-        return sum_upwards(
-            *(product_upwards(law.guarantee.epsilon, n) for law, n in bounds if law is not None)
-        )
+        """What a text with so many draws at each level spends in all, rounded up."""
+        return sum_upwards(*(product_upwards(each, n) for each, _, n in self.costs(drawn)))
 
     def release(self, texts: Any, rng: Generator) -> Any:
         """Texts blurred word by word, in the container they came in.
@@ -115,29 +134,19 @@ class TextProtector:
             for i, text in enumerate(texts)
         ]
 
-    def spends(self, plan: Plan) -> tuple[tuple[float, float, int], ...]:
-        """What a planned text will spend: (epsilon, delta, number of words), by level."""
-        spent = []
-        for level, words in sorted(Counter(plan.levels).items()):
-            law = self.law_of(level, len(plan.drawn))
-            if law is not None:
-                spent.append((law.guarantee.epsilon, law.guarantee.delta, words))
-        return tuple(spent)
+    def costs(self, draws: Sequence[int]) -> Cost:
+        """What so many draws at each level cost: (epsilon, delta, number), by level."""
+        bounds = [(self.law_of(level, sum(draws)), n) for level, n in enumerate(draws) if n]
+        return tuple(
+            (law.guarantee.epsilon, law.guarantee.delta, n) for law, n in bounds if law is not None
+        )
 
-    def draw(self, plans: Sequence[Plan | Refused], rng: Generator) -> list[ReleasedText | Refused]:
-        """One answer a plan."""
+    def draw(
+        self, plans: Sequence[Plan | Refused], rng: Generator, shared: SharedDraws | None = None
+    ) -> list[ReleasedText | Refused]:
+        """One answer a plan; `shared` where rows of other parts have draws in common with these."""
         planned = [plan for plan in plans if isinstance(plan, Plan)]
-        before = np.array([t.position for plan in planned for t in plan.drawn], dtype=np.intp)
-        levels = np.array([level for plan in planned for level in plan.levels], dtype=np.intp)
-        lengths = [len(plan.drawn) for plan in planned]
-        by_length = np.repeat(lengths, lengths).astype(np.intp)
-        keys = levels if self.law_of_length is None else by_length
-        after = before.copy()
-        for key in np.unique(keys):
-            here = keys == key
-            law = self.law_of(int(levels[here][0]), int(by_length[here][0]))
-            if law is not None:
-                after[here] = law.release(before[here], rng)
+        before, after = draw_words(self, planned, rng, shared)
         answers: list[ReleasedText | Refused] = []
         start = 0
         for plan in plans:
@@ -155,20 +164,15 @@ class TextProtector:
         plan = self._plan(text, entities)
         if isinstance(plan, Refused):
             raise InvalidInput(plan.reason)
+        words, released = draw_words(self.alone, [plan], rng)
         shown: list[tuple[str, str, int]] = []
         for piece in plan.pieces:
             if isinstance(piece, str):
                 shown.append((piece, piece, KEPT))
                 continue
-            token = plan.drawn[piece]
-            level = plan.levels[piece]
-            law = self.law_of(level, len(plan.drawn))
-            released = token.position if law is None else law.release([token.position], rng)[0]
-            before, after = (
-                self.vocabulary.written[token.position],
-                self.vocabulary.written[released],
-            )
-            shown.append((join([(before, token.case)]), join([(after, token.case)]), level))
+            written, case = self.vocabulary.written, plan.drawn[piece].case
+            before, after = (join([(written[drawn[piece]], case)]) for drawn in (words, released))
+            shown.append((before, after, plan.levels[piece]))
         return shown
 
     def _plan(self, text: Any, entities: Sequence[tuple[int, int]]) -> Plan | Refused:
@@ -187,7 +191,7 @@ class TextProtector:
                     self._add_gap(plan, pieces, place)
                 elif not self._add(plan, piece, text, last, entities):
                     return Refused("a word is outside the vocabulary")
-                if self.longest is not None and len(plan.drawn) >= self.longest:
+                if self.longest is not None and self.size(plan) >= self.longest:
                     return plan
             if kind:
                 plan.pieces.append(f"[{kind}]")
@@ -229,9 +233,7 @@ class TextProtector:
         if self.law_of_length is None and self.laws[level] is None:
             plan.leave(text[start:end], self.levels[level])
             return True
-        plan.pieces.append(len(plan.drawn))
-        plan.drawn.append(token)
-        plan.levels.append(level)
+        plan.draw(token, level)
         return True
 
     def _assembled(self, plan: Plan, before: Any, after: Any) -> ReleasedText:
@@ -241,16 +243,13 @@ class TextProtector:
             piece if isinstance(piece, str) else (written[released[piece]], plan.drawn[piece].case)
             for piece in plan.pieces
         ]
-        other = before != after
-        drawn: tuple[int, ...] = (len(plan.drawn),)
-        changed: tuple[int, ...] = (int(other.sum()),)
-        if self.tiers is not None:
-            levels = np.array(plan.levels, dtype=np.intp)
-            drawn, changed = (
-                tuple(np.bincount(chosen, minlength=len(self.levels)).tolist())
-                for chosen in (levels, levels[other])
-            )
-        return ReleasedText(join(pieces), drawn, changed, plan.clear, self.spent(drawn))
+        levels = np.array(plan.levels, dtype=np.intp)
+        replaced, changed = (
+            tuple(np.bincount(chosen, minlength=len(self.levels)).tolist())
+            for chosen in (levels, levels[before != after])
+        )
+        draws = self.draws(plan)
+        return ReleasedText(join(pieces), draws, replaced, changed, plan.clear, self.spent(draws))
 
 
 def protector(

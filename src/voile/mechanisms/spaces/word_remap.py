@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from voile.core.arrays import Floats, Indices, Items
+from voile.core.arrays import Floats, Indices, Items, Weights
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.core.space import Space
@@ -48,6 +48,11 @@ class RemappedWords:
     def release(self, secrets: Sequence[Any] | Items, rng: Generator) -> Items:
         """One position for each position: a draw of the law, then its target."""
         return np.asarray(self.targets[self.law.release(secrets, rng)])
+
+    def release_from(self, secrets: Sequence[Any] | Items, bits: Weights) -> Items:
+        """One position for each, from its own row of bits; −1 where they do not suffice."""
+        drawn = self.law.release_from(secrets, bits)
+        return np.where(drawn < 0, drawn, self.targets[drawn])
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
         """ln of the summed probability of all draws that are released so."""  # noqa: D403
