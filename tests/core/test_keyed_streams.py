@@ -8,13 +8,12 @@ import pytest
 
 pytest.importorskip("numba", reason="the text extra is not installed")
 
-from voile.mechanisms.word_remap import word_remap
-
 from voile.core import keyed_streams
 from voile.core.keyed_streams import KeyedStreams, release_each
 from voile.errors import InvalidInput
 from voile.mechanisms import madlib, word_exponential, word_truncated_exponential
 from voile.mechanisms._embedding import Embedding
+from voile.mechanisms.spaces.word_remap import word_remap
 
 WORDS = Embedding.of(np.random.default_rng(3).normal(size=(12, 3)))
 LAW = word_truncated_exponential(WORDS, epsilon=2.0, neighbours=4)
