@@ -18,7 +18,7 @@ _COUNTED = "asserts which rows were released and charged, and nothing about what
 STARTS_PROCESSES = {
     "tests/architecture/test_architecture.py": "imports modules; draws nothing",
     "tests/architecture/test_processors.py": "starts interpreters; draws nothing",
-    "tests/architecture/test_recipes.py": "asserts which names are known, and nothing drawn",
+    "tests/docs/test_recipes.py": "asserts which names are known, and nothing drawn",
     "tests/calibration/test_hostile_endpoint.py": _SAYS_NO,
     "tests/cli/test_cli.py": _SAYS_NO,
     "tests/cli/test_demo_commands.py": "runs the demo with a seed",
