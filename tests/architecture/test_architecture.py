@@ -129,10 +129,11 @@ def test_importing_voile_is_immediate():
     assert not loaded_by("import voile") & {*HEAVY, "numpy", "typer", "rich"}
 
 
-def test_help_loads_nothing_heavy():
+@pytest.mark.parametrize("asked", [[], ["text", "protect"]])
+def test_help_loads_nothing_heavy(asked):
     statement = "import contextlib, io; from voile.cli.app import app\n"
     statement += "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):"
-    statement += " app(['--help'])\n"
+    statement += f" app({[*asked, '--help']})\n"
     loaded = loaded_by(f"exec({statement!r})")
     assert not loaded & {*HEAVY, "numpy"}
 

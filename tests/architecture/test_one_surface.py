@@ -4,11 +4,13 @@ import ast
 import dataclasses
 import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import get_type_hints
 
 import pytest
 
+from voile.cli.rooms import outline
 from voile.options import Option, Options, case_of
 from voile.report.result import Result
 from voile.surface import ABOUT, ROOMS, names, use_case_named
@@ -142,17 +144,32 @@ def test_readers_of_user_files_live_in_one_room(root):
     assert not found
 
 
-def test_no_submodule_hides_behind_a_function_of_its_name():
-    import voile.labels
-    import voile.ledger
-    import voile.places
-    import voile.text
+def stubs(root):
+    return sorted((root / "src" / "voile").rglob("__init__.pyi"))
 
-    for package in (voile.text, voile.places, voile.labels, voile.ledger):
-        folder = Path(package.__file__).parent
-        modules = {path.stem for path in folder.glob("*.py")}
-        public = {name for name in package.__all__ if callable(getattr(package, name))}
-        assert not modules & public, package.__name__
+
+def test_every_export_is_there_and_no_submodule_hides_behind_it(root):
+    """What a stub says is what the package gives; its modules have names of their own."""
+    assert len(stubs(root)) > 5
+    for stub in stubs(root):
+        package = import_module(".".join(stub.relative_to(root / "src").parent.parts))
+        modules = {path.stem for path in stub.parent.glob("*.py")}
+        assert not modules & set(package.__all__), package.__name__
+        assert set(package.__all__) <= set(dir(package))
+        for name in package.__all__:
+            assert getattr(package, name) is not None
+        with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+            _ = package.nothing
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_help_without_its_use_case_says_the_same(name):
+    """The outline that a help is made from has the options, defaults and words of the function."""
+    room, _, own = name.rpartition(" ")
+    home = ROOMS[room][own]
+    short, whole = case_of(outline(home)), case_of(use_case_named(name))
+    assert list(short.parameters.values()) == list(whole.parameters.values())
+    assert outline(home).__doc__ == use_case_named(name).__doc__
 
 
 def test_the_table_of_rooms_names_what_exists():

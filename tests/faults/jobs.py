@@ -20,7 +20,7 @@ from voile.errors import VoileError
 from voile.jobs import Batch, Charging, WhenSpent, open_source, run_job
 from voile.jobs import charging as charging_module
 from voile.jobs.engines import Engine
-from voile.jobs.ledger_choice import LedgerChoice
+from voile.jobs.settings import LedgerChoice
 from voile.ledger import Budget, Kind, Ledger, check_ledger, make_key, read_key
 
 PERSONS = "ababca"

@@ -15,7 +15,7 @@ from voile.audit.finding import Verdict
 from voile.cli.app import app
 from voile.cli.rooms import ROOMS
 from voile.errors import CannotWrite
-from voile.jobs.ledger_choice import LedgerChoice
+from voile.jobs.settings import LedgerChoice
 from voile.ledger import Bill, Budget, Kind, Ledger, read_key, simple_cost
 from voile.options import case_of
 from voile.report.page import render

@@ -4,49 +4,6 @@ A release cannot be taken back, and releasing a record twice with fresh noise sp
 twice. So a job draws each part once, keeps it, and shows the output only when it is whole.
 """
 
-from voile.files.columns_in_clear import (
-    ColumnsInClear,
-    Named,
-    columns_in_clear,
-    named_columns,
-)
-from voile.files.locations import Location, location
-from voile.files.rows import ColumnRows, OnError, RowProblem
-from voile.files.source import Source, open_source
-from voile.jobs.charging import Charging, WhenSpent
-from voile.jobs.engines import Engine, Processes, Ray, engine_named, spread
-from voile.jobs.in_memory import release_in_memory
-from voile.jobs.job_report import JobReport
-from voile.jobs.records import Batch, BeyondBudget, Planned, Releaser, Replaced, Telling
-from voile.jobs.run import check_output, run_job
+from voile.exports import exported
 
-__all__ = [
-    "Batch",
-    "BeyondBudget",
-    "Charging",
-    "ColumnRows",
-    "ColumnsInClear",
-    "Engine",
-    "JobReport",
-    "Location",
-    "Named",
-    "OnError",
-    "Planned",
-    "Processes",
-    "Ray",
-    "Releaser",
-    "Replaced",
-    "RowProblem",
-    "Source",
-    "Telling",
-    "WhenSpent",
-    "check_output",
-    "columns_in_clear",
-    "engine_named",
-    "location",
-    "named_columns",
-    "open_source",
-    "release_in_memory",
-    "run_job",
-    "spread",
-]
+__getattr__, __dir__, __all__ = exported(__name__, __file__)

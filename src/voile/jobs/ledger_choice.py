@@ -3,53 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, replace
 
 from voile.core.guarantee import Guarantee
 from voile.errors import InvalidInput
 from voile.files import no_such_column
 from voile.jobs import Charging, JobReport, WhenSpent
+from voile.jobs.settings import LedgerChoice
 from voile.ledger import Budget, Kind, read_key, shown
-from voile.ledger._options import KeyFile
-from voile.options import Option, Options
-
-
-@dataclass(frozen=True)
-class LedgerChoice(Options):
-    """What a user says about a ledger: where, whose column, how much, and what then."""
-
-    ledger: Annotated[
-        str | None,
-        Option("Charge persons in this file or postgresql:// URL.", "Budget", secret=True),
-    ] = None
-    person: Annotated[
-        str | None,
-        Option("The column that says whose row it is.", "Budget", shown=True),
-    ] = None
-    budget: Annotated[
-        float | None, Option("What all releases about a person may spend; set once.", "Budget")
-    ] = None
-    over_budget: Annotated[
-        Literal["refuse", "mask", "drop"],
-        Option("A row beyond its budget: refuse, mask or drop.", "Budget"),
-    ] = "refuse"
-    ledger_key: KeyFile = None
-
-    def agreed(self) -> bool:
-        """Whether a ledger is kept; its options go together."""
-        if self.ledger is None:
-            if self.person is not None or self.budget is not None:
-                raise InvalidInput(
-                    "--person and --budget must go with --ledger; make one with `voile ledger init`"
-                )
-            return False
-        if self.person is None:
-            raise InvalidInput("--ledger must go with --person, the column that names the person")
-        return True
-
-
-NO_LEDGER = LedgerChoice()
 
 
 def charging_for(
@@ -128,9 +89,3 @@ def charged(charging: Charging | None, report: JobReport) -> Charged | None:
         promise=f"No person's releases in this ledger add up to more than {shown(limit)} "
         f"({terms.kind}){by_moments}; what stands in clear is not counted.",
     )
-
-
-def ledger_facts(charging: Charging | None, report: JobReport) -> dict[str, Any]:
-    """What a guarantee file says about the ledger, under one name; nothing without one."""
-    found = charged(charging, report)
-    return {} if found is None else {"ledger": asdict(found)}

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from voile.errors import InvalidInput
-from voile.files.columns_in_clear import Named
 from voile.files.rows import OnError
-from voile.jobs.engines import Engine, engine_named
+from voile.ledger._options import KeyFile
 from voile.options import Option, Options
+
+if TYPE_CHECKING:  # options are read to print a help, which must load nothing else
+    from voile.files.columns_in_clear import Named
+    from voile.jobs.engines import Engine
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Workers(Options):
 
     def chosen(self) -> Engine:
         """The engine that these options name."""
+        from voile.jobs.engines import engine_named
+
         return engine_named(
             self.engine, jobs=self.jobs or os.cpu_count() or 1, address=self.address
         )
@@ -69,3 +74,37 @@ class Columns(Options):
     def passing(self) -> Named:
         """The columns to pass, by name or all."""
         return self.pass_
+
+
+@dataclass(frozen=True)
+class LedgerChoice(Options):
+    """What a user says about a ledger: where, whose column, how much, and what then."""
+
+    ledger: Annotated[
+        str | None,
+        Option("Charge persons in this file or postgresql:// URL.", "Budget", secret=True),
+    ] = None
+    person: Annotated[
+        str | None,
+        Option("The column that says whose row it is.", "Budget", shown=True),
+    ] = None
+    budget: Annotated[
+        float | None, Option("What all releases about a person may spend; set once.", "Budget")
+    ] = None
+    over_budget: Annotated[
+        Literal["refuse", "mask", "drop"],
+        Option("A row beyond its budget: refuse, mask or drop.", "Budget"),
+    ] = "refuse"
+    ledger_key: KeyFile = None
+
+    def agreed(self) -> bool:
+        """Whether a ledger is kept; its options go together."""
+        if self.ledger is None:
+            if self.person is not None or self.budget is not None:
+                raise InvalidInput(
+                    "--person and --budget must go with --ledger; make one with `voile ledger init`"
+                )
+            return False
+        if self.person is None:
+            raise InvalidInput("--ledger must go with --person, the column that names the person")
+        return True

@@ -14,10 +14,10 @@ from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
 from voile.files.locations import Location, location
 from voile.files.source import Source, open_source
 from voile.jobs import JobReport
-from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for
+from voile.jobs.ledger_choice import charging_for
 from voile.jobs.release import Columns as ColumnsReleased
 from voile.jobs.release import Rows, carry_out, output_for
-from voile.jobs.settings import Columns, Running
+from voile.jobs.settings import Columns, LedgerChoice, Running
 from voile.jobs.workspace import Workspace
 from voile.labels._recipe import MadeRecipe, write_recipe
 from voile.labels.choice import LabelChoice, chosen_recipe
@@ -58,7 +58,7 @@ def protect(
     choice: LabelChoice = BY_CELLS,
     columns: Columns = NONE_NAMED,
     running: Running = IN_ONE_GO,
-    charge: LedgerChoice = NO_LEDGER,
+    charge: LedgerChoice = LedgerChoice(),
     seed: Annotated[
         int | None, Option("For experiments only: the output must not be released.", "Running")
     ] = None,

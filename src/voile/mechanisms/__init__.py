@@ -10,6 +10,8 @@ import pkgutil
 from importlib import import_module
 from typing import Any
 
+from voile.exports import from_homes
+
 _FOLDERS = ("words", "labels", "places", "spaces")
 _HOMES = {
     module.name: f"{__name__}.{family}.{module.name}"
@@ -17,7 +19,7 @@ _HOMES = {
     for module in pkgutil.iter_modules([f"{folder}/{family}" for folder in __path__])
 }
 
-__all__ = sorted(_HOMES)
+__getattr__, __dir__, __all__ = from_homes(__name__, _HOMES)
 
 
 def module_of(name: str) -> Any:
@@ -28,14 +30,3 @@ def module_of(name: str) -> Any:
 def names_in(family: str) -> tuple[str, ...]:
     """The mechanisms of one folder."""
     return tuple(name for name in __all__ if _HOMES[name].split(".")[-2] == family)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(module_of(name), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return __all__

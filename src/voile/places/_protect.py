@@ -9,10 +9,10 @@ import numpy as np
 from voile.core.randomness import seeded_rng
 from voile.files import no_such_column
 from voile.jobs import ColumnsInClear, JobReport, columns_in_clear, open_source
-from voile.jobs.ledger_choice import NO_LEDGER, LedgerChoice, charging_for
+from voile.jobs.ledger_choice import charging_for
 from voile.jobs.release import Columns as ReleasedColumns
 from voile.jobs.release import Rows, carry_out, output_for
-from voile.jobs.settings import Columns, Running
+from voile.jobs.settings import Columns, LedgerChoice, Running
 from voile.options import Data, Option, use_case
 from voile.places.blurring import Blurring
 from voile.places.columns import times_among
@@ -55,7 +55,7 @@ def protect(
         ),
     ] = "few",
     running: Running = IN_PARTS,
-    charge: LedgerChoice = NO_LEDGER,
+    charge: LedgerChoice = LedgerChoice(),
     seed: Annotated[
         int | None, Option("Repeatable draws, for experiments: not for release.", "Running")
     ] = None,

@@ -4,18 +4,6 @@
 prints, never from records; `write_report` renders any of them, `write_charts` saves the pictures.
 """
 
-from voile.report.model import Chart, Digest, Provenance, Report, Table, combined
-from voile.report.page import render, write_report
-from voile.report.pictures import write_charts
+from voile.exports import exported
 
-__all__ = [
-    "Chart",
-    "Digest",
-    "Provenance",
-    "Report",
-    "Table",
-    "combined",
-    "render",
-    "write_charts",
-    "write_report",
-]
+__getattr__, __dir__, __all__ = exported(__name__, __file__)

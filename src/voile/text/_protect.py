@@ -15,10 +15,10 @@ from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
 from voile.files.rows import RowProblem
 from voile.files.source import Source, open_source
 from voile.jobs import JobReport
-from voile.jobs.ledger_choice import LedgerChoice, charging_for
+from voile.jobs.ledger_choice import charging_for
 from voile.jobs.release import Columns as ReleasedColumns
 from voile.jobs.release import Rows, carry_out, output_for
-from voile.jobs.settings import Columns, Running
+from voile.jobs.settings import Columns, LedgerChoice, Running
 from voile.mechanisms._neighbours import cache_folder, delete_telling_caches
 from voile.options import Data, Option, use_case
 from voile.progress import tell

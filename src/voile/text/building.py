@@ -17,14 +17,14 @@ from voile.mechanisms._neighbours import cache_folder
 from voile.text.consistent import as_scope
 from voile.text.laws import KNOWN_WORD_BY_WORD, builder
 from voile.text.neighbours import neighbours_for
-from voile.text.options import Strength
+from voile.text.options import DEFAULT_TOP, Strength
 from voile.text.released import Unknown
 from voile.text.settings import PRIVATE_CORPUS, TextSettings, share_of
 from voile.text.signs import Signs
 from voile.text.tiers import Tiers, tiers
 from voile.text.tokens import Tokenizer
 from voile.text.vocabularies import Vocabulary
-from voile.text.vocabulary_files import DEFAULT_TOP, glove, minilm, read_vocabulary, restricted
+from voile.text.vocabulary_files import glove, minilm, read_vocabulary, restricted
 from voile.text.watched import WATCHED
 from voile.text.word_protector import TextProtector
 

@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 
 from voile.errors import InvalidInput, require
 from voile.options import Option, Options
-from voile.text.vocabulary_files import DEFAULT_TOP
+
+DEFAULT_TOP = 50_000
+"""How many words of a list are used, the most frequent first."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from voile.errors import InvalidInput
 from voile.files import no_such_column
 from voile.files.rows import RowProblem
 from voile.jobs import Batch, BeyondBudget
-from voile.jobs.ledger_choice import LedgerChoice
+from voile.jobs.settings import LedgerChoice
 from voile.ledger import Bill
 from voile.ledger.people import person_name
 from voile.text.consistent import Scope, SharedDraws

@@ -13,9 +13,8 @@ import numpy as np
 from voile.core.arrays import Items
 from voile.errors import BadFile, InvalidInput, MissingExtra, require
 from voile.packaged import GLOVE, MINILM
+from voile.text.options import DEFAULT_TOP
 from voile.text.vocabularies import Vocabulary, is_word, vocabulary
-
-DEFAULT_TOP = 50_000
 
 
 @lru_cache(maxsize=2)

@@ -1,0 +1,9 @@
+from voile.report.model import Chart as Chart
+from voile.report.model import Digest as Digest
+from voile.report.model import Provenance as Provenance
+from voile.report.model import Report as Report
+from voile.report.model import Table as Table
+from voile.report.model import combined as combined
+from voile.report.page import render as render
+from voile.report.page import write_report as write_report
+from voile.report.pictures import write_charts as write_charts
