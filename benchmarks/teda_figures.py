@@ -29,8 +29,9 @@ from teda_tables import FAR, write_tables
 import voile
 from voile.attackers.attribution_embedding import NearestEmbedding, NearestLatent
 from voile.attackers.attribution_surface import Overlap
-from voile.audit.distinguish import attribute, plan
+from voile.audit.distinguish import attribute
 from voile.audit.empirical import from_rates
+from voile.audit.games import plan
 from voile.rewriting.trained_here import PACKAGED
 from voile.rewriting.workshop import Workshop
 from voile.text.attacks import judge

@@ -213,7 +213,7 @@ def test_a_judge_joins_and_its_replies_are_kept(pairs, tmp_path, monkeypatch):
     assert len(asked) == 60
     rows = json.loads(invoke(*words, "--json").output)["attacks"]
     assert len(asked) == 60, "nothing is asked twice"
-    assert [row["attack"] for row in rows] == ["overlap", "llm"]
+    assert [row["attack"] for row in rows] == ["overlap", "llm", "stack"]
     assert rows[1]["note"].startswith("30 of 60")
     assert (tmp_path / "out/judge-replies.jsonl").stat().st_mode & 0o077 == 0
     other = [*words[:6], "another", *words[7:]]

@@ -85,7 +85,7 @@ def test_the_table_moves_as_it_must():
     assert first.attribute_f1 < third.attribute_f1
     assert found.clean_f1 == pytest.approx(1.0, abs=0.05)
     assert found.cells[0].rows_per_second > 0
-    each = found.failure_probability / 6
+    each = found.failure_probability / (3 * 3 * 2)  # cells, attacks with their stack, two bounds
     assert third.shown[0].ceiling == voile.audit.empirical.ceiling(
         600, candidates=2, failure_probability=each
     )
@@ -277,7 +277,7 @@ def test_calibrate_pairs_on_the_command_line(table_file):
     assert done.exit_code == 0
     content = json.loads(done.output)
     assert content["trials"] == 192
-    assert {row["attack"] for row in content["attacks"]} == {"overlap", "tf-idf"}
+    assert {row["attack"] for row in content["attacks"]} == {"overlap", "tf-idf", "stack"}
 
 
 def test_calibrate_a_program_on_the_command_line(table_file):
@@ -311,7 +311,7 @@ def test_compare_on_the_command_line_writes_table_and_charts(table_file, tmp_pat
             "converted.png"} <= names  # fmt: skip
     content = json.loads((out / "comparison.json").read_text())
     assert len(content["cells"]) == 4
-    assert len((out / "comparison.csv").read_text().splitlines()) == 9
+    assert len((out / "comparison.csv").read_text().splitlines()) == 1 + 4 * 3
     assert "the shape attack reads them" in done.output
     assert (
         "no attack here looked at them"

@@ -10,7 +10,8 @@ import pytest
 import voile
 from voile.attackers.endpoint import EndpointFailed, endpoint
 from voile.attackers.llm_judge import LlmJudge, parse, prompt
-from voile.audit.distinguish import attribute, plan
+from voile.audit.distinguish import attribute
+from voile.audit.games import plan
 from voile.errors import InvalidInput
 
 

@@ -135,7 +135,7 @@ class Longest:
 def test_an_attack_of_ones_own():
     quick = QUICK | {"attacks": ("overlap", Longest)}
     found = voile.text.compare(TEXTS, mechanisms=keep, epsilon=1.0, **quick)
-    assert [s.attack for s in found.cells[0].shown] == ["overlap", "Longest"]
+    assert [s.attack for s in found.cells[0].shown] == ["overlap", "Longest", "stack"]
     assert found.cells[0].shown[1].lower == 0.0
     assert "keep, Longest: it looks at lengths alone." in str(found)
     again = voile.text.calibrate(TEXTS, released=TEXTS, attacks=(Longest(),), temperature=0.0)

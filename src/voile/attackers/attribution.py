@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,6 +26,22 @@ class Attribution(Protocol):
 
     def scores(self, pool: Sequence[str], sets: Indices, releases: Sequence[Any]) -> Floats:
         """How well each candidate of each set explains its release: the shape of `sets`."""
+        ...
+
+
+@runtime_checkable
+class Fitted(Protocol):
+    """An attack that must first be shown trials with their sources; the audit says which."""
+
+    @property
+    def name(self) -> str:
+        """A short name for tables."""
+        ...
+
+    def fit(
+        self, pool: Sequence[str], sets: Indices, releases: Sequence[Any], columns: Indices
+    ) -> Attribution:
+        """The attack that was learned from these trials."""
         ...
 
 

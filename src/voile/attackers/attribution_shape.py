@@ -17,6 +17,20 @@ _PIECE = re.compile(r"\w+|[^\w\s]", re.UNICODE)
 WORDS, CAPITALISED, CAPITALS = "words", "capitalised", "capitals"
 
 
+def pieces_of(text: str) -> list[str]:
+    """Words and signs, in order."""
+    return _PIECE.findall(text)
+
+
+def case_of(piece: str) -> str:
+    """Whether a word is capitalised, in capitals, or neither; "" for a sign."""
+    if not (piece[0].isalnum() or piece[0] == "_"):
+        return ""
+    if len(piece) > 1 and piece.isupper():
+        return CAPITALS
+    return CAPITALISED if piece[0].isupper() else WORDS
+
+
 def shape_of(text: str) -> Counter[str]:
     """How many words, how many of them capitalised or in capitals, and each sign.
 
@@ -24,15 +38,14 @@ def shape_of(text: str) -> Counter[str]:
     [('!', 1), ("'", 1), ('capitalised', 1), ('capitals', 1), ('words', 5)]
     """
     counts: Counter[str] = Counter()
-    for piece in _PIECE.findall(text):
-        if not (piece[0].isalnum() or piece[0] == "_"):
+    for piece in pieces_of(text):
+        case = case_of(piece)
+        if not case:
             counts[piece] += 1
             continue
         counts[WORDS] += 1
-        if len(piece) > 1 and piece.isupper():
-            counts[CAPITALS] += 1
-        elif piece[0].isupper():
-            counts[CAPITALISED] += 1
+        if case != WORDS:
+            counts[case] += 1
     return counts
 
 

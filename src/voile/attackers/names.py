@@ -37,14 +37,36 @@ ON_TEXTS = Family(
             "Number of words, punctuation and case, which rewriters of words leave in clear.",
             home=f"{_HOME}.attribution_shape:Shape",
         ),
+        Named(
+            "alignment",
+            "The candidate whose words lie nearest to those of the release, in order.",
+            home=f"{_HOME}.attribution_alignment:Alignment",
+        ),
+        Named(
+            "pairwise",
+            "A classifier of pairs of sentence vectors, learned on trials that are not counted.",
+            home=f"{_HOME}.attribution_pairwise:Pairwise",
+        ),
     ),
     groups=("voile.attacks",),
     open_to="your own as NAME=FILE.py:CLASS (in Python the class, or an object with scores)",
     fits=attacks,
 )
-"""Attacks that read what was released, whoever wrote it: `text calibrate --attacks`."""
+"""Attacks that read what was released, whoever wrote it."""
 
-ATTACKS = ON_TEXTS | Family(
+ON_BOXES = ON_TEXTS | Family(
+    "attacks",
+    (
+        Named(
+            "shadow",
+            "The candidate whose own releases, asked of the mechanism, look most like this one.",
+            home=f"{_HOME}.attribution_shadow:Shadow",
+        ),
+    ),
+)
+"""And those that ask the mechanism: `text calibrate --attacks`."""
+
+ATTACKS = ON_BOXES | Family(
     "attacks",
     (
         Named(

@@ -58,6 +58,47 @@ def candidate_sets(
     return chosen
 
 
+def sets_within(
+    classes: Indices,
+    embeddings: Vectors | int,
+    *,
+    sets: int,
+    size: int = 2,
+    temperature: float = -10_000.0,
+    rng: Generator,
+) -> Indices:
+    """Candidate sets whose members are of one class, such as texts of one length.
+
+    A class is taken as often as it has texts, among classes that have enough of them.
+
+    >>> import numpy as np
+    >>> from voile.core.randomness import seeded_rng
+    >>> lengths = np.array([3, 5, 3, 5, 9])
+    >>> found = sets_within(lengths, 5, sets=99, temperature=0.0, rng=seeded_rng(1))
+    >>> sorted({tuple(sorted(pair)) for pair in found.tolist()})
+    [(0, 2), (1, 3)]
+    """
+    _, which, counts = np.unique(classes, return_inverse=True, return_counts=True)
+    enough = np.flatnonzero((counts >= size)[which])
+    if not len(enough):
+        raise InvalidInput(
+            f"no {size} of the {len(classes)} different texts have as many words; leave out equal "
+            "lengths, or give more texts"
+        )
+    chosen = np.empty((sets, size), dtype=np.intp)
+    taken = which[rng.choice(enough, size=sets)]
+    for one in np.unique(taken):
+        members = np.flatnonzero(which == one)
+        vectors = len(members) if isinstance(embeddings, int) else embeddings[members]
+        here = taken == one
+        chosen[here] = members[
+            candidate_sets(
+                vectors, sets=int(here.sum()), size=size, temperature=temperature, rng=rng
+            )
+        ]
+    return chosen
+
+
 def disjoint_sets(
     embeddings: Vectors | int,
     *,

@@ -3,61 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from voile.attackers.attribution import Attribution, guesses
+from voile.attackers.attribution import Attribution, Fitted, guesses
 from voile.attackers.attribution_embedding import Encoder
-from voile.audit.candidates import candidate_sets, disjoint_sets
+from voile.attackers.attribution_stack import STACK, fit_weights
+from voile.audit.abstaining import Sure, margins, surest
 from voile.audit.empirical import Estimate, from_rates, from_successes, shared
 from voile.audit.finding import Finding
-from voile.core.arrays import Indices
+from voile.audit.games import Game, plan
+from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
-from voile.errors import InvalidInput, require
+from voile.errors import require
+from voile.progress import tell
 
 Rewrite = Callable[[Sequence[str]], Sequence[Any]]
 """Texts in, one release each out: the black box that is audited."""
 
 
 @dataclass(frozen=True, eq=False)
-class Game:
-    """Trials drawn beforehand: a candidate set each, and which of its members is the source.
-
-    The source is uniform in its set *given the set*, which the bound on the success needs. Taking
-    the set's first member as the source would not do: far-apart sets end in the same few outliers,
-    and an attacker who knows that names the other one.
-    """
-
-    pool: tuple[str, ...]
-    sets: Indices
-    columns: Indices
-    duplicates: int = 0
-
-    @property
-    def sources(self) -> list[str]:
-        """The text to release in each trial."""
-        positions = self.sets[np.arange(len(self.sets)), self.columns]
-        return [self.pool[i] for i in positions]
-
-    def __len__(self) -> int:
-        return len(self.sets)
-
-    def __repr__(self) -> str:  # never the texts
-        return f"Game({len(self)} trials, {self.sets.shape[1]} of {len(self.pool)} texts each)"
-
-
-@dataclass(frozen=True, eq=False)
 class Attributed:
-    """What one attack guessed in every trial of a game."""
+    """What one attack guessed in every trial of a game, and by what margin.
+
+    `failure_probability` is that of each of its two bounds: on all guesses, and on the sure ones.
+    """
 
     attack: str
     columns: Indices
     guessed: Indices
+    scores: Floats
+    choosing: NDArray[np.bool_]
     candidates: int
     delta: float
     failure_probability: float
+    drawn: bool = True
     empty: int = 0
     note: str = ""
     is_evidence: bool = True
@@ -90,6 +74,19 @@ class Attributed:
             failure_probability=self.failure_probability,
         )
 
+    @cached_property
+    def sure(self) -> Sure:
+        """Epsilon from guesses made only where the margin is large, on trials not chosen on."""
+        return surest(
+            self.guessed == self.columns,
+            margins(self.scores),
+            self.choosing,
+            candidates=self.candidates,
+            delta=self.delta,
+            failure_probability=self.failure_probability,
+            drawn=self.drawn,
+        )
+
     def estimated(self, *, symmetric: bool) -> Estimate:
         """One form or the other."""
         return self.symmetric if symmetric else self.estimate
@@ -99,6 +96,7 @@ class Attributed:
         value = self.estimated(symmetric=symmetric)
         details = [
             "this attack on these candidates; another may show more",
+            f"on all guesses it shows {value.lower:.3f}, on those it is sure of {self.sure}",
             f"the most that {value.trials:,} trials could show is {value.ceiling:.3f}",
         ]
         details += [f"{self.empty:,} releases were empty"] if self.empty else []
@@ -106,124 +104,97 @@ class Attributed:
         return Finding(
             question=f"Epsilon of one text shown by the {self.attack} attack:",
             claim=claim,
-            lower=value.lower,
-            upper=value.upper,
-            failure_probability=self.failure_probability,
+            lower=max(value.lower, self.sure.lower),
+            upper=max(value.upper, self.sure.lower),
+            failure_probability=2 * self.failure_probability,
             samples=value.trials,
             unit="text",
             detail="; ".join(details),
         )
 
 
-def plan(
-    texts: Sequence[str],
-    *,
-    trials: int = 10_000,
-    candidates: int = 2,
-    temperature: float = -10_000.0,
-    encode: Encoder | None = None,
-    rng: Generator,
-) -> Game:
-    """Draw the trials of a game over the different texts of a pool.
-
-    Sets by `candidate_sets`, the source uniform in its set. Duplicates of a text are dropped and
-    counted: two equal candidates cannot be told apart by anybody. A temperature other than 0 needs
-    `encode`.
-
-    >>> from voile.core.randomness import seeded_rng
-    >>> plan(["a", "b", "b", "c"], trials=5, temperature=0.0, rng=seeded_rng(1))
-    Game(5 trials, 2 of 3 texts each)
-    """
-    pool = tuple(dict.fromkeys(_checked(texts)))
-    vectors = _embedded(pool, encode, temperature)
-    sets = candidate_sets(vectors, sets=trials, size=candidates, temperature=temperature, rng=rng)
-    columns = rng.integers(candidates, size=trials).astype(np.intp)
-    return Game(pool, sets, columns, duplicates=len(texts) - len(pool))
-
-
-def plan_of_pairs(
-    originals: Sequence[str],
-    releases: Sequence[Any],
-    *,
-    candidates: int = 2,
-    temperature: float = -10_000.0,
-    encode: Encoder | None = None,
-    trials: int | None = None,
-    rng: Generator,
-) -> tuple[Game, list[Any]]:
-    """A game over releases that exist already, and the release of each of its trials.
-
-    Each release serves in one trial at most, and each round's candidate sets share no text, so
-    that trials are independent given the sets. Every member of a set is the source once, with its
-    own release: N pairs give about N trials, and the mean success over a set's trials is that of
-    a source drawn uniformly from it, for any attack that scores each trial by itself. An original
-    with m releases takes part in m rounds. The exact interval stays valid for trials with unequal
-    success probabilities: a sum of independent unequal coins is less spread than the binomial of
-    the same mean (Hoeffding, 1956).
-    """
-    originals = _checked(originals)
-    same = len(originals) == len(releases)
-    require(same, "releases", f"one for each of {len(originals)} originals", len(releases))
-    held: dict[str, list[int]] = {}
-    for row, text in enumerate(originals):
-        held.setdefault(text, []).append(row)
-    pool = tuple(held)
-    vectors = _embedded(pool, encode, temperature)
-    sets: list[Indices] = []
-    rows: list[int] = []
-    columns: list[int] = []
-    for turn in range(max(map(len, held.values()))):
-        present = np.array([i for i, text in enumerate(pool) if len(held[text]) > turn])
-        if len(present) < candidates and turn > 0:
-            break
-        few = len(present) if isinstance(vectors, int) else vectors[present]
-        chosen = present[disjoint_sets(few, size=candidates, temperature=temperature, rng=rng)]
-        for members in chosen:
-            sets += [members] * candidates
-            columns += range(candidates)
-            rows += [held[pool[member]][turn] for member in members]
-    order = rng.permutation(len(sets))[:trials]  # a cut must not favour whole sets
-    if trials is not None and trials > len(sets):
-        raise InvalidInput(
-            f"trials must be at most {len(sets)}, since each of the {len(originals)} releases "
-            f"serves once, got {trials}; give more pairs or ask for fewer trials"
-        )
-    game = Game(
-        pool,
-        np.array(sets, dtype=np.intp)[order],
-        np.array(columns, dtype=np.intp)[order],
-        duplicates=len(originals) - len(pool),
-    )
-    return game, [releases[rows[i]] for i in order.tolist()]
-
-
 def attribute(
     game: Game,
     releases: Sequence[Any],
-    attack: Attribution,
+    attack: Attribution | Fitted,
     *,
     delta: float = 0.0,
     failure_probability: float = 0.01,
     rng: Generator,
 ) -> Attributed:
-    """Let one attack guess the source of every release of a game."""
+    """Let one attack guess the source of every release of a game.
+
+    Both its bounds, on all guesses and on the sure ones, hold with 1 − failure_probability each.
+    An attack that must be fitted is shown the sources of a third of the trials, which are not
+    counted then; nobody is shown those of the others.
+    """
     require(
         len(releases) == len(game), "releases", f"one for each of {len(game)} trials", len(releases)
     )
+    empty = sum(isinstance(text, str) and not text.strip() for text in releases)
+    if isinstance(attack, Fitted):
+        shown = game.choosing
+        known, game = game.part(shown), game.part(~shown)
+        told = [release for release, taken in zip(releases, shown, strict=True) if taken]
+        releases = [release for release, taken in zip(releases, shown, strict=True) if not taken]
+        attack = attack.fit(known.pool, known.sets, told, known.columns)
     scores = attack.scores(game.pool, game.sets, releases)
     require(scores.shape == game.sets.shape, "scores", f"of shape {game.sets.shape}", scores.shape)
-    empty = sum(isinstance(text, str) and not text.strip() for text in releases)
-    return Attributed(
-        attack=attack.name,
-        columns=game.columns,
-        guessed=guesses(scores, rng),
-        candidates=game.sets.shape[1],
-        delta=delta,
-        failure_probability=failure_probability,
+    found = guessed(
+        game, scores, attack.name, delta=delta, failure_probability=failure_probability, rng=rng
+    )
+    return replace(
+        found,
         empty=empty,
         note=str(getattr(attack, "note", "")),
         is_evidence=bool(getattr(attack, "is_evidence", True)),
     )
+
+
+def guessed(
+    game: Game,
+    scores: Floats,
+    attack: str,
+    *,
+    delta: float = 0.0,
+    failure_probability: float = 0.01,
+    rng: Generator,
+) -> Attributed:
+    """What scores mean on a game's trials: the highest is the guess, its lead the margin."""
+    return Attributed(
+        attack=attack,
+        columns=game.columns,
+        guessed=guesses(scores, rng),
+        scores=np.asarray(scores, dtype=np.float64),
+        choosing=game.choosing,
+        candidates=game.sets.shape[1],
+        delta=delta,
+        failure_probability=failure_probability,
+        drawn=game.drawn,
+    )
+
+
+def stacked(game: Game, found: Sequence[Attributed], *, rng: Generator) -> Attributed | None:
+    """All attacks together, weighed on a third of the trials and counted on the others.
+
+    None where fewer than two of them scored every trial.
+    """
+    whole = [one for one in found if len(one.columns) == len(game)]
+    if len(whole) < 2:
+        return None
+    shown = game.choosing
+    rest = game.part(~shown)
+    features = np.stack([one.scores for one in whole], axis=2)
+    weights = fit_weights(features[shown], game.columns[shown])
+    together = guessed(
+        rest,
+        weights.scores(features[~shown]),
+        STACK,
+        delta=whole[0].delta,
+        failure_probability=whole[0].failure_probability,
+        rng=rng,
+    )
+    return replace(together, empty=whole[0].empty)
 
 
 def distinguish(
@@ -265,26 +236,40 @@ def distinguish(
         rng=rng,
     )
     releases = list(rewrite(game.sources))
-    each = shared(failure_probability, among=len(attacks))
-    return [
-        attribute(game, releases, attack, delta=delta, failure_probability=each, rng=rng)
-        for attack in attacks
-    ]
+    return attacked(
+        game, releases, attacks, delta=delta, failure_probability=failure_probability, rng=rng
+    )
 
 
-def _checked(texts: Sequence[str]) -> Sequence[str]:
-    wrong = sum(not isinstance(text, str) for text in texts)
-    require(not wrong, "texts", "strings", f"{wrong} others")
-    return texts
-
-
-def _embedded(pool: tuple[str, ...], encode: Encoder | None, temperature: float) -> Any:
-    """The pool's embeddings, or its size where candidates are drawn uniformly."""
-    if temperature == 0:
-        return len(pool)
-    if encode is None:
-        raise InvalidInput(
-            "a temperature other than 0 needs an encoder for the distances between texts; "
-            "give encode=, or temperature=0 for uniform candidates"
+def attacked(
+    game: Game,
+    releases: Sequence[Any],
+    attacks: Sequence[Attribution | Fitted],
+    *,
+    delta: float = 0.0,
+    failure_probability: float = 0.01,
+    rng: Generator,
+) -> list[Attributed]:
+    """What each attack guesses, and all of them together where there are several."""
+    each = each_bound(failure_probability, len(attacks))
+    found = []
+    for number, attack in enumerate(attacks):
+        what = f"{attack.name} attack on {len(game):,} releases"
+        tell(what, done=number, total=len(attacks))
+        found.append(
+            attribute(game, releases, attack, delta=delta, failure_probability=each, rng=rng)
         )
-    return np.asarray(encode(list(pool)))
+    together = stacked(game, found, rng=rng)
+    return found if together is None else [*found, together]
+
+
+def each_bound(failure_probability: float, attacks: int, *, cells: int = 1) -> float:
+    """The failure probability of each bound, if all are to hold together.
+
+    Every attack gives two, on all guesses and on the sure ones; two attacks and more are also
+    stacked.
+
+    >>> each_bound(0.01, 1), each_bound(0.01, 4, cells=10)
+    (0.005, 0.0001)
+    """
+    return shared(failure_probability, among=2 * cells * (attacks + (attacks > 1)))

@@ -12,9 +12,10 @@ import numpy as np
 from voile.demo.known import Known
 from voile.demo.reader_results import Adapted, Read
 from voile.demo.steps import Event, Plan, step
-from voile.text._calibrate import Calibration, calibrate
+from voile.text._calibrate import calibrate
 from voile.text._protect import protect
 from voile.text._utility import TextUtility, utility
+from voile.text.calibration import Calibration
 from voile.text.reading import texts_of
 from voile.text.release import TextRelease
 from voile.text.sample_messages import messages, names_and_places, write_messages
@@ -182,6 +183,6 @@ def _told_apart_sentences(found: Calibration) -> Iterator[str]:
     words = float(np.median([len(message.text.split()) for message in messages(MESSAGES)]))
     yield (
         f"{100 * best.successes / best.trials:.0f} % of {best.trials} right by {best.attack}: an "
-        f"empirical ε of at least {best.lower:.2f} for one text (ceiling {best.ceiling:.2f} with "
-        f"so few). The nominal one, word by word, is about {EPSILON * words:.0f}."
+        f"empirical ε of at least {best.at_least:.2f} for one text (ceiling {best.ceiling:.2f} "
+        f"with so few). The nominal one, word by word, is about {EPSILON * words:.0f}."
     )

@@ -11,11 +11,13 @@ from typing import Any, cast
 import numpy as np
 
 from voile.attackers.attribution import Attribution
+from voile.attackers.attribution_alignment import WordVectors, no_vectors
 from voile.attackers.attribution_embedding import NearestLatent
 from voile.attackers.attribution_likelihood import Likelihood
+from voile.attackers.attribution_shadow import Shadow
 from voile.attackers.names import ON_TEXTS
 from voile.core.arrays import Floats, Indices
-from voile.core.randomness import Generator
+from voile.core.randomness import Generator, seeded_rng
 from voile.errors import InvalidInput
 from voile.files import make_private_folder
 from voile.names import Named
@@ -23,9 +25,9 @@ from voile.rewriting.prepared import Prepared
 from voile.rewriting.trained_here import language_named
 from voile.text.own import parameters_of
 
-DEFAULT = ("embedding", "tf-idf", "overlap", "shape")
-INSIDE = ("likelihood", "internal")
-"""Attacks that know the mechanism: by its law, or by the noisy vector inside it."""
+DEFAULT = ("embedding", "tf-idf", "overlap", "shape", "alignment")
+INSIDE = ("likelihood", "internal", "shadow")
+"""Attacks that know the mechanism: by its law, the noisy vector inside it, or by asking it."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +59,20 @@ def needs_encoder(attacks: Sequence[Named], temperature: float) -> bool:
     )
 
 
-def attacks_on_texts(attacks: Sequence[Named], encode: Any) -> list[Attribution]:
+def attacks_on_texts(
+    attacks: Sequence[Named], encode: Any, word_vectors: WordVectors = no_vectors
+) -> list[Attribution]:
     """Those of these attacks that read texts."""
-    return [_made(attack, encode) for attack in attacks if attack.name not in INSIDE]
+    handed = {"encode": encode, "word_vectors": word_vectors}
+    return [_made(attack, handed) for attack in attacks if attack.name not in INSIDE]
 
 
-def _made(which: Named, encode: Any) -> Attribution:
+def _made(which: Named, handed: dict[str, Any]) -> Attribution:
     thing = which.load()
     if inspect.isclass(thing):
         make: Callable[..., Any] = thing
-        thing = make(encode) if "encode" in parameters_of(make) else make()
+        asked = parameters_of(make)
+        thing = make(**{name: value for name, value in handed.items() if name in asked})
     if which.home.startswith("voile."):
         return cast(Attribution, thing)
     if not hasattr(thing, "scores"):
@@ -115,6 +121,9 @@ def attacks_inside(
     source, drawn for it: no text is written from it.
     """
     names = [attack.name for attack in attacks]
+    if "shadow" in names:
+        asking = seeded_rng(int(rng.integers(2**62)))
+        yield Shadow(lambda texts: prepared.rewrite(texts, asking)), prepared.read(drawn)
     if "likelihood" in names and prepared.log_likelihood is not None:
         yield Likelihood(prepared.log_likelihood, batch=10**7), drawn
     if "internal" in names and prepared.inside is not None:

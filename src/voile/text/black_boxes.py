@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from voile.attackers.attribution import Attribution
+from voile.attackers.attribution_shadow import Shadow
 from voile.audit.black_box import line_command
-from voile.audit.distinguish import Attributed, Game, attribute, plan, plan_of_pairs
-from voile.audit.empirical import shared
+from voile.audit.distinguish import Attributed, attacked
+from voile.audit.games import Game, plan, plan_of_pairs
 from voile.core.randomness import Generator, seeded_rng
 from voile.errors import require
 from voile.jobs import Engine, spread
@@ -49,7 +50,7 @@ def attack_pairs(
         encode=encode,
         rng=rng,
     )
-    return Attacked(game, _attributed(game, chosen, attacks, delta, playing, rng))
+    return Attacked(game, _attacked(game, chosen, attacks, delta, playing, rng))
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,12 @@ def attack_rewriter(
     encode: Any = None,
     playing: Playing = Playing(),
     delta: float = 0.0,
+    shadow: bool = False,
 ) -> Attacked:
-    """Audit whatever gives a release of each text; it releases each trial's source anew."""
+    """Audit whatever gives a release of each text; it releases each trial's source anew.
+
+    With `shadow` it is also asked what it makes of every candidate, again and again.
+    """
     rng = seeded_rng(playing.seed)
     tell("drawing candidate sets")
     game = plan(
@@ -95,10 +100,13 @@ def attack_rewriter(
         candidates=playing.candidates,
         temperature=playing.temperature,
         encode=encode,
+        equal_length=playing.equal_length,
         rng=rng,
     )
     releases, kept = releases_of(game.sources)
-    return Attacked(game, _attributed(game, releases, attacks, delta, playing, rng), kept)
+    asking = [Shadow(lambda texts: releases_of(texts)[0])] if shadow else []
+    found = _attacked(game, releases, [*attacks, *asking], delta, playing, rng)
+    return Attacked(game, found, kept)
 
 
 @dataclass(frozen=True)
@@ -136,7 +144,7 @@ def _content(word: str) -> str:
         return ""
 
 
-def _attributed(
+def _attacked(
     game: Game,
     releases: Sequence[str],
     attacks: Sequence[Attribution],
@@ -145,12 +153,6 @@ def _attributed(
     rng: Generator,
 ) -> tuple[Attributed, ...]:
     require(len(attacks) >= 1, "attacks", "at least one", "none")
-    each = shared(playing.failure_probability, among=len(attacks))
-    found = []
-    for number, attack in enumerate(attacks):
-        what = f"{attack.name} attack on {len(game):,} releases"
-        tell(what, done=number, total=len(attacks))
-        found.append(
-            attribute(game, releases, attack, delta=delta, failure_probability=each, rng=rng)
-        )
+    failure = playing.failure_probability
+    found = attacked(game, releases, attacks, delta=delta, failure_probability=failure, rng=rng)
     return tuple(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from voile.attackers.attribution import Attribution
-from voile.audit.distinguish import Attributed, Game, attribute, plan
-from voile.audit.empirical import shared
+from voile.audit.distinguish import Attributed, attribute, each_bound, stacked
+from voile.audit.games import Game, plan
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput
@@ -74,6 +74,7 @@ def play(
         candidates=game.candidates,
         temperature=game.temperature,
         encode=rewriters.encoder if encodes else None,
+        equal_length=game.equal_length,
         rng=seeded_rng(game.seed),
     )
     rows = _Rows.of(texts, beside, seed=game.seed)
@@ -84,8 +85,8 @@ def play(
         attacks=tuple(attacks),
         extra_attacks=tuple(extra_attacks),
         encodes=encodes,
-        each=shared(
-            game.failure_probability, among=len(wanted) * (len(attacks) + len(extra_attacks))
+        each=each_bound(
+            game.failure_probability, len(attacks) + len(extra_attacks), cells=len(wanted)
         ),
         symmetric=game.symmetric,
         seed=game.seed,
@@ -186,10 +187,11 @@ class _Table:
 
     def guessed(
         self, prepared: Prepared, drawn: list[Any], released: list[str], called: str
-    ) -> Iterator[Attributed]:
-        """What each attack guesses that can read what was drawn."""
+    ) -> list[Attributed]:
+        """What each attack guesses that can read what was drawn, and all of them together."""
         encode = self.rewriters.encoder if self.encodes else None
-        on_texts = [*attacks_on_texts(self.attacks, encode), *self.extra_attacks]
+        vectors = self.rewriters.word_vectors
+        on_texts = [*attacks_on_texts(self.attacks, encode, vectors), *self.extra_attacks]
         inside = attacks_inside(
             self.attacks,
             prepared,
@@ -198,16 +200,14 @@ class _Table:
             rng=seeded_rng(self.seed + 2),
         )
         guessing = seeded_rng(self.seed + 1)
+        delta = 0.0 if prepared.guarantee is None else prepared.guarantee.delta
+        terms = {"delta": delta, "failure_probability": self.each}
+        found = []
         for attack, seen in (*((attack, released) for attack in on_texts), *inside):
             tell(f"{called}: {attack.name} attack")
-            yield attribute(
-                self.game,
-                seen,
-                attack,
-                delta=0.0 if prepared.guarantee is None else prepared.guarantee.delta,
-                failure_probability=self.each,
-                rng=guessing,
-            )
+            found.append(attribute(self.game, seen, attack, **terms, rng=guessing))
+        together = stacked(self.game, found, rng=guessing)
+        return found if together is None else [*found, together]
 
 
 def _cell(table: _Table, which: Which) -> Cell:
@@ -280,6 +280,8 @@ def _shown(found: Attributed, *, symmetric: bool) -> Shown:
         upper=e.upper,
         ceiling=e.ceiling,
         success=float((found.guessed == found.columns).mean()),
+        sure=found.sure.lower,
+        spoke=found.sure.share,
         note=found.note,
         is_evidence=found.is_evidence,
     )

@@ -24,14 +24,24 @@ class Shown:
     upper: float
     ceiling: float
     success: float
+    sure: float = 0.0
+    """What it shows by the guesses it is sure of, on trials its threshold was not chosen on."""
+    spoke: float = 1.0
+    """The share of trials in which it was sure."""
     note: str = ""
     is_evidence: bool = True
     """False for a judge that did not compare: what it failed to show says nothing."""
 
+    @property
+    def at_least(self) -> float:
+        """The larger of its two bounds from below; both hold together."""
+        return max(self.lower, self.sure)
+
     def __str__(self) -> str:
+        whole = f"{self.lower:.2f} – {or_endless(self.upper)}"
         if self.lower >= self.ceiling:
-            return f"≥ {self.lower:.2f}"
-        return f"{self.lower:.2f} – {or_endless(self.upper)}"
+            whole = f"≥ {self.lower:.2f}"
+        return whole if self.sure <= self.lower else f"{whole}; sure: ≥ {self.sure:.2f}"
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,13 @@ class Cell:
     @property
     def worst(self) -> Shown:
         """The attack that showed most."""
-        return max(self.shown, key=lambda s: (s.lower, s.middle))
+        return max(self.shown, key=lambda s: (s.at_least, s.middle))
+
+    @property
+    def most(self) -> float:
+        """The most that any attack may have shown here; one that is no evidence sets no limit."""
+        told = [max(s.upper, s.sure) for s in self.shown if s.is_evidence]
+        return max(told, default=float("inf"))
 
     @property
     def called(self) -> str:
@@ -127,7 +143,8 @@ class Comparison(Result):
             for cell in self.cells
         )
         return Table(
-            "ε_emp by attack: at least – what this attack shows at most; “≥” at its ceiling",
+            "ε_emp by attack: at least – what it shows at most if it always guesses; “≥” at its "
+            "ceiling; “sure” where it guesses only when it is",
             ("mechanism", "ε", *self.attacks),
             rows,
         )
@@ -152,21 +169,23 @@ class Comparison(Result):
     def broken(self) -> tuple[Cell, ...]:
         """Cells that promise an epsilon for one text and were shown to exceed it."""
         return tuple(
-            cell for cell in self.cells if cell.claim is not None and cell.worst.lower > cell.claim
+            cell
+            for cell in self.cells
+            if cell.claim is not None and cell.worst.at_least > cell.claim
         )
 
     def _broken_words(self) -> str:
-        cell = max(self.broken, key=lambda cell: cell.worst.lower)
+        cell = max(self.broken, key=lambda cell: cell.worst.at_least)
         return (
             f"{cell.mechanism} promises ε = {cell.claim:g} for {cell.granularity}; "
-            f"{cell.worst.attack} shows at least {cell.worst.lower:.2f}."
+            f"{cell.worst.attack} shows at least {cell.worst.at_least:.2f}."
         )
 
     def _told(self) -> str:
         if self.answer is not None:
             return f"Take {self.answer}." if self.chosen else sentence(self.answer)
-        calm = min(self.cells, key=lambda cell: max(s.upper for s in cell.shown))
-        most = max(s.upper for s in calm.shown)
+        calm = min(self.cells, key=lambda cell: cell.most)
+        most = calm.most
         if most == float("inf"):
             return (
                 "No attack here puts a limit on what it shows of any of these: more trials would."
@@ -222,7 +241,7 @@ def _row(cell: Cell, useful: bool, hidden: bool) -> Iterator[Value]:
         cell.epsilon,
         cell.granularity or None,
         cell.basis,
-        cell.worst.lower,
+        cell.worst.at_least,
     )
     if useful:
         yield cell.f1

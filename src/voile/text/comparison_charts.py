@@ -145,7 +145,7 @@ def use_chart(cells: Sequence[Cell], *, use: str, chosen: Chosen | None) -> Char
     """
     says = {"f1": "F1 on clean texts", "similarity": "similarity of meaning"}[use]
     useful = [cell for cell in cells if getattr(cell, use) is not None]
-    points = {cell.called: (cell.worst.lower, float(getattr(cell, use))) for cell in useful}
+    points = {cell.called: (cell.worst.at_least, float(getattr(cell, use))) for cell in useful}
     order = list(dict.fromkeys(cell.mechanism for cell in useful))
     useful.sort(key=lambda cell: (order.index(cell.mechanism), cell.epsilon or 0.0))
     rows = [(cell.mechanism, cell.epsilon, *points[cell.called]) for cell in useful]
@@ -178,4 +178,4 @@ def use_chart(cells: Sequence[Cell], *, use: str, chosen: Chosen | None) -> Char
 def _row(cell: Cell, s: Shown, attack: str, x: Nominal) -> Row:
     nominal = cell.epsilon if x == "epsilon" else cell.text_epsilon
     assert nominal is not None
-    return (cell.mechanism, nominal, attack, s.lower, s.upper, s.ceiling)
+    return (cell.mechanism, nominal, attack, s.at_least, max(s.upper, s.sure), s.ceiling)

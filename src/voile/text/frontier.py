@@ -24,7 +24,7 @@ def recommend(
     fit = [
         cell
         for cell in comparison.cells
-        if (target is None or _upper(cell) <= target)
+        if (target is None or cell.most <= target)
         and (least_f1 is None or (cell.f1 is not None and cell.f1 >= least_f1))
     ]
     if fit:
@@ -36,7 +36,7 @@ def recommend(
             f"shows more than {_top(best)}{use}; others may, so treat it as the best of these, "
             "not as safe"
         )
-    calm = min(comparison.cells, key=_upper)
+    calm = min(comparison.cells, key=lambda cell: cell.most)
     useful = max(comparison.cells, key=lambda c: c.f1 or 0.0)
     return None, (
         "no mechanism and epsilon here meets this: the least distinguishable is "
@@ -49,10 +49,5 @@ def _f1(cell: Cell) -> str:
     return f", F1 {cell.f1:.3f}" if cell.f1 is not None else ""
 
 
-def _upper(cell: Cell) -> float:
-    """The most that any attack may have shown; one that is no evidence shows no limit."""
-    return max((s.upper for s in cell.shown if s.is_evidence), default=float("inf"))
-
-
 def _top(cell: Cell) -> str:
-    return or_endless(_upper(cell))
+    return or_endless(cell.most)

@@ -32,6 +32,9 @@ class Playing(Options):
     temperature: Annotated[
         float, Option("λ: below 0 candidates far apart, above 0 alike, 0 uniform.")
     ] = -10_000.0
+    equal_length: Annotated[
+        bool, Option("Candidates have as many words each, so that their number tells nothing.")
+    ] = False
     failure_probability: Annotated[
         float, Option("Probability that any interval of this run is wrong.")
     ] = 0.01

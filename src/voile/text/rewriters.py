@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator, seeded_rng
 from voile.names import Named
@@ -75,9 +77,28 @@ class Rewriters:
 
         return sentence_encoder(self.workshop.models.get("encoder"), kept=self.kept)
 
+    def word_vectors(self, words: Sequence[str]) -> Any:
+        """The public vectors that words' laws are made of; NaN for words that have none."""
+        return vectors_of(self._vocabulary, words)
+
+    @cached_property
+    def _vocabulary(self) -> Any:
+        from voile.text.vocabulary_files import glove
+
+        return glove(top=self.top)
+
     def empty(self) -> Rewriters:
         """The same before anything was loaded, so that it can travel."""
         return replace(self, workshop=self.workshop.empty())
+
+
+def vectors_of(vocabulary: Any, words: Sequence[str]) -> Any:
+    """A row of the vocabulary's lattice for each word, NaN for those that it lacks."""
+    places = [vocabulary.positions.get(word, -1) for word in words]
+    embedding = vocabulary.embedding
+    table = embedding.coordinates[places].astype(np.float64) * embedding.step
+    table[np.array(places, dtype=np.intp) < 0] = np.nan
+    return table
 
 
 def prepared_words(protector: Any) -> Prepared:

@@ -1,0 +1,57 @@
+"""The likelihood of a release of words: the law of what is drawn, and what stands in clear."""
+
+import numpy as np
+import pytest
+
+import voile
+from voile.attackers.attribution_likelihood import Likelihood
+from voile.audit.distinguish import attribute
+from voile.audit.games import plan
+from voile.text.vocabularies import vocabulary
+from voile.text.word_likelihood import MISREAD, word_likelihood
+from voile.text.word_protector import protector
+
+WORDS = vocabulary(["red", "blue", "green", "2"], [[0.0], [1.0], [3.0], [4.0]])
+BLUR = protector(WORDS, epsilon=1.0)
+LAW = word_likelihood(BLUR)
+
+
+def test_words_count_by_their_law():
+    expected = BLUR.laws[0].log_prob([0], [1])[0, 0] + BLUR.laws[0].log_prob([1], [1])[0, 0]
+    assert LAW(["red blue"], ["blue blue"])[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "release", "differences"),
+    [
+        ("red, blue", "blue, red", 0),
+        ("red, blue", "blue red", 1),
+        ("red; blue", "blue, red", 2),
+        ("Red blue", "Blue red", 0),
+        ("Red BLUE", "blue red", 2),
+        ("Red blue", "2 red", 0),  # a number shows no case
+        ("red\n\nblue", "red blue", 1),
+    ],
+)
+def test_signs_spacing_and_case_count_where_they_differ(text, release, differences):
+    bare = LAW([text.lower().replace(",", "").replace(";", "").replace("\n\n", " ")],
+               [release.lower().replace(",", "")])  # fmt: skip
+    assert LAW([text], [release])[0] == pytest.approx(bare[0] - MISREAD * differences)
+
+
+def test_the_number_of_words_comes_first():
+    near, far, same = LAW(["red", "red blue green", "red Blue!"], ["blue, red"] * 3)
+    assert same > near == far
+
+
+def test_what_is_in_clear_is_told_apart_at_an_epsilon_of_nothing():
+    """The planted gap: a likelihood that reads the words alone would guess."""
+    blur = protector(vocabulary(["red", "blue"], [[0.0], [1.0]]), epsilon=1e-6)
+    pool = ["Red blue", "red Blue", "red blue!", "red, blue"]
+    game = plan(pool, trials=400, temperature=0.0, rng=voile.seeded_rng(1))
+    released = blur.release(game.sources, voile.seeded_rng(2))
+    attack = Likelihood(word_likelihood(blur))
+    found = attribute(game, released, attack, rng=voile.seeded_rng(3))
+    assert (found.guessed == found.columns).mean() > 0.9
+    table = attack.scores(game.pool, game.sets, released)
+    assert np.isfinite(table).all()
