@@ -189,7 +189,7 @@ def test_another_packages_things_take_part_in_a_comparison(other_package):
         texts, mechanisms=("shout",), epsilon=1.0, attacks=("overlap", "longest"),
         temperature=0.0, trials=100,
     )  # fmt: skip
-    assert [s.attack for s in found.cells[0].shown] == ["overlap", "longest"]
+    assert [s.attack for s in found.cells[0].shown] == ["overlap", "longest", "stack"]
     assert found.cells[0].basis == "none"
 
 
