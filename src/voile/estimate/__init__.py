@@ -22,14 +22,17 @@ if TYPE_CHECKING:
         unbiased_mean,
     )
     from voile.estimate.intervals import Estimate, sample_size
+    from voile.estimate.oracles import FrequencyOracle, supported_frequencies
     from voile.estimate.tables import TwoWay, two_way_counts, unbiased_table
 
 _HOMES = {
     "Estimate": "intervals",
     "Frequencies": "frequencies",
+    "FrequencyOracle": "oracles",
     "TwoWay": "tables",
     "likeliest_frequencies": "frequencies",
     "sample_size": "intervals",
+    "supported_frequencies": "oracles",
     "two_way_counts": "tables",
     "unbiased_frequencies": "frequencies",
     "unbiased_mean": "frequencies",
@@ -40,9 +43,11 @@ _HOMES = {
 __all__ = [
     "Estimate",
     "Frequencies",
+    "FrequencyOracle",
     "TwoWay",
     "likeliest_frequencies",
     "sample_size",
+    "supported_frequencies",
     "two_way_counts",
     "unbiased_frequencies",
     "unbiased_mean",

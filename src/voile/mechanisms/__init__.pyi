@@ -2,9 +2,14 @@
 from types import ModuleType
 
 from voile.mechanisms.labels.columnwise import columnwise
+from voile.mechanisms.labels.design_response import design_response
 from voile.mechanisms.labels.label_cf import label_cf
+from voile.mechanisms.labels.local_hashing import local_hashing
 from voile.mechanisms.labels.randomised_response import randomised_response
 from voile.mechanisms.labels.rr_with_prior import rr_with_prior
+from voile.mechanisms.labels.sampled_column import sampled_column
+from voile.mechanisms.labels.subset_selection import subset_selection
+from voile.mechanisms.labels.unary_encoding import unary_encoding
 from voile.mechanisms.places.planar_laplace import planar_laplace
 from voile.mechanisms.places.planar_laplace_grid import planar_laplace_grid
 from voile.mechanisms.spaces.calibrated import calibrated
@@ -28,9 +33,11 @@ __all__ = [
     "calibrated",
     "columnwise",
     "custext",
+    "design_response",
     "exponential",
     "geometric",
     "label_cf",
+    "local_hashing",
     "madlib",
     "mahalanobis",
     "multivariate_laplace",
@@ -39,10 +46,13 @@ __all__ = [
     "randomised_response",
     "remap",
     "rr_with_prior",
+    "sampled_column",
     "santext_plus",
+    "subset_selection",
     "tiered",
     "tight_constraints",
     "truncated_exponential",
+    "unary_encoding",
     "vickrey",
     "word_exponential",
     "word_remap",
