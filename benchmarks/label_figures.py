@@ -106,8 +106,8 @@ def figure_1(tables: dict[str, Table], lines: list[str]) -> None:
     lines += ["| data | ε | ε announces | total | 95 % interval | true total | unexpected |"]
     lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
     for axis, (name, table) in zip(axes, tables.items(), strict=True):
-        matrix, _, _, labels = prepared(table)
-        found = audit_labels(matrix, labels, classes=2, epsilons=EPSILONS, rng=seeded_rng(5))
+        columns, _, labels = prepared(table)
+        found = audit_labels(columns, labels, classes=2, epsilons=EPSILONS, rng=seeded_rng(5))
         variance = {"high": 0.1, "low": 1.0}.get(name.split()[-1])
         for p in found.at:
             truth = "" if variance is None else f"{true_total(variance, p.epsilon):.3f}"

@@ -207,8 +207,9 @@ def audited(verdict: Verdict, *, strict: bool) -> AuditedLabels:
     share = Interval(0.6, 0.5, 0.7)
     point = LeakageAtEpsilon(1.0, 0.5, share, share, 0.6, share, 0.5, 0.6, 2.0, 1.5, verdict, 1e-3)
     return AuditedLabels(
-        records=100, classes=2, guess=0.5, classifier="trees", log_loss={}, epsilons=(point,),
-        features=(), worst_lines=(), warnings=(), notes=(), strict=strict,
+        records=100, classes=2, guess=0.5, classifier="trees", log_loss={}, nats=0.1, auc=0.6,
+        epsilons=(point,), features=(), by_class=(), worst_lines=(), warnings=(),
+        notes=(), strict=strict,
     )  # fmt: skip
 
 
@@ -242,7 +243,7 @@ def test_long_work_tells_how_far_it_is(patients: Path) -> None:
     with heard_by(heard.append):
         labels.audit(patients, label="state", epsilon=(1.0,))
     steps = {(step.what, step.total) for step in heard}
-    assert {("fitting folds", 5), ("fitting features", 6)} <= steps
+    assert {("fitting folds", 5), ("fitting features", 3)} <= steps
     heard.clear()
     with heard_by(heard.append):
         labels.compare(patients, label="state", label_epsilon=(1.0,), record_epsilon=(), repeats=2)

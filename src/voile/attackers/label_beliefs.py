@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from voile.attackers.label_classifier import FitDraws, check_records, fit_drawn, stratified
+from voile.attackers.label_classifier import (
+    Columns,
+    FitDraws,
+    check_records,
+    fit_drawn,
+    stratified,
+    ways,
+)
+from voile.attackers.label_reading import ReadAs
 from voile.core.arrays import Floats, Indices
 from voile.core.pieces_of_work import Over, in_turn
 from voile.core.randomness import Generator
@@ -36,7 +44,7 @@ class LabelBeliefs:
 
 
 def cross_fit(
-    features: Floats,
+    features: Columns,
     labels: Indices,
     *,
     classes: int,
@@ -54,7 +62,7 @@ def cross_fit(
     check_records(features, labels, classes)
     require(folds >= 2, "folds", ">= 2", folds)
     parts = stratified(labels, parts=folds, rng=rng)
-    records = _Records(features, labels, parts, classes, only)
+    records = _Records(tuple(features), labels, parts, ways(features), classes, only)
     pieces = [(fold, FitDraws.of(labels[parts != fold], rng=rng)) for fold in range(folds)]
     posteriors = np.empty((len(labels), classes))
     kept = []
@@ -68,9 +76,10 @@ def cross_fit(
 class _Records:
     """What all folds share."""
 
-    features: Floats
+    features: Columns
     labels: Indices
     parts: Indices
+    how: tuple[ReadAs, ...]
     classes: int
     only: str | None
 
@@ -79,8 +88,14 @@ def _fold(records: _Records, piece: tuple[int, FitDraws]) -> tuple[Floats, Kept]
     """Beliefs about the records of one fold, from a fit to all others."""
     fold, draws = piece
     rest = records.parts != fold
-    features, labels = records.features, records.labels
+    labels = records.labels[rest]
     model = fit_drawn(
-        features[rest], labels[rest], draws, classes=records.classes, only=records.only
+        [values[rest] for values in records.features],
+        labels,
+        draws,
+        how=records.how,
+        classes=records.classes,
+        only=records.only,
     )
-    return model.posteriors(features[~rest]), Kept(model.name, model.losses)
+    beliefs = model.posteriors([values[~rest] for values in records.features])
+    return beliefs, Kept(model.name, (*model.losses, ("stacked", model.loss)))

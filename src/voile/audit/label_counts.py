@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from voile.core.arrays import Floats, Indices
-from voile.core.randomness import Generator
-from voile.errors import require
-from voile.leakage.bounds import Interval
+from voile.leakage.bounds import (
+    Interval,
+    bernstein_interval,
+    chernoff_interval,
+    clopper_pearson,
+)
 from voile.leakage.labels import advantage_bound, label_only_utility, response_law
 
 
@@ -40,43 +44,74 @@ def counted_leakage(
     labels: Indices,
     *,
     epsilons: Sequence[float],
-    rng: Generator,
-    resamples: int = 500,
     confidence: float = 0.95,
 ) -> tuple[LeakageAt, ...]:
     """The success of an attacker with these beliefs, counted on the records, with intervals.
 
     The beliefs must not have seen the labels they are judged by. For each record
     Σ_ỹ R(ỹ|y)·1[argmax p̂·R(ỹ|·) = y] is the exact mean over the answers ỹ, so the total is an
-    unbiased estimate of this attacker's accuracy; intervals are percentile bootstraps over records.
+    unbiased estimate of this attacker's accuracy.
+
+    It is the mean of quantities in [0, 1], whose interval is Hoeffding's in KL form; a normal
+    approximation or a bootstrap is too narrow where the rare mistakes of a sure attacker are not
+    among the records. What the answer adds is a mean of paired differences (empirical Bernstein).
+    For what is unexpected, total and prior are bracketed at half of α each: `expected_range`.
     """
     classes = posteriors.shape[1]
-    prior = np.bincount(labels, minlength=classes) / len(labels)
-    alone = posteriors.argmax(axis=1) == labels
-    success = np.stack([attack_success(posteriors, labels, epsilon=e) for e in epsilons], axis=1)
-    samples = _bootstrap(np.column_stack([success, alone, np.eye(classes)[labels]]), rng, resamples)
-    count, tail, free = len(epsilons), (1 - confidence) / 2, float(alone.mean())
+    counts = np.bincount(labels, minlength=classes)
+    alone = (posteriors.argmax(axis=1) == labels).astype(np.float64)
+    missed, free = 1 - confidence, float(alone.mean())
     points = []
-    for column, epsilon in enumerate(epsilons):
-        expected = label_only_utility(prior, epsilon=epsilon)
-        drawn = samples[:, column]
-        drawn_expected = np.array(
-            [label_only_utility(p / p.sum(), epsilon=epsilon) for p in samples[:, count + 1 :]]
-        )
-        total = float(success[:, column].mean())
+    for epsilon in map(float, epsilons):
+        success = attack_success(posteriors, labels, epsilon=epsilon)
+        expected = label_only_utility(counts / len(labels), epsilon=epsilon)
+        total = min(1.0, float(success.mean()))
+        least, most = expected_range(counts, epsilon=epsilon, failure_probability=missed / 2)
+        low, high = _share(total, len(labels), missed / 2)
+        added = bernstein_interval(success - alone, low=-1, high=1, failure_probability=missed)
         points.append(
             LeakageAt(
-                epsilon=float(epsilon),
+                epsilon=epsilon,
                 expected=expected,
-                total=_interval(total, drawn, tail),
-                unexpected=_interval(total - expected, drawn - drawn_expected, tail),
+                total=Interval(total, *_share(total, len(labels), missed)),
+                unexpected=Interval(total - expected, low - most, high - least),
                 features_alone=free,
-                advantage=_interval(total - free, drawn - samples[:, count], tail),
-                advantage_bound=advantage_bound(float(epsilon)),
+                advantage=Interval(total - free, *added),
+                advantage_bound=advantage_bound(epsilon),
                 believed=_believed(posteriors, response_law(classes, epsilon=epsilon)),
             )
         )
     return tuple(points)
+
+
+def _share(mean: float, records: int, failure_probability: float) -> tuple[float, float]:
+    return chernoff_interval(mean=mean, clusters=records, failure_probability=failure_probability)
+
+
+def expected_range(
+    counts: Indices, *, epsilon: float, failure_probability: float
+) -> tuple[float, float]:
+    """Between what ends `label_only_utility` of the true prior lies, from counts of the classes.
+
+    Clopper–Pearson brackets all k probabilities at once, α/k each. The m largest together are at
+    least the m largest lower ends, and 1 less the k − m smallest upper ends; at most the m largest
+    upper ends, and 1 less the k − m smallest lower ends.
+    """
+    classes, records = len(counts), int(counts.sum())
+    ends = [
+        clopper_pearson(int(c), records, failure_probability=failure_probability / classes)
+        for c in counts
+    ]
+    lower, upper = (np.sort(part)[::-1] for part in np.array(ends).T)
+    others = 1 + np.arange(classes) * math.exp(-epsilon)
+
+    def largest(inside: Floats, rest: Floats) -> tuple[Floats, Floats]:
+        after = np.append(np.cumsum(rest[::-1])[::-1][1:], 0.0)
+        return np.cumsum(inside), 1 - after
+
+    least = np.maximum(*largest(lower, upper))
+    most = np.minimum(*largest(upper, lower))
+    return float((least / others).max()), float(min(1.0, (most / others).max()))
 
 
 def attack_success(posteriors: Floats, labels: Indices, *, epsilon: float) -> Floats:
@@ -95,19 +130,3 @@ def attack_success(posteriors: Floats, labels: Indices, *, epsilon: float) -> Fl
 
 def _believed(posteriors: Floats, response: Floats) -> float:
     return float((posteriors[:, :, None] * response).max(axis=1).sum(axis=1).mean())
-
-
-def _bootstrap(columns: Floats, rng: Generator, resamples: int) -> Floats:
-    """Column means of resampled records, a row a resample."""
-    require(resamples >= 100, "resamples", ">= 100", resamples)
-    count = len(columns)
-    means = np.empty((resamples, columns.shape[1]))
-    for row in range(resamples):
-        weights = np.bincount(rng.integers(count, size=count), minlength=count)
-        means[row] = weights @ columns / count
-    return means
-
-
-def _interval(value: float, drawn: Floats, tail: float) -> Interval:
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Interval(value, min(value, float(low)), max(value, float(high)))

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from voile.attackers.label_beliefs import LabelBeliefs, cross_fit
-from voile.attackers.label_classifier import fit_classifier, halves
+from voile.attackers.label_classifier import Columns, check_records
 from voile.audit.finding import Finding
+from voile.audit.label_classes import ClassLeakage, class_leakage, mean_area
 from voile.audit.label_counts import LeakageAt, counted_leakage
+from voile.audit.label_features import Halved, fit_half, information
 from voile.core.arrays import Floats, Indices
 from voile.core.pieces_of_work import Over, in_turn
 from voile.core.randomness import Generator
@@ -19,6 +21,7 @@ from voile.errors import require, require_epsilon
 from voile.leakage.bounds import clopper_pearson
 from voile.leakage.labels import mean_belief_gain, response_law
 from voile.leakage.labels_privacy import log_ratios
+from voile.progress import tell
 
 LOG_RATIO_STEPS = np.arange(0.25, 8.01, 0.25)
 """Where the held-out bound cuts the scores: fixed beforehand, so that the cut cannot overfit."""
@@ -28,6 +31,10 @@ LOG_RATIO_STEPS = np.arange(0.25, 8.01, 0.25)
 class LabelAudit:
     """What `audit_labels` found; `gains` is each record's leakage at the first epsilon.
 
+    `believed` is how surely its label is read off its features, `nats` what the features say about
+    labels on average, mean ln P(y|x)/P(y), `auc` how well they rank the records of a class above
+    the others; `halved` is a classifier that saw half of the records.
+
     `surest` is the largest ln r that the classifiers believe in, `proved` the largest that counting
     on held-out records proves, except with probability `failure_probability`.
     """
@@ -35,10 +42,15 @@ class LabelAudit:
     records: int
     prior: Floats
     at: tuple[LeakageAt, ...]
+    by_class: tuple[ClassLeakage, ...]
+    nats: float
+    auc: float
+    halved: Halved
     surest: float
     proved: float
     failure_probability: float
     gains: Floats
+    believed: Floats
     ranked: Indices
     classifier: str
     losses: tuple[tuple[str, float], ...]
@@ -62,7 +74,7 @@ class LabelAudit:
 
 
 def audit_labels(
-    features: Floats,
+    features: Columns,
     labels: Indices,
     *,
     classes: int,
@@ -70,7 +82,6 @@ def audit_labels(
     rng: Generator,
     folds: int = 5,
     failure_probability: float = 1e-3,
-    resamples: int = 500,
     confidence: float = 0.95,
     over: Over = in_turn,
 ) -> LabelAudit:
@@ -91,25 +102,29 @@ def audit_labels(
     for epsilon in epsilons:
         epsilon = require_epsilon(epsilon)
     require(0 < confidence < 1, "confidence", "between 0 and 1", confidence)
+    check_records(features, labels, classes)
     prior = np.bincount(labels, minlength=classes) / len(labels)
     beliefs = cross_fit(features, labels, classes=classes, rng=rng, folds=folds, over=over)
     posteriors = beliefs.posteriors
-    proved = support_log_ratio(
-        features, labels, classes=classes, rng=rng, failure_probability=failure_probability
-    )
+    tell("fitting to one half, to count on the other")
+    halved = fit_half(features, labels, classes=classes, rng=rng)
+    proved = support_log_ratio(halved, failure_probability=failure_probability)
     surest = max(0.0, float(log_ratios(posteriors, prior).max()))
-    at = counted_leakage(
-        posteriors, labels, epsilons=epsilons, rng=rng, resamples=resamples, confidence=confidence
-    )
+    at = counted_leakage(posteriors, labels, epsilons=epsilons, confidence=confidence)
     gains = mean_belief_gain(posteriors, prior, labels, response_law(classes, epsilon=epsilons[0]))
     return LabelAudit(
         records=len(labels),
         prior=prior,
         at=at,
+        by_class=class_leakage(posteriors, labels, beliefs.folds, confidence=confidence),
+        nats=information(posteriors, labels, prior),
+        auc=mean_area(posteriors, labels),
+        halved=halved,
         surest=surest,
         proved=proved,
         failure_probability=failure_probability,
         gains=gains,
+        believed=posteriors[np.arange(len(labels)), labels],
         ranked=np.argsort(-gains, kind="stable"),
         classifier=beliefs.strongest(),
         losses=_mean_losses(beliefs),
@@ -117,14 +132,7 @@ def audit_labels(
     )
 
 
-def support_log_ratio(
-    features: Floats,
-    labels: Indices,
-    *,
-    classes: int,
-    rng: Generator,
-    failure_probability: float = 1e-3,
-) -> float:
+def support_log_ratio(halved: Halved, *, failure_probability: float = 1e-3) -> float:
     """A lower bound on max ln r that holds with probability ≥ 1 − failure_probability.
 
     Sets G are cut by a classifier fitted on one half; the shares P(G|y) are counted on the other,
@@ -132,11 +140,11 @@ def support_log_ratio(
     over all cuts, pairs and both ends. sup_x P(x|y)/P(x|y') ≥ P(G|y)/P(G|y') for every G. At least
     0; assumes that records are independent draws.
     """
-    fitting, counting = halves(labels, rng=rng)
-    model = fit_classifier(features[fitting], labels[fitting], classes=classes, rng=rng)
-    prior = np.bincount(labels[fitting], minlength=classes) / len(fitting)
-    ratios = log_ratios(model.posteriors(features[counting]), prior)
-    truth = labels[counting]
+    classes, truth = halved.classes, halved.truth
+    fitted = halved.labels[halved.fitting]
+    prior = np.bincount(fitted, minlength=classes) / len(fitted)
+    posteriors = halved.model.posteriors([values[halved.counting] for values in halved.features])
+    ratios = log_ratios(posteriors, prior)
     sizes = np.bincount(truth, minlength=classes)
     # Every cut and ordered pair of labels has two intervals of which one end each is used.
     share = failure_probability / (len(LOG_RATIO_STEPS) * classes * (classes - 1))

@@ -7,16 +7,18 @@ from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
+from voile.attackers.label_classifier import Columns
+from voile.attackers.label_reading import read_as
 from voile.audit.label_features import feature_shares
 from voile.audit.labels import LabelAudit, audit_labels
-from voile.core.arrays import Floats, Indices
+from voile.core.arrays import Indices
 from voile.core.pieces_of_work import Over
 from voile.core.randomness import Generator, seeded_rng
 from voile.errors import InvalidInput, require
 from voile.jobs import spread
 from voile.jobs.settings import Workers
 from voile.labels.audited import AuditedLabels, LeakageAtEpsilon, LeakingLine
-from voile.labels.columns import columns_of, constant, determines, matrix_of
+from voile.labels.columns import constant, determines
 from voile.labels.reading import AS_WRITTEN, Label, Reading, read_labelled
 from voile.labels.table import Table
 from voile.options import Data, Option, use_case
@@ -57,26 +59,19 @@ def audit(
     rng = seeded_rng(seed)
     tell("reading records")
     table = read_labelled(data, label=label, reading=reading)
-    notes = _notes(table)
+    notes = _notes(table, reading)
     table, less = sampled(table, records, rng)
-    matrix, groups, names, labels = prepared(table)
-    classes = len(table.classes)
+    columns, names, labels = prepared(table)
     found = audit_labels(
-        matrix,
+        columns,
         labels,
-        classes=classes,
+        classes=len(table.classes),
         epsilons=epsilon,
         rng=rng,
         over=spread_by(workers, "fitting folds"),
     )
     shares = feature_shares(
-        matrix,
-        labels,
-        groups=groups,
-        names=names,
-        classes=classes,
-        rng=rng,
-        over=spread_by(workers, "fitting features"),
+        found.halved, names=names, rng=rng, over=spread_by(workers, "fitting features")
     )
     return AuditedLabels(
         records=found.records,
@@ -84,8 +79,11 @@ def audit(
         guess=float(found.prior.max()),
         classifier=found.classifier,
         log_loss=dict(found.losses),
+        nats=found.nats,
+        auc=found.auc,
         epsilons=tuple(LeakageAtEpsilon.of(point, found) for point in found.at),
         features=shares,
+        by_class=found.by_class,
         worst_lines=_worst(table, found, worst),
         warnings=found.warnings,
         notes=(*notes, *less),
@@ -97,7 +95,8 @@ def _worst(table: Table, found: LabelAudit, count: int) -> tuple[LeakingLine, ..
     """The records whose labels leak most, by line."""
     require(count >= 0, "worst", ">= 0", count)
     return tuple(
-        LeakingLine(int(table.lines[i]), float(found.gains[i])) for i in found.ranked[:count]
+        LeakingLine(int(table.lines[i]), float(found.gains[i]), float(found.believed[i]))
+        for i in found.ranked[:count]
     )
 
 
@@ -131,23 +130,30 @@ def sampled(table: Table, most: int, rng: Generator) -> tuple[Table, tuple[str, 
     return table.select(keep), (note,)
 
 
-def prepared(table: Table) -> tuple[Floats, tuple[Indices, ...], tuple[str, ...], Indices]:
-    """Features that vary as a matrix, their columns and names, and labels as codes."""
+def prepared(table: Table) -> tuple[Columns, tuple[str, ...], Indices]:
+    """Features that vary as they stand in the file, their names, and labels as codes."""
     varying = [i for i, values in enumerate(table.columns) if not constant(values)]
     if not varying:
         raise InvalidInput(
             "at least one feature must vary, all are constant: the features give nothing away, "
             "and the label's own epsilon is the whole story"
         )
-    columns = columns_of(table)
-    matrix, groups = matrix_of([columns[i] for i in varying], [table.columns[i] for i in varying])
-    names = tuple(table.names[i] for i in varying)
     labels = np.searchsorted(np.array(table.classes), table.labels)
-    return matrix, groups, names, labels.astype(np.intp)
+    return (
+        [table.columns[i] for i in varying],
+        tuple(table.names[i] for i in varying),
+        labels.astype(np.intp),
+    )
 
 
-def _notes(table: Table) -> tuple[str, ...]:
+def _notes(table: Table, reading: Reading) -> tuple[str, ...]:
+    """What is odd about the file. No advice to leave out what leaks: then it would go unseen."""
     notes = []
+    if reading.drop:
+        notes.append(
+            f"not attacked, because you left them out: {', '.join(reading.drop)}; the figures hold "
+            "only if they are not released"
+        )
     if table.skipped:
         notes.append(f"{table.skipped:,} records with missing or broken values were left out")
     if table.masked:
@@ -158,12 +164,12 @@ def _notes(table: Table) -> tuple[str, ...]:
     for name, values in zip(table.names, table.columns, strict=True):
         if determines(values, table.labels):
             notes.append(
-                f"the feature {name!r} determines the label: no noise on the label hides it; drop "
-                "the feature or protect the whole record"
+                f"the feature {name!r} determines the label: no noise on the label hides it; "
+                "protect the whole record (cf or ldp)"
             )
         elif values.dtype.kind != "f" and len(np.unique(values)) > 0.5 * len(table):
             notes.append(
-                f"the feature {name!r} is nearly unique to each record, like an identifier; "
-                "leave it out with --drop"
+                f"the feature {name!r} is nearly unique to each record: it was read as "
+                f"{read_as(values)}, and beside it a record can be told from all others"
             )
     return tuple(notes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from voile.audit.finding import Verdict
+from voile.audit.label_classes import ClassLeakage
 from voile.audit.label_counts import LeakageAt
 from voile.audit.label_features import FeatureShare
 from voile.audit.labels import LabelAudit
@@ -56,10 +57,15 @@ class LeakageAtEpsilon(LeakageAt):
 
 @dataclass(frozen=True)
 class LeakingLine:
-    """A record whose label leaks: where it stands in the file, and how much is believed of it."""
+    """A record whose label leaks: where it stands in the file, how much, and how surely it is read.
+
+    `leakage` is how much surer of the truth the features make an attacker who has the noisy label,
+    `believed` how sure of it somebody is who has the features alone.
+    """
 
     line: int
     leakage: float
+    believed: float
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -72,8 +78,13 @@ class AuditedLabels(Result):
     """How often a blind guess is right."""
     classifier: str
     log_loss: Mapping[str, float]
+    nats: float
+    """What the features say about the label: the mean of ln P(y|x)/P(y) on records not seen."""
+    auc: float
+    """How well the features rank the records of a class above the others; 0.5 is chance."""
     epsilons: tuple[LeakageAtEpsilon, ...]
     features: tuple[FeatureShare, ...]
+    by_class: tuple[ClassLeakage, ...]
     worst_lines: tuple[LeakingLine, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
@@ -105,11 +116,13 @@ class AuditedLabels(Result):
             guarantee=(
                 "The claim that was tested: noise on the label at ε, read as a bound on what the "
                 "whole release (features as they are, and the noisy label) says of the label.",
-                f"The attacker is the best of several classifiers ({self.classifier}), "
-                f"cross-fitted: judged on {counted(self.records, 'record')} that it had not seen "
-                "when it guessed.",
+                "The attacker is a linear classifier and boosted trees, stacked (the better one "
+                f"by itself: {self.classifier}), cross-fitted: judged on "
+                f"{counted(self.records, 'record')} that it had not seen when it guessed. How it "
+                "read each column stands in the table of features.",
                 f"A blind guess is right {percent(self.guess)} of the time, one from the features "
-                f"alone {percent(first.features_alone)}.",
+                f"alone {percent(first.features_alone)}; they say {self.nats:.3g} nats about the "
+                f"label and rank it with an AUC of {self.auc:.3f}.",
             ),
             not_protected=(
                 "What the features say of the label: noise on the label does not touch them.",
@@ -173,7 +186,7 @@ class AuditedLabels(Result):
             (p.epsilon, p.expected, p.total.value, p.total.lower, p.total.upper)
             for p in self.epsilons
         )
-        shares = tuple((s.name, s.shuffled, s.left_out, s.alone) for s in self.features)
+        shares = tuple((s.name, s.read, s.nats, s.auc, s.lost) for s in self.features)
         return (
             Table(
                 "How often the label is guessed when its noisy copy and the features are released "
@@ -189,9 +202,15 @@ class AuditedLabels(Result):
                 tuple(_added(point) for point in self.epsilons),
             ),
             Table(
-                "Which features carry it (accuracy lost, or gained alone over guessing)",
-                ("feature", "shuffled", "left out", "alone"),
+                "Which features carry it (by itself, and what all of them lose without it)",
+                ("feature", "read as", "nats", "AUC", "nats lost"),
                 shares,
+            ),
+            Table(
+                "How well each class is picked out by the features alone, at few false alarms "
+                "(with 95 % intervals)",
+                _CLASSES,
+                tuple(_class(one) for one in self.by_class),
             ),
         )
 
@@ -199,9 +218,9 @@ class AuditedLabels(Result):
         """Where the records stand that leak most; a page that is handed on does not point there."""
         if not self.worst_lines:
             return ()
-        rows = tuple((worst.line, worst.leakage) for worst in self.worst_lines)
+        rows = tuple((worst.line, worst.leakage, worst.believed) for worst in self.worst_lines)
         caption = f"Records that leak most at ε = {self.epsilons[0].epsilon:g}, by line"
-        return (Table(caption, ("line", "leakage"), rows),)
+        return (Table(caption, ("line", "leakage", "read off the features"), rows),)
 
 
 _ADDED = (
@@ -225,6 +244,19 @@ def _added(point: LeakageAtEpsilon) -> tuple[Value, ...]:
         point.effective_epsilon_estimate,
         str(point.verdict),
     )
+
+
+_CLASSES = ("class", "share", "AUC", "found at 1 %", "at 0.1 %", "lift at 1 %")
+
+
+def _class(one: ClassLeakage) -> tuple[Value, ...]:
+    found = (_within(one.found_1), _within(one.found_01))
+    return (one.number, one.share, one.auc, *found, one.lift)
+
+
+def _within(share: Interval) -> str:
+    low, high = (f"{100 * end:.3g}" for end in (share.lower, share.upper))
+    return f"{percent(share.value)} ({low}–{high})"
 
 
 def _in_a_frame(point: LeakageAtEpsilon) -> dict[str, Value]:

@@ -82,25 +82,25 @@ def label_leakage_chart(rows: Sequence[LeakageAtEpsilon]) -> Chart:
 
 
 def feature_chart(shares: Sequence[FeatureShare], *, most: int = 12) -> Chart:
-    """Which features carry the label: accuracy lost without one, gained with one alone."""
+    """Which features carry the label: nats said by one alone, and lost without it."""
     alt = altair()
     chosen = list(shares)[:most]
+    kinds = ("said by itself", "lost without it")
     table = Table(
-        "What each feature gives away",
-        ("feature", "lost when shuffled", "lost when left out", "gained alone"),
-        tuple((s.name, s.shuffled, s.left_out, s.alone) for s in chosen),
+        "What each feature gives away, in nats",
+        ("feature", *kinds),
+        tuple((s.name, s.nats, s.lost) for s in chosen),
     )
-    kinds = ("lost when shuffled", "gained alone")
     records = [
         {"feature": s.name, "what": what, "value": max(0.0, value)}
         for s in chosen
-        for what, value in ((kinds[0], s.shuffled), (kinds[1], s.alone))
+        for what, value in ((kinds[0], s.nats), (kinds[1], s.lost))
         if value is not None
     ]
     tint, sign = series("what", kinds)
     y = alt.Y("feature:N").sort([s.name for s in chosen]).title(None).axis(labelLimit=150)
     tips = ["feature:N", "what:N", alt.Tooltip("value:Q", format=".3f")]
-    x = alt.X("value:Q").title("accuracy").axis(tickCount=5)
+    x = alt.X("value:Q").title("nats about the label").axis(tickCount=5)
     figure = base(records).mark_point(filled=True, size=90, opacity=1).encode(
         x=x, y=y, color=tint, shape=sign, tooltip=tips
     )  # fmt: skip
@@ -110,8 +110,8 @@ def feature_chart(shares: Sequence[FeatureShare], *, most: int = 12) -> Chart:
         name="features",
         title="Which features carry the label",
         alt=(
-            f"Accuracy of a guess of the label: lost when a feature is shuffled among records, and "
-            f"gained over guessing by a feature alone. The first is {top.name}."
+            "Nats about the label: what a feature says by itself, and what all of them lose when "
+            f"it is shuffled among records. The first is {top.name}."
         ),
         data=table,
         height=max(90, 30 * len(chosen)),

@@ -102,7 +102,7 @@ class _World:
         self.test = self._matrix(test.columns)
         self.truth = recipe.label_codes(test.labels)
         self.beliefs = cross_fit(
-            self._matrix(self.values), self.labels, classes=self.classes, rng=rng, folds=3
+            self.values, self.labels, classes=self.classes, rng=rng, folds=3
         ).posteriors
 
     def _matrix(self, values: Columns) -> Floats:
@@ -113,14 +113,14 @@ class _World:
         if np.bincount(labels, minlength=self.classes).min() < 10:
             return 0.5
         model = fit_classifier(
-            self._matrix(values), labels, classes=self.classes, rng=self.rng, only=ANALYST
+            list(self._matrix(values).T), labels, classes=self.classes, rng=self.rng, only=ANALYST
         )
-        return _auc(self.truth, model.posteriors(self.test))
+        return _auc(self.truth, model.posteriors(list(self.test.T)))
 
     def judged(self, protection: Protection, epsilon: float) -> Score:
         """Leakage, AUC and the cap of one release of features and label."""
         values, answers = protection.draw(self.values, self.labels, self.rng)
-        release = np.hstack([self._matrix(values), np.eye(self.classes)[answers]])
+        release = (*values, np.array(self.recipe.classes)[answers])
         attack = cross_fit(release, self.labels, classes=self.classes, rng=self.rng, folds=3)
         success = float((attack.posteriors.argmax(axis=1) == self.labels).mean())
         # Reading the answer alone, with its known law, is an attack too.
