@@ -81,4 +81,4 @@ def test_the_packaged_model_judges_and_writes():
     )
     found = rewriter.rewrite(["a flight to boston"], voile.seeded_rng(1))
     assert 1 <= found.units[0] <= 2
-    assert rewriter.text_guarantee.epsilon == 2 * rewriter.sampler.stated < 53
+    assert rewriter.text_guarantee.epsilon == 2 * rewriter.guarantee.epsilon < 53

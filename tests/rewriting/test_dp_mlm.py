@@ -25,7 +25,7 @@ def test_the_bound_holds_for_all_pairs_of_texts(masked, public, epsilon):
     )
     assert np.exp(law).sum(axis=1) == pytest.approx(np.ones(6), abs=1e-9)
     gaps = (law[:, None] - law[None]).max()
-    assert gaps <= rewriter.text_guarantee.epsilon == 2 * min(epsilon, rewriter.sampler.stated)
+    assert gaps <= rewriter.text_guarantee.epsilon == 2 * rewriter.guarantee.epsilon
     assert gaps > 0.02 * epsilon
 
 
@@ -102,7 +102,7 @@ def test_plus_deletes_and_inserts(masked):
     assert found.units == lengths
     # 20 words: mean 20·0.95·1.15 ≈ 21.9, deviation below 3
     assert 14 < np.mean(lengths) < 30
-    assert rewriter.text_guarantee.epsilon == 40 * 10.0
+    assert rewriter.text_guarantee.epsilon == 40 * rewriter.guarantee.epsilon <= 400
     with pytest.raises(InvalidInput, match="plus must be off"):
         rewriter.log_likelihood(["red"], ["cat"])
 
@@ -121,3 +121,50 @@ def test_needs_a_mask(masked, causal):
     bare = type(causal)(causal.model, type("T", (), {"mask_token_id": None})(), 8)
     with pytest.raises(InvalidInput, match="masked language model"):
         dp_mlm(bare, epsilon=1.0)
+
+
+@pytest.mark.parametrize("law", ["mixture", "public"])
+def test_laws_without_clipping_hold_for_all_pairs_of_texts(masked, public, law):
+    """The public law reads the words released so far: its bound is that of the whole release."""
+    rewriter = dp_mlm(masked, epsilon=3.0, law=law, max_words=2)
+    names = rewriter.spellings
+    releases = [" ".join(pair) for pair in itertools.product(names, repeat=2)]
+    table = np.array([rewriter.log_likelihood([t] * len(releases), releases) for t in public[:6]])
+    assert np.exp(table).sum(axis=1) == pytest.approx(np.ones(6), abs=1e-9)
+    gaps = (table[:, None] - table[None]).max()
+    assert 0.5 < gaps <= rewriter.text_guarantee.epsilon == 2 * rewriter.guarantee.epsilon <= 6.0
+    drawn = rewriter.rewrite([public[1], public[7]] * 1500, voile.seeded_rng(2)).texts
+    for which in (0, 1):
+        counts = np.array([drawn[which::2].count(release) for release in releases])
+        assert counts.sum() == 1500
+        law_here = np.exp(table[1]) if which == 0 else None
+        if law_here is not None:
+            assert p_value(counts, law_here / law_here.sum()) > FALSE_ALARM
+
+
+def test_a_public_law_that_reads_the_text_is_caught(masked, public, monkeypatch):
+    """Planted: the words of the text stand where those released so far should."""
+    rewriter = dp_mlm(masked, epsilon=0.5, law="public", max_words=2)
+    names = rewriter.spellings
+    releases = [" ".join(pair) for pair in itertools.product(names, repeat=2)]
+
+    def gaps():
+        rows = [rewriter.log_likelihood([t] * len(releases), releases) for t in public[:6]]
+        return float((np.array(rows)[:, None] - np.array(rows)[None]).max())
+
+    assert gaps() <= 1.0
+    honest = type(rewriter)._beside
+    monkeypatch.setattr(
+        type(rewriter), "_beside", lambda self, jobs, unread: honest(self, jobs, jobs)
+    )
+    assert gaps() > 1.0
+
+
+def test_the_public_law_takes_long_and_empty_texts_but_no_plus(masked):
+    rewriter = dp_mlm(masked, epsilon=3.0, law="public", max_words=5)
+    found = rewriter.rewrite(["red " * 9, "", "cat"], voile.seeded_rng(1))
+    assert found.units == [5, 0, 1]
+    assert found.cut == 1
+    assert "how many words a text has" in rewriter.guarantee.outside
+    with pytest.raises(InvalidInput, match="with plus"):
+        dp_mlm(masked, epsilon=1.0, law="public", plus=True)

@@ -13,7 +13,8 @@ from voile.errors import InvalidInput
 from voile.rewriting.dp_mlm import ROBERTA_BOUNDS
 from voile.rewriting.dp_paraphrase import GPT2_BOUNDS
 from voile.rewriting.dp_prompt import FLAN_T5_BOUNDS
-from voile.rewriting.token_sampler import ReleasedSampler, TokenSampler, settled
+from voile.rewriting.token_law import settled
+from voile.rewriting.token_sampler import ReleasedSampler, TokenSampler
 
 EPSILONS = (0.01, 0.1, 1.0, 10.0, 100.0, 250.0, 2500.0, 1e6)
 

@@ -15,8 +15,19 @@ from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.errors import require, require_epsilon
 from voile.rewriting.language_model import LanguageModel
-from voile.rewriting.rewriter import Fidelity, Rewritten, check_fidelity, guarantee_for
+from voile.rewriting.rewriter import (
+    Fidelity,
+    Law,
+    Rewritten,
+    check_fidelity_of_law,
+    guarantee_for,
+    sound_law,
+)
+from voile.rewriting.token_law import TokenLaw
 from voile.rewriting.token_sampler import TokenSampler
+
+Job = tuple[list[str], list[str], int]
+"""A text that the model reads, a sentence beside it, and which word of that is masked."""
 
 ROBERTA_BOUNDS = (-3.2093127, 16.304797887802124)
 """Logit bounds that the published implementation uses with roberta-base."""
@@ -29,7 +40,7 @@ class DpMlm:
     """A masked model that draws every word anew; see `dp_mlm`."""
 
     language: LanguageModel
-    sampler: TokenSampler
+    sampler: TokenLaw
     fidelity: Fidelity
     plus: bool
     most: int
@@ -44,7 +55,7 @@ class DpMlm:
             outside += ("stop words and punctuation, left in clear", "capital letters")
         return guarantee_for(
             "one drawn word",
-            epsilon=self.sampler.stated,
+            epsilon=self.sampler.stated(len(self.outputs)),
             fidelity=self.fidelity,
             outside=outside,
         )
@@ -81,7 +92,8 @@ class DpMlm:
         cut = sum(len(words) > self.most for words in split)
         split = [words[: self.most] for words in split]
         one_by_one = (self._plus(words, rng) for words in split)
-        drawn = list(one_by_one) if self.plus else self._each(split, rng)
+        each = self._in_order if self.sampler.reads_public else self._each
+        drawn = list(one_by_one) if self.plus else each(split, rng)
         return Rewritten([" ".join(words) for words, _ in drawn], [n for _, n in drawn], cut)
 
     def release(self, texts: Sequence[str] | Items, rng: Generator) -> Items:
@@ -103,10 +115,11 @@ class DpMlm:
         written = [release.split(" ") if release else [] for release in releases]
         fits = [i for i in range(len(texts)) if len(split[i]) == len(written[i])]
         total[fits] = 0.0
-        jobs = [(split[i], split[i], n) for i in fits for n in range(len(split[i]))]
         owners = [(i, n) for i in fits for n in range(len(split[i]))]
-        for part, logits in self._logits(jobs):
-            law = np.exp(self.sampler.log_law(logits))
+        jobs = [(split[i], split[i], n) for i, n in owners]
+        unread = [_unread(self.language, written[i][:n], len(split[i])) for i, n in owners]
+        for part, logits, public in self._beside(jobs, unread):
+            law = np.exp(self.sampler.log_law(logits, public))
             for (owner, n), row in zip(owners[part], law, strict=True):
                 columns = ids.get(written[owner][n], [])
                 with np.errstate(divide="ignore"):
@@ -138,6 +151,29 @@ class DpMlm:
                 counts[row] += 1
         return [(words, int(n)) for words, n in zip(written, counts, strict=True)]
 
+    def _in_order(self, split: list[list[str]], rng: Generator) -> list[tuple[list[str], int]]:
+        """Word after word, for laws that ask what the model says to the words released so far."""
+        written: list[list[str]] = [[] for _ in split]
+        for n in range(max(map(len, split), default=0)):
+            here = [row for row, words in enumerate(split) if len(words) > n]
+            jobs = [(split[row], split[row], n) for row in here]
+            unread = [_unread(self.language, written[row], len(split[row])) for row in here]
+            for part, logits, public in self._beside(jobs, unread):
+                drawn = self.sampler.draw(logits, rng, public=public)
+                for row, column in zip(here[part], drawn, strict=True):
+                    written[row].append(self.spellings[column])
+        return [(words, len(words)) for words in written]
+
+    def _beside(
+        self, jobs: Sequence[Job], unread: Sequence[Job]
+    ) -> Iterator[tuple[slice, Floats, Floats | None]]:
+        """Logits with the text, and without it where the law asks for them."""
+        if not self.sampler.reads_public:
+            yield from ((part, logits, None) for part, logits in self._logits(jobs))
+            return
+        both = zip(self._logits(jobs), self._logits(unread), strict=True)
+        yield from ((part, logits, public) for (part, logits), (_, public) in both)
+
     def _plus(self, words: list[str], rng: Generator) -> tuple[list[str], int]:
         """Delete with 5 %, insert with 15 %, and read what was written so far as context."""
         written: list[str] = []
@@ -165,9 +201,7 @@ class DpMlm:
             return drawn
         return drawn.capitalize() if word[:1].isupper() else drawn.lower()
 
-    def _logits(
-        self, jobs: Sequence[tuple[list[str], list[str], int]]
-    ) -> Iterator[tuple[slice, Floats]]:
+    def _logits(self, jobs: Sequence[Job]) -> Iterator[tuple[slice, Floats]]:
         """Logits over `outputs` at the mask, for (context, sentence, masked word) in batches."""
         import torch
 
@@ -207,6 +241,7 @@ def dp_mlm(
     plus: bool = False,
     max_words: int = 256,
     fidelity: Fidelity = "sound",
+    law: Law = "clipped",
 ) -> DpMlm:
     """Draw every word anew from a masked model that reads the text beside the masked text.
 
@@ -216,13 +251,25 @@ def dp_mlm(
     words differ. How many words there are shows. `plus` also deletes (5 %) and inserts (15 %) at
     random and reads its own output. `as_released` leaves stop words and punctuation in clear, keeps
     capital letters, and may draw special tokens.
+
+    `law` "mixture" and "public" draw each word under the same ε without clipping (see
+    `voile.rewriting.public_law`). The public law reads the words released so far and masks for the
+    others, whose number shows anyway; each word then waits for those before it. Not with `plus`.
     """
-    check_fidelity(fidelity)
+    check_fidelity_of_law(fidelity, law)
+    require(not plus or law != "public", "law", "'clipped' or 'mixture' with plus", repr(law))
     require(1 <= max_words <= 10_000, "max_words", "between 1 and 10,000", max_words)
     has_mask = language.tokenizer.mask_token_id is not None
     require(has_mask, "model", "a masked language model", "one without a mask token")
-    sampler = TokenSampler(epsilon, *bounds, aligned=fidelity == "sound")
+    sound = fidelity == "sound"
+    sampler = sound_law(law, epsilon, bounds) if sound else TokenSampler(epsilon, *bounds)
     return DpMlm(language, sampler, fidelity, plus, max_words)
+
+
+def _unread(language: LanguageModel, released: list[str], count: int) -> Job:
+    """What is public before a word of `count` is drawn: those released, and masks for the rest."""
+    masks = [language.tokenizer.mask_token] * (count - len(released))
+    return list(released), [*released, *masks], len(released)
 
 
 def stop_words() -> frozenset[str]:

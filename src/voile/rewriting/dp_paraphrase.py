@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from voile.rewriting.language_model import LanguageModel
 from voile.rewriting.prompted import PromptedRewriter, check_length
-from voile.rewriting.rewriter import Fidelity, check_fidelity
-from voile.rewriting.token_sampler import ReleasedSampler, TokenSampler
+from voile.rewriting.rewriter import Fidelity, Law, check_fidelity_of_law, sound_law
+from voile.rewriting.token_sampler import ReleasedSampler
 
 GPT2_BOUNDS = (-96.85249956065758, -8.747697966442914)
 """Logit bounds that the published implementation uses with its GPT-2 paraphraser."""
@@ -23,6 +23,7 @@ def dp_paraphrase(
     bounds: tuple[float, float] = GPT2_BOUNDS,
     max_new_tokens: int = 32,
     fidelity: Fidelity = "sound",
+    law: Law = "clipped",
     examples: Sequence[tuple[str, str]] = (),
     batch: int = 64,
 ) -> PromptedRewriter:
@@ -38,14 +39,14 @@ def dp_paraphrase(
     bound fails at every ε: a token outside them for one text is inside them for another, and
     lowering ε flattens the law *within* the 50 but never lets go of them. That may be
     why published curves for this mechanism stay flat; see the calibration page. It also writes as
-    many tokens as the prompt has.
+    many tokens as the prompt has. `law` is as in `dp_prompt`.
     """
-    check_fidelity(fidelity)
+    check_fidelity_of_law(fidelity, law)
     check_length(max_new_tokens)
     sound = fidelity == "sound"
     return PromptedRewriter(
         language=language,
-        sampler=TokenSampler(epsilon, *bounds, aligned=True)
+        sampler=sound_law(law, epsilon, bounds)
         if sound
         else ReleasedSampler(epsilon, *bounds, top_k=RELEASED_TOP_K),
         prompt=_bare if examples else prompt,

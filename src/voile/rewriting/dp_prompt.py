@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from voile.rewriting.language_model import LanguageModel
 from voile.rewriting.prompted import PromptedRewriter, check_length
-from voile.rewriting.rewriter import Fidelity, check_fidelity
+from voile.rewriting.rewriter import Fidelity, Law, check_fidelity_of_law, sound_law
 from voile.rewriting.token_sampler import TokenSampler
 
 FLAN_T5_BOUNDS = (-19.22705113016047, 7.48324937989716)
@@ -20,6 +20,7 @@ def dp_prompt(
     bounds: tuple[float, float] = FLAN_T5_BOUNDS,
     max_new_tokens: int = 32,
     fidelity: Fidelity = "sound",
+    law: Law = "clipped",
     question: Callable[[str], str] | None = None,
     batch: int = 64,
 ) -> PromptedRewriter:
@@ -32,13 +33,17 @@ def dp_prompt(
     guarantee any question will do. If sound, each row of logits is aligned with b2 before it is
     clipped (`TokenSampler`); `as_released` is not, and writes as many tokens as the prompt has,
     which shows the text's length. Costs one pass of the model for each token.
+
+    `law` "mixture" and "public" draw each token under the same ε without clipping (see
+    `voile.rewriting.public_law`); the public law is what the model says to the same question about
+    an empty text after the same tokens, a second pass for each token.
     """
-    check_fidelity(fidelity)
+    check_fidelity_of_law(fidelity, law)
     check_length(max_new_tokens)
     sound = fidelity == "sound"
     return PromptedRewriter(
         language=language,
-        sampler=TokenSampler(epsilon, *bounds, aligned=sound),
+        sampler=sound_law(law, epsilon, bounds) if sound else TokenSampler(epsilon, *bounds),
         prompt=question or prompt,
         clean=str.strip,
         most=max_new_tokens if sound else None,

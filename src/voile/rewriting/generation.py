@@ -14,19 +14,23 @@ from voile.core.arrays import Floats, Indices, Weights
 from voile.core.randomness import Generator, uniform_bits
 from voile.core.weights import TOTAL_BITS
 from voile.rewriting.language_model import LanguageModel, Reading, Tokens
-from voile.rewriting.token_sampler import Sampler, settled
+from voile.rewriting.token_law import TokenLaw, settled
 
-Choose = Callable[[NDArray[Any], Indices, Indices], Indices]
-"""(logits, rows, texts) → the next token of each text, whose logits are those of its row."""
+Choose = Callable[[NDArray[Any], NDArray[Any] | None, Indices, Indices], Indices]
+"""(logits, public, rows, texts) → the next token of each text, whose logits are those of its row.
+
+`public` are logits of the same row after the public prompt and the same tokens, if there is one.
+"""
 
 
 def generate(
     language: LanguageModel,
     prompts: Sequence[Tokens],
-    sampler: Sampler,
+    sampler: TokenLaw,
     *,
     lengths: Sequence[int],
     rng: Generator,
+    public: Tokens | None = None,
     ends: Collection[int] | None = None,
     batch: int = 64,
 ) -> list[Tokens]:
@@ -34,7 +38,8 @@ def generate(
 
     What follows one of `ends` (the model's own end token, if None) is not drawn, which is the same
     law as drawing to the full length and cutting there: post-processing. So a text costs at most
-    its length cap times ε.
+    its length cap times ε. After a `public` prompt the model reads the same tokens once more, for
+    laws that ask what it would say without the text.
 
     A token that is drawn whatever the logits are asks for none: a text is read as far as its last
     token that does depend on them. Random numbers belong to a text and a place in it, so that what
@@ -45,15 +50,17 @@ def generate(
     last = _last(language, ends)
     written: list[list[int]] = [[] for _ in prompts]
 
-    def choose(logits: NDArray[Any], rows: Indices, texts: Indices) -> Indices:
+    def choose(
+        logits: NDArray[Any], beside: NDArray[Any] | None, rows: Indices, texts: Indices
+    ) -> Indices:
         places = [len(written[text]) for text in texts]
-        tokens = sampler.at(logits, rows, targets[texts, places])
+        tokens = sampler.at(logits, rows, targets[texts, places], beside)
         for text, token in zip(texts, tokens, strict=True):
             written[text].append(int(token))
         return tokens
 
     read = [_after_last(row[:length] < 0) for row, length in zip(fixed, lengths, strict=True)]
-    _walk(language, prompts, choose, lengths=read, last=last, batch=batch)
+    _walk(language, prompts, choose, lengths=read, last=last, batch=batch, public=public)
     for tokens, row, length in zip(written, fixed, lengths, strict=True):
         while len(tokens) < length and not (tokens and tokens[-1] in last):
             tokens.append(int(row[len(tokens)]))
@@ -66,7 +73,9 @@ def likeliest(
     """The likeliest token after the other, up to an end token: no draw, and no bound."""
     written: list[list[int]] = [[] for _ in prompts]
 
-    def choose(logits: NDArray[Any], rows: Indices, texts: Indices) -> Indices:
+    def choose(
+        logits: NDArray[Any], _: NDArray[Any] | None, rows: Indices, texts: Indices
+    ) -> Indices:
         tokens: Indices = logits.argmax(axis=1)[rows]
         for text, token in zip(texts, tokens, strict=True):
             written[text].append(int(token))
@@ -81,8 +90,9 @@ def log_likelihood(
     language: LanguageModel,
     prompts: Sequence[Tokens],
     written: Sequence[Tokens],
-    sampler: Sampler,
+    sampler: TokenLaw,
     *,
+    public: Tokens | None = None,
     ends: Collection[int] | None = None,
     batch: int = 64,
 ) -> Floats:
@@ -90,15 +100,17 @@ def log_likelihood(
     total = np.zeros(len(prompts))
     done = np.zeros(len(prompts), dtype=np.intp)
 
-    def choose(logits: NDArray[Any], rows: Indices, texts: Indices) -> Indices:
+    def choose(
+        logits: NDArray[Any], beside: NDArray[Any] | None, rows: Indices, texts: Indices
+    ) -> Indices:
         tokens = np.array([written[text][done[text]] for text in texts], dtype=np.intp)
-        total[texts] += sampler.log_law(logits)[rows, tokens]
+        total[texts] += sampler.log_law(logits, beside)[rows, tokens]
         done[texts] += 1
         return tokens
 
     lengths = list(map(len, written))
     last = _last(language, ends)
-    _walk(language, prompts, choose, lengths=lengths, last=last, batch=batch)
+    _walk(language, prompts, choose, lengths=lengths, last=last, batch=batch, public=public)
     return total
 
 
@@ -118,22 +130,34 @@ def _last(language: LanguageModel, ends: Collection[int] | None) -> Collection[i
 
 
 @dataclass(frozen=True, eq=False)
-class _Branch:
-    """Texts to be read together, next: each goes on from a row of a reading by a token."""
+class _Strand:
+    """A reading that is to go on: each of its next rows from one of its rows, by a token."""
 
     reading: Reading
-    texts: Indices
-    rows: Indices
-    depth: int = 1
     step: tuple[Indices, Indices] | None = None
     shared: bool = False
 
     def read(self) -> Reading:
-        """The reading, a step on; a branch whose sisters still wait goes on with a copy."""
+        """The reading, a step on; one whose sisters still wait goes on with a copy."""
         reading = self.reading.copied() if self.shared else self.reading
         if self.step is not None:
             reading.follow(*self.step)
         return reading
+
+
+@dataclass(frozen=True, eq=False)
+class _Branch:
+    """Texts to be read together, next; `public` reads what they chose after the public prompt.
+
+    A text's logits are those of its row; a row's public logits those of the row `beside` it.
+    """
+
+    private: _Strand
+    public: _Strand | None
+    beside: Indices
+    texts: Indices
+    rows: Indices
+    depth: int = 1
 
 
 def _walk(
@@ -144,22 +168,29 @@ def _walk(
     lengths: Sequence[int],
     last: Collection[int],
     batch: int,
+    public: Tokens | None = None,
 ) -> None:
     """Follow every text to a `last` token or its length, reading at most `batch` rows at once.
 
     Texts with equal prompts that have chosen the same tokens so far are one row, read once: they
     part where they choose differently. Texts that ended are read no more. The tree of what was
-    chosen is walked depth first, so that memory holds few branches at a time.
+    chosen is walked depth first, so that memory holds few branches at a time. The public prompt
+    is the same for all: its rows differ by what was chosen alone.
     """
     most = np.asarray(lengths)
     for group in _groups([i for i in range(len(prompts)) if most[i] > 0], prompts, batch):
         distinct = {prompt: i for i, prompt in enumerate(dict.fromkeys(prompts[i] for i in group))}
         rows = np.array([distinct[prompts[text]] for text in group])
-        pending = [_Branch(Reading(language, list(distinct)), np.array(group), rows)]
+        first = _Strand(Reading(language, list(distinct)))
+        other = None if public is None else _Strand(Reading(language, [public]))
+        alike = np.zeros(len(distinct), dtype=np.intp)
+        pending = [_Branch(first, other, alike, np.array(group), rows)]
         while pending:
             branch = pending.pop()
-            reading = branch.read()
-            tokens = choose(reading.logits(), branch.rows, branch.texts)
+            reading = branch.private.read()
+            known = None if branch.public is None else branch.public.read()
+            beside = None if known is None else known.logits()[branch.beside]
+            tokens = choose(reading.logits(), beside, branch.rows, branch.texts)
             going = ~np.isin(tokens, list(last)) & (most[branch.texts] > branch.depth)
             if not going.any():
                 continue
@@ -169,15 +200,16 @@ def _walk(
             bounds = [len(ways) * i // pieces for i in range(pieces + 1)]
             for start, stop in itertools.pairwise(bounds):
                 here = (rows >= start) & (rows < stop)
+                before, chosen = np.divmod(ways[start:stop], language.vocabulary)
+                waits = start > 0  # the first is taken up last: nobody needs it then
+                strand = _Strand(reading, (before, chosen), waits)
+                steps = branch.beside[before] * language.vocabulary + chosen
+                public_ways, alike = np.unique(steps, return_inverse=True)
+                step = np.divmod(public_ways, language.vocabulary)
+                other = None if known is None else _Strand(known, step, waits)
+                texts = branch.texts[going][here]
                 pending.append(
-                    _Branch(
-                        reading,
-                        branch.texts[going][here],
-                        rows[here] - start,
-                        branch.depth + 1,
-                        np.divmod(ways[start:stop], language.vocabulary),
-                        shared=start > 0,  # the first is taken up last: nobody needs it then
-                    )
+                    _Branch(strand, other, alike, texts, rows[here] - start, branch.depth + 1)
                 )
 
 

@@ -22,6 +22,34 @@ def _named(name: str, about: str = "", *, home: str, former: tuple[str, ...] = (
     return Named(name, about, home, former, metric="discrete", basis="proved")
 
 
+LAWS = ("mixture", "public")
+"""Laws of a token beside the published one, as the last part of a rewriter's name."""
+
+
+def law_of(name: str) -> tuple[str, str]:
+    """A rewriter's name without its law, and the law.
+
+    >>> law_of("dp-prompt-public"), law_of("dp-mlm-plus")
+    (('dp-prompt', 'public'), ('dp-mlm-plus', 'clipped'))
+    """
+    rest, _, last = name.rpartition("-")
+    return (rest, last) if last in LAWS else (name, "clipped")
+
+
+_ABOUT = {
+    "mixture": "{name} whose draws are mixed with uniform ones instead of clipped.",
+    "public": "{name} whose draws stay near what its model says without the text.",
+}
+
+
+def _with_laws(name: str, *, home: str) -> tuple[Named, ...]:
+    """The published law first."""
+    others = [
+        _named(f"{name}-{law}", _ABOUT[law].format(name=name.upper()), home=home) for law in LAWS
+    ]
+    return (_named(name, home=home), *others)
+
+
 REWRITERS = Family(
     "mechanisms",
     (
@@ -38,9 +66,9 @@ REWRITERS = Family(
             home="voile.rewriting.dp_bart:dp_bart",
             former=("dp-bart-pr+",),
         ),
-        _named("dp-paraphrase", home="voile.rewriting.dp_paraphrase:dp_paraphrase"),
-        _named("dp-prompt", home="voile.rewriting.dp_prompt:dp_prompt"),
-        _named("dp-mlm", home="voile.rewriting.dp_mlm:dp_mlm"),
+        *_with_laws("dp-paraphrase", home="voile.rewriting.dp_paraphrase:dp_paraphrase"),
+        *_with_laws("dp-prompt", home="voile.rewriting.dp_prompt:dp_prompt"),
+        *_with_laws("dp-mlm", home="voile.rewriting.dp_mlm:dp_mlm"),
         _named(
             "dp-mlm-plus",
             "DP-MLM that also leaves out and inserts words at random.",

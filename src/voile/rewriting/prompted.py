@@ -15,7 +15,8 @@ from voile.rewriting.generation import generate, log_likelihood
 from voile.rewriting.language_model import LanguageModel, Tokens
 from voile.rewriting.models import logit_bounds
 from voile.rewriting.rewriter import Fidelity, Rewritten, guarantee_for
-from voile.rewriting.token_sampler import Sampler
+from voile.rewriting.token_law import TokenLaw
+from voile.rewriting.token_sampler import ReleasedSampler, TokenSampler
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +25,12 @@ class PromptedRewriter:
 
     `most` is None where published code writes as many tokens as the prompt has: then the length
     of the text shows, outside any guarantee. `before` is public text that the model reads first;
-    with `one_line`, what it writes ends with the line.
+    with `one_line`, what it writes ends with the line. A law that reads a public one gets it from
+    the same question about an empty text, and from what was written so far.
     """
 
     language: LanguageModel
-    sampler: Sampler
+    sampler: TokenLaw
     prompt: Callable[[str], str]
     clean: Callable[[str], str]
     most: int | None
@@ -43,7 +45,7 @@ class PromptedRewriter:
         """ε for one drawn token, between any two texts."""
         return guarantee_for(
             "one token",
-            epsilon=self.sampler.stated,
+            epsilon=self.sampler.stated(self.language.vocabulary),
             fidelity=self.fidelity,
             outside=self.outside,
         )
@@ -60,7 +62,12 @@ class PromptedRewriter:
         return replace(self, sampler=replace(self.sampler, epsilon=epsilon))
 
     def bounded_by(self, public_texts: Sequence[str]) -> PromptedRewriter:
-        """The same with logit bounds for this model and prompt, from *public* texts."""
+        """The same with logit bounds for this model and prompt, from *public* texts.
+
+        Laws that do not clip need none.
+        """
+        if not isinstance(self.sampler, TokenSampler | ReleasedSampler):
+            return self
         questions = [self.before + self.prompt(text) for text in public_texts]
         lower, upper = logit_bounds(self.language, questions)
         return replace(self, sampler=replace(self.sampler, lower=lower, upper=upper))
@@ -74,6 +81,7 @@ class PromptedRewriter:
             self.sampler,
             lengths=self.lengths(texts),
             rng=rng,
+            public=self._public,
             ends=self._ends,
             batch=self.batch,
         )
@@ -90,6 +98,11 @@ class PromptedRewriter:
     def _ends(self) -> frozenset[int] | None:
         return self.language.line_ends if self.one_line else None
 
+    @property
+    def _public(self) -> Tokens | None:
+        """The question about no text, if the law asks what the model says to that."""
+        return self._encoded([""])[0][0] if self.sampler.reads_public else None
+
     def _encoded(self, texts: Sequence[str]) -> tuple[list[Tokens], int]:
         return self.language.encoded([self.before + self.prompt(text) for text in texts])
 
@@ -102,7 +115,13 @@ class PromptedRewriter:
         """ln of the probability that each text is rewritten to exactly these tokens."""  # noqa: D403
         rows, _ = self._encoded(texts)
         return log_likelihood(
-            self.language, rows, written, self.sampler, ends=self._ends, batch=self.batch
+            self.language,
+            rows,
+            written,
+            self.sampler,
+            public=self._public,
+            ends=self._ends,
+            batch=self.batch,
         )
 
     def rewrite(self, texts: Sequence[str], rng: Generator) -> Rewritten:

@@ -9,19 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.core.arrays import Floats, Indices, Weights
-from voile.core.randomness import Generator, uniform_bits
-from voile.core.weights import TOTAL, TOTAL_BITS, columns_at, quantise
+from voile.core.arrays import Weights
+from voile.core.weights import TOTAL, TOTAL_BITS, quantise
 from voile.errors import InvalidInput, require, require_epsilon
+from voile.rewriting.token_law import FLOOR, TokenLaw, check_table, upwards
 
-FLOOR = 24
-"""No token's weight is below 2**24 of 2**62: rounding moves its logarithm by at most 2**-23."""
-_AT_ONCE = 2**18
-"""Weights that are worked on together: two megabytes."""
+ROUNDING = 4 * 2.0 ** (1 - FLOOR)
+"""What rounding two weights to integers may add to the logarithm of their ratio, with room."""
 
 
 @dataclass(frozen=True)
-class TokenSampler:
+class TokenSampler(TokenLaw):
     """One token with probability ∝ exp(ε·clip(logit)/(2Δ)), Δ = upper − lower.
 
     Temperature sampling at T = 2Δ/ε, read as the exponential mechanism (Mattern et al. 2022;
@@ -63,46 +61,45 @@ class TokenSampler:
         require(ok, "logit bounds", "finite, lower < upper", (self.lower, self.upper))
         require(self.epsilon >= 1e-3, "epsilon for one token", ">= 0.001", self.epsilon)
 
-    @property
-    def stated(self) -> float:
-        """What one token costs at most: ε, or the floor's own bound where ε is larger.
+    def stated(self, size: int) -> float:
+        """What one of `size` tokens costs at most: what the integers of two worst rows give.
 
-        No weight is below 2**24 and none above 2**62, so no two laws differ by more than
-        2**38 = e^26.34 at any token, whatever ε asks for.
+        A token's share is largest where it alone stands at the upper bound and smallest where it
+        alone stands at the lower one: with a = e^(strength/2) and V = `size`, a/(a + V − 1) and
+        1/(1 + (V − 1)a), the latter raised to 2**-38. The logarithm of their ratio is ε for small
+        ε, ε/2 + ln(V − 1) where a exceeds V, and never above 38·ln 2 = 26.34, whatever ε asks for.
 
-        >>> TokenSampler(2.0, -1.0, 1.0).stated, round(TokenSampler(2500.0, -1.0, 1.0).stated, 2)
-        (2.0, 26.34)
+        >>> [round(TokenSampler(e, -1.0, 1.0).stated(49_152), 2) for e in (2.0, 30.0, 2500.0)]
+        [2.0, 25.79, 26.34]
         """
-        return min(self.epsilon, math.nextafter((TOTAL_BITS - FLOOR) * math.log(2), math.inf))
+        half, others = self.strength(size) / 2, math.log(size - 1)
+        largest = -float(np.logaddexp(0.0, others - half))
+        smallest = -float(np.logaddexp(0.0, others + half))
+        most = largest - max(smallest, (FLOOR - TOTAL_BITS) * math.log(2))
+        raised = size * 2.0 ** (FLOOR - TOTAL_BITS)
+        most = upwards(most + ROUNDING + 2 * raised)
+        return most if most < 0.999 * self.epsilon else self.epsilon
 
     @property
     def temperature(self) -> float:
         """T = 2(upper − lower)/ε."""
         return 2 * (self.upper - self.lower) / self.epsilon
 
-    def weights(self, logits: NDArray[Any]) -> Weights:
+    def weights(self, logits: NDArray[Any], public: NDArray[Any] | None = None) -> Weights:
         """The law as integers, one row for each row of logits."""
-        table = np.asarray(logits, dtype=np.float64)
-        require(table.ndim == 2, "logits", "a row for each draw", f"{table.ndim} dimensions")
-        size = table.shape[1]
-        require(2 <= size <= 2**22, "a vocabulary", "between 2 and 2**22 tokens", size)
+        table = check_table(logits)
         if self.aligned:
             with np.errstate(invalid="ignore"):  # ∞ − ∞ is NaN, and clipped like any other
                 table = table - (np.fmax.reduce(table, axis=1, keepdims=True) - self.upper)
         clipped = np.fmax(table, self.lower)  # of NaN and a number, the number
         np.minimum(clipped, self.upper, out=clipped)
-        clipped *= self.strength(size) / (2 * (self.upper - self.lower))
+        clipped *= self.strength(table.shape[1]) / (2 * (self.upper - self.lower))
         return quantise(clipped, floor=FLOOR)
 
     def strength(self, size: int) -> float:
         """Epsilon less what the floor and rounding may add for a vocabulary of this size."""
-        rounding = 4 * 2.0 ** (1 - FLOOR)
         raised = size * 2.0 ** (FLOOR - TOTAL_BITS)
-        return self.epsilon * (1 - 2.0**-40) - rounding - 2 * raised
-
-    def log_law(self, logits: NDArray[Any]) -> Floats:
-        """ln of the probabilities that are drawn from."""  # noqa: D403
-        return np.log(self.weights(logits)) - math.log(TOTAL)
+        return self.epsilon * (1 - 2.0**-40) - ROUNDING - 2 * raised
 
     def common(self, size: int) -> int:
         """What each of `size` tokens weighs at least, whatever the logits are.
@@ -112,17 +109,9 @@ class TokenSampler:
         """
         return max(0, int(TOTAL / size * math.exp(-self.epsilon / 2) * (1 - 2.0**-15)) - 2)
 
-    def draw(self, logits: NDArray[Any], rng: Generator, *, rows: Indices | None = None) -> Indices:
-        """One token for each row of logits, or for each of `rows`, which may repeat a row."""
-        return _drawn(self, logits, rng, rows=rows)
-
-    def at(self, logits: NDArray[Any], rows: Indices, targets: Weights) -> Indices:
-        """The token that each target, uniform below 2**62, stands for under the law of its row."""
-        return _found(self, logits, rows, targets)
-
 
 @dataclass(frozen=True)
-class ReleasedSampler:
+class ReleasedSampler(TokenLaw):
     """What published code draws from: plain softmax, perhaps unclipped, perhaps only the top k.
 
     Kept to reproduce published figures, and for the audit to refute. Neither variant has a
@@ -136,8 +125,7 @@ class ReleasedSampler:
     top_k: int | None = None
     clipped: bool = True
 
-    @property
-    def stated(self) -> float:
+    def stated(self, size: int) -> float:
         """What was claimed for one token."""
         return self.epsilon
 
@@ -146,7 +134,7 @@ class ReleasedSampler:
         """T = 2(upper − lower)/ε, as if the bound held."""
         return 2 * (self.upper - self.lower) / self.epsilon
 
-    def weights(self, logits: NDArray[Any]) -> Weights:
+    def weights(self, logits: NDArray[Any], public: NDArray[Any] | None = None) -> Weights:
         """The law as integers; 0 outside the top k."""
         table = np.asarray(logits, dtype=np.float64)
         if np.isnan(table).any():
@@ -158,60 +146,3 @@ class ReleasedSampler:
             kth = np.partition(table, -self.top_k, axis=1)[:, [-self.top_k]]
             table = np.where(table >= kth, table, -np.inf)
         return quantise(table, floor=-1)
-
-    def log_law(self, logits: NDArray[Any]) -> Floats:
-        """ln of the probabilities; −inf for what cannot be drawn."""  # noqa: D403
-        with np.errstate(divide="ignore"):
-            return np.log(self.weights(logits)) - math.log(TOTAL)
-
-    def common(self, size: int) -> int:
-        """Nothing: outside the top k there are zeros, and unclipped logits know no bound."""
-        return 0
-
-    def draw(self, logits: NDArray[Any], rng: Generator, *, rows: Indices | None = None) -> Indices:
-        """One token for each row of logits, or for each of `rows`, which may repeat a row."""
-        return _drawn(self, logits, rng, rows=rows)
-
-    def at(self, logits: NDArray[Any], rows: Indices, targets: Weights) -> Indices:
-        """The token that each target, uniform below 2**62, stands for under the law of its row."""
-        return _found(self, logits, rows, targets)
-
-
-Sampler = TokenSampler | ReleasedSampler
-
-
-def settled(targets: Weights, *, common: int, size: int) -> Indices:
-    """The tokens that targets stand for whatever the logits are; −1 where those decide.
-
-    Each token has `common` units at least: the first `common` · `size` targets go to them, in
-    equal parts, and the others to what its weight has beyond.
-    """
-    if common == 0:
-        return np.full(targets.shape, -1, dtype=np.intp)
-    tokens = (targets // np.uint64(common)).astype(np.intp)
-    return np.where(tokens < size, tokens, -1)
-
-
-def _drawn(
-    sampler: Sampler, logits: NDArray[Any], rng: Generator, *, rows: Indices | None
-) -> Indices:
-    wanted = np.arange(len(logits), dtype=np.intp) if rows is None else rows
-    return sampler.at(logits, wanted, uniform_bits(rng, len(wanted), bits=TOTAL_BITS))
-
-
-def _found(sampler: Sampler, logits: NDArray[Any], rows: Indices, targets: Weights) -> Indices:
-    """One token for each target, exactly; the laws of a few rows at a time, which stay in cache."""
-    size = logits.shape[1]
-    common = sampler.common(size)
-    chosen = settled(targets, common=common, size=size)
-    asking = np.flatnonzero(chosen < 0)
-    used, which = np.unique(rows[asking], return_inverse=True)
-    step = max(1, _AT_ONCE // size)
-    for start in range(0, len(used), step):
-        here = (which >= start) & (which < start + step)
-        laws = sampler.weights(logits[used[start : start + step]])
-        laws -= np.uint64(common)
-        np.cumsum(laws, axis=1, out=laws)
-        beyond = targets[asking[here]] - np.uint64(common * size)
-        chosen[asking[here]] = columns_at(laws, which[here] - start, beyond)
-    return chosen

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from voile.errors import InvalidInput
+from voile.rewriting.names import law_of
 from voile.rewriting.prepared import (
     Prepared,
     prepared_masked,
@@ -63,35 +64,42 @@ class Workshop:
 
         `encoder` gives a sentence encoder, for rewriters that need one.
         """
-        if name not in self._loaded:
-            self._loaded[name] = self._make(name, encoder)
-        mechanism = self._loaded[name].at(epsilon)
+        mechanism = self._once(name, lambda: self._make(name, encoder)).at(epsilon)
         if name == "dp-bart-pr-plus":
             from voile.rewriting.trained_here import used_to_noise
 
             fresh = "dp-bart" not in self.models
             mechanism = used_to_noise(mechanism, self._public(name), fresh=fresh)
-        if name in PROMPTED:
+        kind, _ = law_of(name)
+        if kind in PROMPTED:
             return prepared_prompted(mechanism)
-        if name in MASKED:
-            return prepared_masked(mechanism, known=name == "dp-mlm" and self.fidelity == "sound")
+        if kind in MASKED:
+            return prepared_masked(mechanism, known=kind == "dp-mlm" and self.fidelity == "sound")
         return prepared_whole(mechanism)
 
+    def _once(self, what: str, make: Callable[[], Any]) -> Any:
+        """What was made or loaded before, or is now."""
+        if what not in self._loaded:
+            self._loaded[what] = make()
+        return self._loaded[what]
+
     def _make(self, name: str, encoder: Callable[[], Any]) -> Any:
-        if name in PROMPTED:
-            return self._prompted(name)
-        if name in MASKED:
-            return self._masked(plus=name == "dp-mlm-plus")
-        if name == "adept":
+        kind, law = law_of(name)
+        if kind in PROMPTED:
+            return self._prompted(kind, law)
+        if kind in MASKED:
+            return self._masked(law, plus=kind == "dp-mlm-plus")
+        if kind == "adept":
             return self._adept()
-        if name == "dp-st":
+        if kind == "dp-st":
             return self._triples(encoder())
-        return self._bart(pruned=name != "dp-bart")
+        return self._bart(pruned=kind != "dp-bart")
 
     def _language(self, name: str) -> Any:
-        return language_named(self.models.get(name, PACKAGED))
+        model = self.models.get(name, PACKAGED)
+        return self._once(f"model {model}", lambda: language_named(model))
 
-    def _prompted(self, name: str) -> Any:
+    def _prompted(self, name: str, law: Any) -> Any:
         from voile.rewriting.dp_paraphrase import dp_paraphrase
         from voile.rewriting.dp_prompt import chat_question, dp_prompt
 
@@ -102,6 +110,7 @@ class Workshop:
                 epsilon=1.0,
                 max_new_tokens=self.max_new_tokens,
                 fidelity=self.fidelity,
+                law=law,
                 batch=self.batch,
                 question=chat_question(language),
             )
@@ -111,20 +120,29 @@ class Workshop:
                 epsilon=1.0,
                 max_new_tokens=self.max_new_tokens,
                 fidelity=self.fidelity,
+                law=law,
                 batch=self.batch,
                 examples=() if name in self.models else PARAPHRASES,
             )
         return made.bounded_by(BOUND_PROMPTS)
 
-    def _masked(self, *, plus: bool) -> Any:
+    def _masked(self, law: Any, *, plus: bool) -> Any:
         from voile.rewriting.dp_mlm import ROBERTA_BOUNDS, dp_mlm
         from voile.rewriting.models import load_model
         from voile.rewriting.trained_here import trained_masks
 
         given = self.models.get("dp-mlm")
-        language = load_model(given) if given else trained_masks(self._public("dp-mlm"))
+        language = self._once(
+            "model for masks",
+            lambda: load_model(given) if given else trained_masks(self._public("dp-mlm")),
+        )
         return dp_mlm(
-            language, epsilon=1.0, bounds=ROBERTA_BOUNDS, plus=plus, fidelity=self.fidelity
+            language,
+            epsilon=1.0,
+            bounds=ROBERTA_BOUNDS,
+            plus=plus,
+            fidelity=self.fidelity,
+            law=law,
         )
 
     def _adept(self) -> Any:
