@@ -1,0 +1,212 @@
+"""Forward–backward over the candidates of a text's words, with pairs and then with triples.
+
+Imported on first use only: it loads numba.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from voile.mechanisms._word_kernels import njit
+from voile.restoring._kernels import counted_pairs, normalise, place_of
+
+Array = Any
+
+
+@njit(cache=True, nogil=True)
+def pair_beliefs(
+    words: Array, likely: Array, widths: Array, before: int, after: int, slots: Array,
+    unigram: Array, starts: Array, columns: Array, shares: Array, back: Array, bits: Array,
+    bit_rows: Array, faint: float, hits: Array, hit_shares: Array, beliefs: Array,
+) -> Any:  # fmt: skip
+    """P(x_t | all that was released) for each place's candidates, and ln P(released).
+
+    α_t(b) = K(y_t|b)·Σ_a α_(t−1)(a)·P(b|a) and β_t(a) = Σ_b P(b|a)·K(y_(t+1)|b)·β_(t+1)(b), each
+    step scaled; the product is left in `beliefs`. P(b|a) is a back-off of rank one, one number for
+    all, and what was counted, found once and kept for the way back. `before` and `after` are the
+    states at the edges.
+    """
+    size, most = words.shape
+    edge, one = np.empty(1, dtype=words.dtype), np.ones(1)
+    edge[0] = before
+    begins = np.zeros(size + 1, dtype=np.int64)
+    evidence = 0.0
+    for t in range(size):
+        previous = edge if t == 0 else words[t - 1]
+        believed = one if t == 0 else beliefs[t - 1]
+        wide = 1 if t == 0 else widths[t - 1]
+        count, hits, hit_shares = counted_pairs(
+            previous, believed, wide, words[t], widths[t], slots, starts, columns, shares, bits,
+            bit_rows, faint, begins[t], hits, hit_shares,
+        )  # fmt: skip
+        begins[t + 1] = count
+        mixed = 0.0
+        for i in range(wide):
+            mixed += believed[i] * back[previous[i]]
+        for j in range(widths[t]):
+            beliefs[t, j] = mixed * unigram[words[t, j]]
+        for h in range(begins[t], count):
+            beliefs[t, hits[h, 1]] += believed[hits[h, 0]] * hit_shares[h]
+        for j in range(widths[t]):
+            beliefs[t, j] *= likely[t, j]
+        evidence += math.log(max(normalise(beliefs[t], widths[t]), 1e-300))
+    values, later = np.empty(most), np.empty(most)
+    for t in range(size - 1, -1, -1):
+        if t == size - 1:
+            for i in range(widths[t]):
+                word = words[t, i]
+                place = place_of(columns, starts[word], starts[word + 1], after)
+                later[i] = back[word] * unigram[after] + (shares[place] if place >= 0 else 0.0)
+        else:
+            mixed = 0.0
+            for j in range(widths[t + 1]):
+                values[j] = likely[t + 1, j] * later[j]
+            normalise(values, widths[t + 1])
+            for j in range(widths[t + 1]):
+                mixed += unigram[words[t + 1, j]] * values[j]
+            for i in range(widths[t]):
+                later[i] = back[words[t, i]] * mixed
+            for h in range(begins[t + 1], begins[t + 2]):
+                later[hits[h, 0]] += hit_shares[h] * values[hits[h, 1]]
+        for j in range(widths[t]):
+            beliefs[t, j] *= later[j]
+        normalise(beliefs[t], widths[t])
+    return evidence, hits, hit_shares
+
+
+@njit(cache=True, nogil=True)
+def keep_best(beliefs: Array, width: int, kept: Array) -> int:
+    """The places of the largest beliefs, largest first, the earlier of equals."""
+    count = 0
+    for j in range(width):
+        k = count if count < len(kept) else len(kept) - 1
+        if count == len(kept) and beliefs[j] <= beliefs[kept[k]]:
+            continue
+        while k > 0 and beliefs[j] > beliefs[kept[k - 1]]:
+            kept[k] = kept[k - 1]
+            k -= 1
+        kept[k] = j
+        count = min(count + 1, len(kept))
+    return count
+
+
+@njit(cache=True, nogil=True)
+def triple_beliefs(
+    words: Array, likely: Array, widths: Array, before: int, after: int, unigram: Array,
+    starts: Array, columns: Array, shares: Array, back: Array, triple_starts: Array,
+    triple_columns: Array, triple_shares: Array, triple_back: Array, beliefs: Array,
+) -> None:  # fmt: skip
+    """The same with P(c | a, b), over pairs of neighbouring candidates, few a place.
+
+    Σ_a α(a, b)·P(c | a, b) = w(b)·P(c | b) + Σ_a α(a, b)·share(a, b, c), with w(b) the mass that
+    backs off: so a step costs candidates², not candidates³, and what was counted.
+    """
+    size, most = words.shape
+    alpha = np.empty((size, most, most))
+    pairs = np.empty((size, most, most))
+    places = np.empty((size, most, most), dtype=np.int64)
+    for t in range(size):
+        wide = 1 if t == 0 else widths[t - 1]
+        for i in range(wide):
+            a = before if t == 0 else words[t - 1, i]
+            for j in range(widths[t]):
+                place = place_of(columns, starts[a], starts[a + 1], words[t, j])
+                places[t, i, j] = place
+                pairs[t, i, j] = back[a] * unigram[words[t, j]]
+                if place >= 0:
+                    pairs[t, i, j] += shares[place]
+    for t in range(size):
+        wide = 1 if t == 0 else widths[t - 1]
+        total = 0.0
+        for i in range(wide):
+            mixed = 1.0
+            if t > 0:
+                mixed = 0.0
+                for h in range(1 if t == 1 else widths[t - 2]):
+                    place = places[t - 1, h, i]
+                    mixed += alpha[t - 1, h, i] * (1.0 if place < 0 else triple_back[place])
+            for j in range(widths[t]):
+                alpha[t, i, j] = mixed * pairs[t, i, j]
+            if t > 0:
+                for h in range(1 if t == 1 else widths[t - 2]):
+                    place = places[t - 1, h, i]
+                    if place < 0:
+                        continue
+                    low, high = triple_starts[place], triple_starts[place + 1]
+                    for j in range(widths[t]):
+                        found = place_of(triple_columns, low, high, words[t, j])
+                        if found >= 0:
+                            alpha[t, i, j] += alpha[t - 1, h, i] * triple_shares[found]
+            for j in range(widths[t]):
+                alpha[t, i, j] *= likely[t, j]
+                total += alpha[t, i, j]
+        for i in range(wide):
+            for j in range(widths[t]):
+                alpha[t, i, j] /= total
+    values, later = np.empty((most, most)), np.empty((most, most))
+    ends = np.empty(1, dtype=words.dtype)
+    ends[0] = after
+    for t in range(size - 1, -1, -1):
+        # values(j, c) = P(y | c)·β(j, c) of the next place, here one step back to (i, j)
+        last = t == size - 1
+        width = 1 if last else widths[t + 1]
+        for i in range(1 if t == 0 else widths[t - 1]):
+            for j in range(widths[t]):
+                mixed, counted = 0.0, 0.0
+                place = places[t, i, j]
+                for c in range(width):
+                    word = ends[0] if last else words[t + 1, c]
+                    value = 1.0 if last else values[j, c]
+                    if last:
+                        b = words[t, j]
+                        followed = back[b] * unigram[word]
+                        found = place_of(columns, starts[b], starts[b + 1], word)
+                        followed += shares[found] if found >= 0 else 0.0
+                    else:
+                        followed = pairs[t + 1, j, c]
+                    mixed += followed * value
+                    if place >= 0:
+                        found = place_of(
+                            triple_columns, triple_starts[place], triple_starts[place + 1], word
+                        )
+                        if found >= 0:
+                            counted += triple_shares[found] * value
+                later[i, j] = counted + mixed * (1.0 if place < 0 else triple_back[place])
+        for j in range(widths[t]):
+            total = 0.0
+            for i in range(1 if t == 0 else widths[t - 1]):
+                total += alpha[t, i, j] * later[i, j]
+            beliefs[t, j] = total
+        normalise(beliefs[t], widths[t])
+        scale = 0.0
+        for i in range(1 if t == 0 else widths[t - 1]):
+            for j in range(widths[t]):
+                values[i, j] = likely[t, j] * later[i, j]
+                scale += values[i, j]
+        for i in range(1 if t == 0 else widths[t - 1]):
+            for j in range(widths[t]):
+                values[i, j] /= scale
+
+
+@njit(cache=True, nogil=True)
+def least_loss(words: Array, beliefs: Array, width: int, directions: Array, unread: int) -> int:
+    """The candidate of least expected (1 − cos)/2: the one nearest to the mean direction."""
+    mean = np.zeros(directions.shape[1])
+    for j in range(width):
+        if beliefs[j] < 1e-6:
+            continue
+        for k in range(len(mean)):
+            mean[k] += beliefs[j] * directions[words[j], k]
+    best, chosen = -2.0, -1
+    for j in range(width):
+        if words[j] == unread or beliefs[j] < 1e-4:
+            continue
+        total = 0.0
+        for k in range(len(mean)):
+            total += mean[k] * directions[words[j], k]
+        if total > best:
+            best, chosen = total, words[j]
+    return chosen

@@ -1,0 +1,112 @@
+"""Whole texts, a window at a time: candidates filled in, both passes, and what is handed out.
+
+Imported on first use only: it loads numba.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from voile.mechanisms._word_kernels import njit
+from voile.restoring._passes import keep_best, least_loss, pair_beliefs, triple_beliefs
+
+Array = Any
+
+WINDOW, OVERLAP = 1024, 64
+"""Texts of more words are read in windows of so many, which overlap by so many at either end."""
+REFINED = 12
+"""So many candidates of a word are looked at again with triples."""
+FAINT = 1e-4
+"""A word believed less than this passes on its back-off alone."""
+
+
+@njit(cache=True, nogil=True)
+def read_texts(
+    ends: Array, known: Array, rows: Array, cases: Array, edge: int, unread: int,
+    listed: Array, chances: Array, listed_widths: Array, case_shares: Array, general: Array,
+    unigram: Array, starts: Array, columns: Array, shares: Array, back: Array, bits: Array,
+    bit_rows: Array, triple_starts: Array, triple_columns: Array, triple_shares: Array, triple_back: Array,
+    directions: Array, serving: bool, answers: Array, plain: Array, evidence: Array,
+) -> None:  # fmt: skip
+    """Read texts one by one; see `Reader`. `evidence[d]` is ln P of text d: n-grams, general."""
+    longest = 0
+    first = 0
+    for d in range(len(ends)):
+        longest = max(longest, ends[d] - first)
+        first = ends[d]
+    room = min(longest, WINDOW + 2 * OVERLAP)
+    most = listed.shape[1]
+    words, likely = np.empty((room, most), dtype=np.int32), np.empty((room, most))
+    beliefs, widths = np.empty((room, most)), np.empty(room, dtype=np.int64)
+    chosen = np.empty((room, REFINED), dtype=np.int64)
+    few = np.empty((room, REFINED), dtype=np.int32)
+    few_likely, few_beliefs = np.empty((room, REFINED)), np.empty((room, REFINED))
+    few_widths = np.empty(room, dtype=np.int64)
+    hits, hit_shares = np.empty((2**16, 2), dtype=np.int16), np.empty(2**16)
+    slots = np.full(len(unigram), -1, dtype=np.int32)
+    first = 0
+    for d in range(len(ends)):
+        begin = first
+        while begin < ends[d]:
+            stop = min(begin + WINDOW, ends[d])
+            low, high = max(first, begin - OVERLAP), min(ends[d], stop + OVERLAP)
+            size = high - low
+            for t in range(size):
+                place = low + t
+                if known[place] >= 0:
+                    words[t, 0], likely[t, 0], widths[t] = known[place], 1.0, 1
+                    if begin <= place < stop:
+                        evidence[d, 1] += math.log(unigram[known[place]])
+                    continue
+                row = rows[place]
+                widths[t] = listed_widths[row]
+                best, total, top = 0.0, 0.0, -1
+                for j in range(widths[t]):
+                    word = listed[row, j]
+                    words[t, j], likely[t, j] = word, chances[row, j]
+                    if cases[place] >= 0:
+                        likely[t, j] *= case_shares[word, cases[place]]
+                    value = likely[t, j] * general[word]
+                    total += value
+                    if value > best and word != unread:
+                        best, top = value, word
+                if begin <= place < stop:
+                    evidence[d, 1] += math.log(max(total, 1e-300))
+                    plain[place] = top
+            # a window's edges are taken for the text's: 64 words on, that has been forgotten
+            found, hits, hit_shares = pair_beliefs(
+                words[:size], likely[:size], widths[:size], edge, edge, slots, unigram, starts,
+                columns, shares, back, bits, bit_rows, FAINT, hits, hit_shares, beliefs[:size],
+            )  # fmt: skip
+            evidence[d, 0] += found * (stop - begin) / size
+            for t in range(size):
+                few_widths[t] = keep_best(beliefs[t], widths[t], chosen[t])
+                for k in range(few_widths[t]):
+                    few[t, k] = words[t, chosen[t, k]]
+                    few_likely[t, k] = likely[t, chosen[t, k]]
+            triple_beliefs(
+                few[:size], few_likely[:size], few_widths[:size], edge, edge, unigram, starts,
+                columns, shares, back, triple_starts, triple_columns, triple_shares, triple_back,
+                few_beliefs[:size],
+            )  # fmt: skip
+            for place in range(begin, stop):
+                t = place - low
+                if known[place] >= 0:
+                    continue
+                mass = 0.0
+                for k in range(few_widths[t]):
+                    mass += beliefs[t, chosen[t, k]]
+                top, best = -1, -1.0
+                for k in range(few_widths[t]):
+                    belief = few_beliefs[t, k] * mass
+                    beliefs[t, chosen[t, k]] = belief
+                    if belief > best and few[t, k] != unread:
+                        best, top = belief, few[t, k]
+                if serving:
+                    top = least_loss(words[t], beliefs[t], widths[t], directions, unread)
+                answers[place] = top
+            begin = stop
+        first = ends[d]

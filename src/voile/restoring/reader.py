@@ -1,0 +1,118 @@
+"""Releases of words read as a whole, under a public prior and the law that they were drawn by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from voile.core.arrays import Floats, Indices
+from voile.mechanisms._embedding import Embedding
+from voile.mechanisms._word_law import WordLaw
+from voile.restoring.candidates import MOST, Candidates, Lists, normalisers
+from voile.restoring.ngrams import NGrams
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """Texts one after another, as states of the prior where they are known, draws where not.
+
+    `ends` is where each text ends. `known` holds states: words in clear, signs; −1 where a word was
+    drawn. `drawn` holds what came out, `laws` which law drew it, `cases` how it was written (0 …)
+    or −1 where that tells nothing.
+    """
+
+    ends: Indices
+    known: Indices
+    drawn: Indices
+    laws: Indices
+    cases: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """What was read at each place that was drawn; −1 elsewhere.
+
+    `words` are the likeliest ones, or those of least expected loss; `plain` the likeliest by general
+    frequencies alone, without context.
+    `left_out` bounds the share of the belief (without context) outside the candidates.
+    `evidence` is, for each text, ln of its probability under the prior, and without context.
+    """
+
+    words: Indices
+    plain: Indices
+    left_out: Floats
+    evidence: Floats
+
+
+class Reader:
+    """P(x_1 … x_L | y_1 … y_L) ∝ Π P(x_t | x_(t−2), x_(t−1))·K(y_t | x_t), place by place.
+
+    K is the law itself: weights over normalisers, both exact to rounding. Each x_t ranges over the
+    200 candidates of y_t. Marginals under pairs are exact over these but that a word believed less
+    than 10⁻⁴ passes on its back-off alone; the twelve best of each place are then weighed again
+    with triples. Texts of more than 1,024 words are read in windows that overlap by 64.
+
+    `edge` is the state before and after a text, `unread` the one word that is never handed out.
+    """
+
+    def __init__(
+        self,
+        laws: list[WordLaw | None],
+        ngrams: NGrams,
+        *,
+        general: Floats,
+        case_shares: Floats,
+        edge: int,
+        unread: int,
+        cache: Path | None = None,
+    ) -> None:
+        self.ngrams, self.general, self.case_shares = ngrams, general, case_shares
+        self.edge, self.unread = edge, unread
+        self.laws, self.cache = laws, cache
+        self._embedding: Embedding = next(law for law in laws if law is not None).embedding
+        self._lists = Lists(min(MOST, len(self._embedding)))
+        self._candidates: dict[int, Candidates] = {}
+
+    @cached_property
+    def _directions(self) -> Floats:
+        lengths = np.sqrt(self._embedding.squared_norms)[:, None]
+        return np.asarray(self._embedding.points / np.where(lengths > 0, lengths, 1))
+
+    def _rows(self, law: int, drawn: Indices) -> Indices:
+        if law not in self._candidates:
+            chosen = self.laws[law]
+            assert chosen is not None  # what no law drew is known
+            prior = self.ngrams.unigram[: len(self._embedding)]
+            totals = normalisers(chosen, cache=self.cache)
+            self._candidates[law] = Candidates(chosen, prior, totals, self._lists)
+        return self._candidates[law].rows(drawn)
+
+    def read(self, texts: Observed, *, serving: bool) -> Readings:
+        """All places of all texts: words of least expected loss if `serving`, else the likeliest."""
+        from voile.restoring._windows import read_texts
+
+        size = len(texts.known)
+        rows = np.full(size, -1, dtype=np.int64)
+        told = texts.known < 0
+        for law in np.unique(texts.laws[told]):
+            here = told & (texts.laws == law)
+            rows[here] = self._rows(int(law), texts.drawn[here])
+        found = Readings(
+            *(np.full(size, -1, dtype=np.int64) for _ in range(2)),
+            left_out=np.where(told, np.append(self._lists.left_out, 0.0)[rows], 0.0),
+            evidence=np.zeros((len(texts.ends), 2)),
+        )
+        if told.any():
+            ngrams, lists = self.ngrams, self._lists
+            read_texts(
+                texts.ends, texts.known, rows, texts.cases, self.edge, self.unread,
+                lists.words, lists.chances, lists.widths, self.case_shares, self.general,
+                ngrams.unigram, ngrams.starts, ngrams.columns, ngrams.shares, ngrams.back,
+                *ngrams.bits, ngrams.triple_starts, ngrams.triple_columns, ngrams.triple_shares,
+                ngrams.triple_back, self._directions, serving, found.words,
+                found.plain, found.evidence,
+            )  # fmt: skip
+        return found
