@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from voile.values import fitted
 
-Panel = Literal["What", "How strong", "Names", "Budget", "Running", "Output"]
+Panel = Literal["What", "How strong", "Names", "Restoring", "Budget", "Running", "Output"]
 
 Data = Any
 """A path or URL, a pandas, polars or Arrow table, a GeoDataFrame, a Series or a list."""

@@ -18,7 +18,7 @@ from voile.surface import ABOUT, ROOMS, names, use_case_named
 UPPER = {"cli", "report", "text", "places", "labels", "demo"}
 MOST_PARAMETERS = 15
 MOST_STRING_KEYS = 60
-PANELS = ["What", "How strong", "Names", "Budget", "Running", "Output"]
+PANELS = ["What", "How strong", "Names", "Restoring", "Budget", "Running", "Output"]
 
 
 def trees(root: Path):

@@ -1,1 +1,1 @@
-"""Reading releases as a whole: what a sentence most likely was, given a public prior and the law."""
+"""Reading releases as a whole: what a text most likely was, given a public prior."""

@@ -28,8 +28,9 @@ def read_texts(
     ends: Array, known: Array, rows: Array, cases: Array, edge: int, unread: int,
     listed: Array, chances: Array, listed_widths: Array, case_shares: Array, general: Array,
     unigram: Array, starts: Array, columns: Array, shares: Array, back: Array, bits: Array,
-    bit_rows: Array, triple_starts: Array, triple_columns: Array, triple_shares: Array, triple_back: Array,
-    directions: Array, serving: bool, answers: Array, plain: Array, evidence: Array,
+    bit_rows: Array, triple_starts: Array, triple_columns: Array, triple_shares: Array,
+    triple_back: Array, directions: Array, serving: bool, answers: Array,
+    plain: Array, evidence: Array,
 ) -> None:  # fmt: skip
     """Read texts one by one; see `Reader`. `evidence[d]` is ln P of text d: n-grams, general."""
     longest = 0
@@ -71,11 +72,11 @@ def read_texts(
                         likely[t, j] *= case_shares[word, cases[place]]
                     value = likely[t, j] * general[word]
                     total += value
-                    if value > best and word != unread:
+                    if value > best:
                         best, top = value, word
                 if begin <= place < stop:
                     evidence[d, 1] += math.log(max(total, 1e-300))
-                    plain[place] = top
+                    plain[place] = -1 if top == unread else top
             # a window's edges are taken for the text's: 64 words on, that has been forgotten
             found, hits, hit_shares = pair_beliefs(
                 words[:size], likely[:size], widths[:size], edge, edge, slots, unigram, starts,
@@ -103,10 +104,10 @@ def read_texts(
                 for k in range(few_widths[t]):
                     belief = few_beliefs[t, k] * mass
                     beliefs[t, chosen[t, k]] = belief
-                    if belief > best and few[t, k] != unread:
+                    if belief > best:
                         best, top = belief, few[t, k]
                 if serving:
                     top = least_loss(words[t], beliefs[t], widths[t], directions, unread)
-                answers[place] = top
+                answers[place] = -1 if top == unread else top
             begin = stop
         first = ends[d]

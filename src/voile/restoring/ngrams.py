@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from voile.core.arrays import Floats, Indices, Weights
+from voile.core.arrays import Floats, Indices, Items, Weights
 from voile.errors import InvalidInput, require
 
 _BLOCK = 2**21
@@ -34,11 +34,11 @@ class NGrams:
 
     unigram: Floats
     starts: Indices
-    columns: Indices
+    columns: Items
     shares: Floats
     back: Floats
     triple_starts: Indices
-    triple_columns: Indices
+    triple_columns: Items
     triple_shares: Floats
     triple_back: Floats
 
@@ -46,7 +46,7 @@ class NGrams:
         return len(self.unigram)
 
     @cached_property
-    def bits(self) -> tuple[Weights, Indices]:
+    def bits(self) -> tuple[Weights, Items]:
         """For words that many others followed a set of bits, and which word has which set."""
         size = len(self)
         rows = np.full(size, -1, dtype=np.int32)
@@ -138,14 +138,16 @@ class _Counter:
     """Numbers and how often each came, merged block by block."""
 
     def __init__(self) -> None:
-        self.keys, self.times = np.empty(0, dtype=np.int64), np.empty(0)
+        self.keys: Indices = np.empty(0, dtype=np.int64)
+        self.times: Floats = np.empty(0)
 
-    def add(self, found: Indices) -> None:
-        keys, times = np.unique(found, return_counts=True)
+    def add(self, new: Indices) -> None:
+        keys, times = np.unique(new, return_counts=True)
         merged = np.concatenate([self.keys, keys])
         self.keys, where = np.unique(merged, return_inverse=True)
         weights = np.concatenate([self.times, times])
-        self.times = np.bincount(where, weights=weights, minlength=len(self.keys))
+        found = np.bincount(where, weights=weights, minlength=len(self.keys))
+        self.times = found.astype(np.float64)
 
     def counted(self) -> tuple[Indices, Floats]:
         return self.keys, self.times
@@ -163,3 +165,12 @@ def _blocks(sequences: Iterable[Indices]) -> Iterable[Indices]:
             parts, size = [], 0
     if parts:
         yield np.concatenate(parts)
+
+
+def without_context(frequencies: Floats) -> NGrams:
+    """The prior under which each word stands by itself: P(c | a, b) = u(c)."""
+    size, none = len(frequencies), np.empty(0, dtype=np.int32)
+    return NGrams(
+        frequencies / math.fsum(frequencies), np.zeros(size + 1, dtype=np.int64), none,
+        np.empty(0), np.ones(size), np.zeros(1, dtype=np.int64), none, np.empty(0), np.empty(0),
+    )  # fmt: skip

@@ -33,12 +33,12 @@ class Observed:
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What was read at each place that was drawn; −1 elsewhere.
+    """What was read at each place that was drawn; −1 elsewhere, and where it was the unread word.
 
-    `words` are the likeliest ones, or those of least expected loss; `plain` the likeliest by general
-    frequencies alone, without context.
-    `left_out` bounds the share of the belief (without context) outside the candidates.
-    `evidence` is, for each text, ln of its probability under the prior, and without context.
+    `words` are the likeliest ones, or those of least expected loss; `plain` the likeliest by
+    general frequencies alone, without context. `left_out` bounds the share of the
+    belief (without context) outside the candidates. `evidence` is, for each text, ln of its
+    probability under the prior, and without context.
     """
 
     words: Indices
@@ -55,7 +55,8 @@ class Reader:
     than 10⁻⁴ passes on its back-off alone; the twelve best of each place are then weighed again
     with triples. Texts of more than 1,024 words are read in windows that overlap by 64.
 
-    `edge` is the state before and after a text, `unread` the one word that is never handed out.
+    `edge` is the state before and after a text, `unread` the unknown word, which tells a reader
+    nothing: where it is the likeliest, nothing is read.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Reader:
         return self._candidates[law].rows(drawn)
 
     def read(self, texts: Observed, *, serving: bool) -> Readings:
-        """All places of all texts: words of least expected loss if `serving`, else the likeliest."""
+        """All places of all texts: words of least loss if `serving`, else the likeliest."""
         from voile.restoring._windows import read_texts
 
         size = len(texts.known)
@@ -101,7 +102,8 @@ class Reader:
             here = told & (texts.laws == law)
             rows[here] = self._rows(int(law), texts.drawn[here])
         found = Readings(
-            *(np.full(size, -1, dtype=np.int64) for _ in range(2)),
+            words=np.full(size, -1, dtype=np.int64),
+            plain=np.full(size, -1, dtype=np.int64),
             left_out=np.where(told, np.append(self._lists.left_out, 0.0)[rows], 0.0),
             evidence=np.zeros((len(texts.ends), 2)),
         )

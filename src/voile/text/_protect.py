@@ -24,13 +24,16 @@ from voile.options import Data, Option, use_case
 from voile.progress import tell
 from voile.text.building import build_protector, load_vocabulary, with_epsilon
 from voile.text.consistent import Scope, as_scope
+from voile.text.language_prior import LanguagePrior
 from voile.text.models_used import models_used
 from voile.text.neighbours import fill_neighbours
-from voile.text.options import Names, Strength, Words
+from voile.text.options import Names, Restoring, Strength, Words
+from voile.text.prior_choice import choose_prior, with_expected
 from voile.text.promise import Tally, left_alone, levels_of
 from voile.text.release import Remapped, TextRelease, VocabularyUsed
 from voile.text.released import ReleasedText
 from voile.text.releaser import DOCUMENT_COLUMN, MakeTextReleaser
+from voile.text.restored import LEAST_LOSS, LIKELIEST, Restored
 from voile.text.sentences import explanation
 from voile.text.settings import TextSettings, settings_from
 from voile.text.sharing import MakeSharing, check_person
@@ -53,6 +56,7 @@ def protect(
     ] = "tem",
     words: Words = Words(),
     names: Names = Names(),
+    restoring: Restoring = Restoring(),
     charge: LedgerChoice = LedgerChoice(),
     out: Annotated[
         str | None,
@@ -94,9 +98,13 @@ def protect(
     vocabulary = load_vocabulary(settings, source)
     deleted = delete_telling_caches(cache_folder())
     settings = settings if dry_run else fill_neighbours(settings, vocabulary, source)
-    protector = build_protector(settings, vocabulary)
+    settings, prior = choose_prior(restoring, settings, vocabulary, source)
+    protector = build_protector(settings, vocabulary, prior)
+    if prior is not None:
+        prior = with_expected(prior, protector)
+        protector = build_protector(settings, vocabulary, prior)
     tell("looking at what the law does")
-    before = _promised(settings, protector, clear, seed)
+    before = _promised(settings, protector, clear, seed, prior)
     before = replace(
         before,
         notes=(f"note: {deleted}",) if deleted else (),
@@ -107,7 +115,9 @@ def protect(
     _warm_up()
     scope = protector.consistent
     person = charge.person if scope is Scope.PERSON else None
-    make = MakeTextReleaser(settings, _bare(vocabulary), clear, strength.document_column, person)
+    make = MakeTextReleaser(
+        settings, _bare(vocabulary), clear, strength.document_column, person, prior=prior
+    )
     charging = charging_for(charged, protector.guarantee, source.columns, seed=seed)
     if charging is not None:
         charging = replace(charging, beforehand=scope is Scope.PERSON)
@@ -136,7 +146,11 @@ def protect(
 
 
 def _promised(
-    settings: TextSettings, protector: TextProtector, clear: ColumnsInClear, seed: int | None
+    settings: TextSettings,
+    protector: TextProtector,
+    clear: ColumnsInClear,
+    seed: int | None,
+    prior: LanguagePrior | None,
 ) -> TextRelease:
     """What is promised before anything is drawn: the laws, and what they do to words."""
     words = protector.vocabulary
@@ -155,7 +169,8 @@ def _promised(
         document_epsilon=settings.document_epsilon,
         public_length=settings.public_length,
         consistent=protector.consistent,
-        remap=_remapped(protector) if settings.words.remap else None,
+        remap=None if prior is None or not settings.words.remap else _remapped(protector, prior),
+        restored=None if prior is None else _restored(settings, prior),
     )
 
 
@@ -170,16 +185,27 @@ def _described(before: TextRelease, protector: TextProtector, report: JobReport)
         words_per_document=tally.lengths(),
         spent=tally.spent(protector),
         rows=Rows.of(report),
+        restored=None if before.restored is None else before.restored.after(report.totals),
     )
     return replace(done, explanation=explanation(done))
 
 
-def _remapped(protector: TextProtector) -> Remapped:
+def _restored(settings: TextSettings, prior: LanguagePrior) -> Restored | None:
+    if settings.restore is None:
+        return None
+    from voile.text.restorer import SERVING
+
+    output = LEAST_LOSS if SERVING[settings.restore] else LIKELIEST
+    return Restored(settings.restore, output, prior.used, settings.misfit, prior.expected)
+
+
+def _remapped(protector: TextProtector, prior: LanguagePrior) -> Remapped:
     from voile.mechanisms.spaces.word_remap import RemappedWords
 
     laws = [law for law in protector.laws if isinstance(law, RemappedWords)]
     left = tuple(len(np.unique(law.targets)) for law in laws)
-    return Remapped("public word frequencies by rank", left)
+    used = prior.used
+    return Remapped(used.source if used.file is None else f"the words of {used.file}", left)
 
 
 def _sample(

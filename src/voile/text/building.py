@@ -15,6 +15,7 @@ from voile.files.rows import RowProblem
 from voile.files.source import Source
 from voile.mechanisms._neighbours import cache_folder
 from voile.text.consistent import as_scope
+from voile.text.language_prior import LanguagePrior, frequencies_prior
 from voile.text.laws import KNOWN_WORD_BY_WORD, builder
 from voile.text.neighbours import neighbours_for
 from voile.text.options import DEFAULT_TOP, Strength
@@ -118,8 +119,33 @@ def _occurring(whole: Vocabulary, source: Source, column: str) -> set[str]:
     return found
 
 
-def build_protector(settings: TextSettings, words: Vocabulary) -> TextProtector:
-    """The protector of some settings over their vocabulary, with neighbours as `cache` says."""
+def build_protector(
+    settings: TextSettings, words: Vocabulary, prior: LanguagePrior | None = None
+) -> TextProtector:
+    """The protector of some settings over their vocabulary, with neighbours as `cache` says.
+
+    `prior` is what draws are remapped by or read with, where that is asked for.
+    """
+    made = _drawing(settings, words, prior)
+    if settings.restore is None:
+        return made
+    from voile.text.restorer import Restorer, check_laws
+
+    check_laws(made, settings.mechanism.name)
+    found = frequencies_prior(words) if prior is None else prior
+    kept = None if settings.cache == "none" or words.private else _kept("normalisers")
+    use, misfit = settings.restore, settings.misfit
+    return replace(made, restorer=Restorer(found, made, use=use, misfit=misfit, cache=kept))
+
+
+def _kept(name: str) -> Path:
+    """A folder beside that of neighbours, for what follows from the public vocabulary too."""
+    return cache_folder().with_name(name)
+
+
+def _drawing(
+    settings: TextSettings, words: Vocabulary, prior: LanguagePrior | None
+) -> TextProtector:
     options = settings.words
     plain = TextProtector(
         words,
@@ -131,7 +157,7 @@ def build_protector(settings: TextSettings, words: Vocabulary) -> TextProtector:
         longest=settings.longest,
         consistent=as_scope(options.consistent),
     )
-    build = _remapping(settings, words) if options.remap else _builder(settings, words)
+    build = _remapping(settings, words, prior) if options.remap else _builder(settings, words)
     if settings.alphas:
         laws = [None if a is None else build(a * settings.epsilon) for a in settings.alphas]
         if all(law is None for law in laws):
@@ -156,7 +182,9 @@ def _builder(settings: TextSettings, words: Vocabulary) -> Callable[[float], Mec
     return builder(settings.mechanism, words.embedding, near)
 
 
-def _remapping(settings: TextSettings, words: Vocabulary) -> Callable[[float], Mechanism]:
+def _remapping(
+    settings: TextSettings, words: Vocabulary, prior: LanguagePrior | None
+) -> Callable[[float], Mechanism]:
     """The same laws, each followed by the remap for public word frequencies."""
     from voile.mechanisms._word_law import WordLaw
     from voile.mechanisms.spaces.word_remap import word_remap
@@ -173,8 +201,9 @@ def _remapping(settings: TextSettings, words: Vocabulary) -> Callable[[float], M
         raise InvalidInput(
             "--remap must go with a public vocabulary: its prior is the vocabulary's own"
         )
-    build, frequencies = _builder(settings, words), words.frequencies()
-    kept = None if settings.cache == "none" else cache_folder().with_name("remaps")
+    build = _builder(settings, words)
+    frequencies = (frequencies_prior(words) if prior is None else prior).frequencies
+    kept = None if settings.cache == "none" else _kept("remaps")
 
     def remapped(epsilon: float) -> Mechanism:
         law = build(epsilon)

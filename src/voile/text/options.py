@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from voile.errors import InvalidInput, require
-from voile.options import Option, Options
+from voile.options import Data, Option, Options
 
 DEFAULT_TOP = 50_000
 """How many words of a list are used, the most frequent first."""
@@ -100,6 +100,38 @@ class Words(Options):
         bool,
         Option("Keep nothing on disk of what was worked out for the vocabulary.", "Running"),
     ] = False
+
+
+Use = Literal["reading", "training", "retrieval"]
+"""What restored text is for: words that are right, or meanings that are near."""
+Misfit = Literal["drawn", "frequencies", "ignore"]
+"""What is handed on where the public text does not fit."""
+
+
+@dataclass(frozen=True)
+class Restoring(Options):
+    """Reading what was drawn as a whole, with public text: post-processing, at no cost in ε."""
+
+    restore: Annotated[
+        Use | None,
+        Option("Read the draws as a whole, and release what they most likely were.", "Restoring"),
+    ] = None
+    public: Annotated[
+        Data,
+        Option("Public text of the same kind, never the private one.", "Restoring", reads="public"),
+    ] = None
+    public_column: Annotated[
+        str | None, Option("Its column; default: the only one, or text.", "Restoring", shown=True)
+    ] = None
+    misfit: Annotated[
+        Misfit | None,
+        Option("Where the public text does not fit: words as drawn, or by frequency.", "Restoring"),
+    ] = None
+
+    @property
+    def fall_back(self) -> Misfit:
+        """What is done where the prior does not fit: for training, the words as drawn."""
+        return self.misfit or ("drawn" if self.restore == "training" else "frequencies")
 
 
 @dataclass(frozen=True)

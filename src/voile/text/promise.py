@@ -16,6 +16,7 @@ from voile.text.effects import Expected, WatchedClass, expected, watched
 from voile.text.nearest import NearestWords
 from voile.text.plan import SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS
 from voile.text.released import ReleasedText, Unknown
+from voile.text.restored import read_totals
 from voile.text.settings import TextSettings
 from voile.text.signs import Signs
 from voile.text.word_protector import TextProtector
@@ -160,7 +161,7 @@ def counted(answers: Sequence[ReleasedText]) -> dict[str, float]:
             add(f"changed {level}", number)
         for why, number in answer.clear.items():
             add(f"clear {why}", number)
-    return totals
+    return totals | read_totals(answers)
 
 
 @dataclass(frozen=True)

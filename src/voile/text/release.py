@@ -16,6 +16,7 @@ from voile.text import sentences
 from voile.text.consistent import Scope
 from voile.text.nearest import NearestWords
 from voile.text.promise import Counts, Level
+from voile.text.restored import Restored
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class TextRelease(Release):
     consistent: Scope | None = None
     """Where a word that repeats was drawn once."""
     remap: Remapped | None = None
+    restored: Restored | None = None
     notes: tuple[str, ...] = ()
     sample: tuple[tuple[str, str], ...] = field(default=(), metadata=SILENT)
     """Texts before and after, drawn apart from the release, where the owner asked for them."""

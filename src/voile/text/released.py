@@ -17,6 +17,20 @@ class Unknown(StrEnum):
 
 
 @dataclass(frozen=True)
+class Read:
+    """What was found in reading a drawn text as a whole.
+
+    How many words were read, the sum of their belief outside the candidates (at most), how much
+    better context foretold the draws in nats, and whether the prior fitted.
+    """
+
+    words: int
+    left_out: float
+    gain: float
+    fits: bool
+
+
+@dataclass(frozen=True)
 class ReleasedText:
     """A released text, and what was done to its words: drawn and changed by level, or in clear."""
 
@@ -31,6 +45,8 @@ class ReleasedText:
     """How many words stand in clear, by why."""
     epsilon: float
     """What the text's words spent together, per unit of the metric for each word; rounded up."""
+    read: Read | None = None
+    """Where the text was read as a whole after it was drawn."""
 
 
 @dataclass(frozen=True)

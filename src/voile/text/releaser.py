@@ -15,6 +15,7 @@ from voile.ledger import Bill
 from voile.ledger.amounts import Bools
 from voile.mechanisms._neighbour_table import Version, checked_versions, take_as_checked
 from voile.text.building import build_protector
+from voile.text.language_prior import LanguagePrior
 from voile.text.plan import Plan
 from voile.text.promise import counted
 from voile.text.released import Refused, ReleasedText
@@ -40,13 +41,14 @@ class MakeTextReleaser:
     document_column: bool = False
     person: str | None = None
     sharing: Sharing | None = None
+    prior: LanguagePrior | None = None
     tables: frozenset[Version] = field(default_factory=checked_versions)
 
     def __call__(self) -> TextReleaser:
         """One releaser for one process."""
         take_as_checked(self.tables)
         frozen(self.words.embedding.coordinates)  # travelling may have thawed it
-        protector = build_protector(self.settings, self.words)
+        protector = build_protector(self.settings, self.words, self.prior)
         return TextReleaser(
             self.settings.column, protector, self.clear, self.document_column, self.person,
             self.sharing,

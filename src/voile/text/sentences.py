@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from voile.core.rounding import at_most, odds_at_most, percent_at_most
 from voile.jobs.release import Spending
 from voile.text.promise import Level, Odds
+from voile.text.restored import restored_sentences
 
 if TYPE_CHECKING:
     from voile.text.release import TextRelease
@@ -158,7 +159,7 @@ def law_sentences(release: TextRelease) -> list[str]:
             "A function of the draw alone, so the guarantee is unchanged; fewer words can make "
             "what is trained on the release less accurate: measure it with `voile text utility`."
         )
-    return lines
+    return lines + ([] if release.restored is None else restored_sentences(release.restored))
 
 
 def counted_sentences(release: TextRelease) -> list[str]:

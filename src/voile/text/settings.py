@@ -11,7 +11,7 @@ from voile.errors import InvalidInput, require, require_epsilon
 from voile.names import Named
 from voile.text.consistent import Scope
 from voile.text.laws import LAWS
-from voile.text.options import ONE_OF, Names, Strength, Words
+from voile.text.options import ONE_OF, Misfit, Names, Strength, Use, Words
 from voile.text.tiers import DEFAULT_PIPELINE
 from voile.text.watched import read_watched
 
@@ -44,6 +44,10 @@ class TextSettings:
     watch: tuple[str, ...] = ()
     """Public words to look at; they decide nothing about the draws."""
     cache: Literal["none", "read", "fill"] = "read"
+    restore: Use | None = None
+    misfit: Misfit = "frequencies"
+    public_sha256: str | None = None
+    """Of the public text that draws are read with, or remapped by."""
 
     def identity(self) -> dict[str, Any]:
         """What a restart must agree in: all that decides the draws."""
@@ -59,6 +63,9 @@ class TextSettings:
             "longest": self.longest,
             "document_epsilon": self.document_epsilon,
             "public_length": self.public_length,
+            "restore": self.restore,
+            "misfit": self.misfit,
+            "public_sha256": self.public_sha256,
         }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,12 +23,15 @@ from voile.text.containers import like, values_of
 from voile.text.nearest import NearestWords, nearest_words
 from voile.text.not_covered import not_covered
 from voile.text.plan import KEPT, SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS, Plan
-from voile.text.released import Refused, ReleasedText, Unknown
+from voile.text.released import Read, Refused, ReleasedText, Unknown
 from voile.text.signs import Signs, without_signs
 from voile.text.stopwords import STOPWORDS
 from voile.text.tiers import Tiers
 from voile.text.tokens import Case, Piece, Token, Tokenizer, join
 from voile.text.vocabularies import Vocabulary
+
+if TYPE_CHECKING:
+    from voile.text.restorer import Restorer
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,8 @@ class TextProtector:
     signs: Signs = Signs.DROP
     law_of_length: Callable[[int], Mechanism] | None = field(default=None, repr=False)
     consistent: Scope | None = None
+    restorer: Restorer | None = field(default=None, repr=False)
+    """Reads what was drawn as a whole, before it is put together."""
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -147,14 +152,17 @@ class TextProtector:
         """One answer a plan; `shared` where rows of other parts have draws in common with these."""
         planned = [plan for plan in plans if isinstance(plan, Plan)]
         before, after = draw_words(self, planned, rng, shared)
+        found: Sequence[Read | None] = [None] * len(planned)
+        if self.restorer is not None:
+            after, found = self.restorer.read(planned, after)
         answers: list[ReleasedText | Refused] = []
-        start = 0
+        start, read = 0, iter(found)
         for plan in plans:
             if isinstance(plan, Refused):
                 answers.append(plan)
                 continue
             end = start + len(plan.drawn)
-            answers.append(self._assembled(plan, before[start:end], after[start:end]))
+            answers.append(self._assembled(plan, before[start:end], after[start:end], next(read)))
             start = end
         return answers
 
@@ -236,7 +244,7 @@ class TextProtector:
         plan.draw(token, level)
         return True
 
-    def _assembled(self, plan: Plan, before: Any, after: Any) -> ReleasedText:
+    def _assembled(self, plan: Plan, before: Any, after: Any, read: Read | None) -> ReleasedText:
         written = self.vocabulary.written
         released = after.tolist()
         pieces: list[str | tuple[str, Case]] = [
@@ -249,7 +257,8 @@ class TextProtector:
             for chosen in (levels, levels[before != after])
         )
         draws = self.draws(plan)
-        return ReleasedText(join(pieces), draws, replaced, changed, plan.clear, self.spent(draws))
+        spent = self.spent(draws)
+        return ReleasedText(join(pieces), draws, replaced, changed, plan.clear, spent, read)
 
 
 def protector(

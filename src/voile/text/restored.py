@@ -1,0 +1,107 @@
+"""What reading draws as a whole did: the value in the guarantee file, and its sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from voile.core.rounding import percent_at_most
+from voile.text.language_prior import Gain, PriorUsed
+from voile.text.options import Misfit, Use
+from voile.text.released import ReleasedText
+
+LIKELIEST, LEAST_LOSS = "likeliest word", "word of least expected loss"
+_WORDS, _LEFT_OUT, _GAIN, _TEXTS, _UNFIT = (
+    f"read {what}" for what in ("words", "left out", "gain", "texts", "unfit")
+)
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What texts were read for and with and, after a release, how that went.
+
+    `expected` is what context gains on held-out public text put through the same law, `gain` what
+    it gained here, in nats a word. `left_out` bounds the belief outside the candidates, on average;
+    `fell_back` counts texts for which the public text did not fit.
+    """
+
+    use: Use
+    output: str
+    prior: PriorUsed
+    misfit: Misfit
+    expected: Gain | None
+    words: int | None = None
+    left_out: float | None = None
+    gain: float | None = None
+    texts: int | None = None
+    fell_back: int | None = None
+
+    def after(self, totals: Mapping[str, float]) -> Restored:
+        """The same with what a job counted."""
+        words = int(totals.get(_WORDS, 0))
+        return replace(
+            self,
+            words=words,
+            left_out=totals.get(_LEFT_OUT, 0.0) / max(1, words),
+            gain=totals.get(_GAIN, 0.0) / max(1, words),
+            texts=int(totals.get(_TEXTS, 0)),
+            fell_back=int(totals.get(_UNFIT, 0)),
+        )
+
+
+def read_totals(answers: Iterable[ReleasedText]) -> dict[str, float]:
+    """What was found in reading some texts, as totals that a job can add up."""
+    found = [answer.read for answer in answers if answer.read is not None]
+    if not found:
+        return {}
+    return {
+        _WORDS: sum(read.words for read in found),
+        _LEFT_OUT: sum(read.left_out for read in found),
+        _GAIN: sum(read.gain for read in found),
+        _TEXTS: len(found),
+        _UNFIT: sum(not read.fits for read in found),
+    }
+
+
+def restored_sentences(restored: Restored) -> list[str]:
+    """That it is post-processing, with what, what was left out, and whether the prior fitted."""
+    prior = restored.prior
+    with_what = prior.source
+    if prior.file is not None:
+        with_what = f"{prior.file} ({prior.texts:,} public texts, {prior.words:,} words)"
+    lines = [
+        f"Read as a whole: post-processing, so the guarantee is unchanged. For {restored.use}: the "
+        f"{restored.output}, given all draws of a text, the exact law and {with_what}."
+    ]
+    if restored.left_out is not None and restored.words:
+        lines.append(
+            "Each word was sought among its 200 likeliest; on average at most "
+            f"{percent_at_most(restored.left_out)} of the belief (without context) lies outside."
+        )
+    return lines + _fit_sentences(restored)
+
+
+def _fit_sentences(restored: Restored) -> list[str]:
+    expected, instead = restored.expected, {
+        "drawn": "stand as they were drawn",
+        "frequencies": "were read word by word, by general frequencies",
+        "ignore": "",
+    }[restored.misfit]  # fmt: skip
+    if expected is None:
+        if restored.prior.file is None:
+            return ["No public text was given: each word was read by itself. Give --public."]
+        return ["Too few public texts to tell whether they fit what was drawn."]
+    if restored.gain is None or not restored.words:
+        return []
+    measured = (
+        f"context foretold the draws by {restored.gain:.2f} nats a word, and by "
+        f"{expected.mean:.2f} on public text put through the same law"
+    )
+    if restored.fell_back:
+        return [
+            f"THE PUBLIC TEXT DOES NOT FIT {restored.fell_back:,} of {restored.texts:,} texts, "
+            f"which {instead}: {measured}. Give public text of their kind."
+        ]
+    if restored.misfit == "ignore":
+        return [f"Whether the public text fits was not asked: {measured}."]
+    return [f"The public text fits: {measured}."]

@@ -1,0 +1,241 @@
+"""Reading as a whole: against all sentences written out, and against the law that drew them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import voile
+from voile.errors import CannotWrite, InvalidInput
+from voile.mechanisms import santext_plus, word_exponential, word_truncated_exponential
+from voile.mechanisms._embedding import Embedding
+from voile.restoring import _windows, candidates
+from voile.restoring.candidates import Candidates, Lists, normalisers
+from voile.restoring.ngrams import fit_ngrams
+from voile.restoring.reader import Observed, Reader
+
+pytest.importorskip("numba")
+
+WORDS, EDGE = 7, 7
+"""Seven words, the last of them unread; then the edge of a text."""
+
+
+def embedding(size: int = WORDS, seed: int = 3) -> Embedding:
+    return Embedding.of(np.random.default_rng(seed).normal(size=(size, 3)))
+
+
+def chain(seed: int = 4):
+    rng = np.random.default_rng(seed)
+    texts = [np.array([EDGE, *rng.integers(WORDS, size=6), EDGE]) for _ in range(30)]
+    return fit_ngrams(texts, general=np.ones(WORDS + 1) / (WORDS + 1))
+
+
+CASES = np.random.default_rng(5).dirichlet(np.ones(3), size=WORDS)
+
+
+def reader(law=None, ngrams=None, **options) -> Reader:
+    law = law or word_truncated_exponential(embedding(), epsilon=2.0)
+    general = np.arange(1.0, WORDS + 1) / 28
+    given = {"general": general, "case_shares": CASES, "edge": EDGE, "unread": WORDS - 1}
+    return Reader([law], chain() if ngrams is None else ngrams, **(given | options))
+
+
+def observed(*texts, known=None, cases=None) -> Observed:
+    drawn = np.concatenate([np.array(text, dtype=np.int64) for text in texts])
+    none = np.full(len(drawn), -1)
+    return Observed(
+        np.cumsum([len(text) for text in texts]),
+        none if known is None else np.array(known),
+        drawn,
+        np.zeros(len(drawn), dtype=np.int64),
+        none if cases is None else np.array(cases),
+    )
+
+
+def enumerated(law, ngrams, drawn, known, cases, *, triples: bool):
+    """P(x_t = x | y) for all t and x, and P(y) under pairs, from every sentence there is."""
+    kernel = np.exp(law.log_prob(np.arange(WORDS), np.arange(WORDS)))
+    beliefs, total = np.zeros((len(drawn), WORDS + 1)), 0.0
+    ranges = [range(WORDS) if k < 0 else (k,) for k in known]
+    for sentence in product(*ranges):
+        chance, path = 1.0, (EDGE, *sentence, EDGE)
+        for t in range(1, len(path)):
+            before = path[t - 2] if triples and t > 1 else None
+            chance *= ngrams.following(path[t - 1], before=before)[path[t]]
+        for t, x in enumerate(sentence):
+            if known[t] < 0:
+                chance *= kernel[x, drawn[t]] * (CASES[x, cases[t]] if cases[t] >= 0 else 1.0)
+        total += chance
+        for t, x in enumerate(sentence):
+            beliefs[t, x] += chance
+    return beliefs / total, total
+
+
+@pytest.mark.parametrize("triples", [False, True])
+def test_beliefs_are_those_of_all_sentences(triples: bool, monkeypatch) -> None:
+    """Both passes on four places, one of them known, one with its case: to rounding."""
+    from voile.restoring._passes import pair_beliefs, triple_beliefs
+
+    law, ngrams = word_truncated_exponential(embedding(), epsilon=2.0), chain()
+    drawn, known, cases = [1, 4, 0, 5], [-1, -1, 2, -1], [-1, 1, -1, 2]
+    wanted, total = enumerated(law, ngrams, drawn, known, cases, triples=triples)
+    kernel = np.exp(law.log_prob(np.arange(WORDS), np.arange(WORDS)))
+    words = np.tile(np.arange(WORDS, dtype=np.int32), (4, 1))
+    likely, widths = np.array([kernel[:, y] for y in drawn]), np.full(4, WORDS)
+    for t, case in enumerate(cases):
+        likely[t] *= CASES[:, case] if case >= 0 else 1.0
+    words[2, 0], likely[2, 0], widths[2] = 2, 1.0, 1
+    beliefs = np.zeros((4, WORDS))
+    if triples:
+        triple_beliefs(
+            words, likely, widths, EDGE, EDGE, ngrams.unigram, ngrams.starts, ngrams.columns,
+            ngrams.shares, ngrams.back, ngrams.triple_starts, ngrams.triple_columns,
+            ngrams.triple_shares, ngrams.triple_back, beliefs,
+        )  # fmt: skip
+    else:
+        slots = np.full(WORDS + 1, -1, dtype=np.int32)
+        hits, shares = np.empty((1, 2), dtype=np.int16), np.empty(1)  # they grow
+        evidence, _, _ = pair_beliefs(
+            words, likely, widths, EDGE, EDGE, slots, ngrams.unigram, ngrams.starts,
+            ngrams.columns, ngrams.shares, ngrams.back, *ngrams.bits, 0.0, hits, shares, beliefs,
+        )  # fmt: skip
+        last = sum(
+            wanted_last * ngrams.following(x)[EDGE]
+            for x, wanted_last in enumerate(_filtered(law, ngrams, drawn, known, cases))
+        )
+        assert np.exp(evidence) * last == pytest.approx(total)  # the last step is to the edge
+    for t in (0, 1, 3):
+        assert beliefs[t] == pytest.approx(wanted[t, :WORDS], abs=1e-12)
+
+
+def _filtered(law, ngrams, drawn, known, cases):
+    """P(x_L = x | y) before the text's end is known."""
+    kernel = np.exp(law.log_prob(np.arange(WORDS), np.arange(WORDS)))
+    belief = ngrams.following(EDGE)[:WORDS]
+    for t in range(len(drawn)):
+        if t:
+            belief = sum(b * ngrams.following(x)[:WORDS] for x, b in enumerate(belief))
+        if known[t] >= 0:
+            belief = np.where(np.arange(WORDS) == known[t], belief, 0.0)
+        else:
+            belief = belief * kernel[:, drawn[t]]
+            belief = belief * (CASES[:, cases[t]] if cases[t] >= 0 else 1.0)
+        belief = belief / belief.sum()
+    return belief
+
+
+def test_long_rows_and_short_ones_say_the_same(monkeypatch) -> None:
+    from voile.restoring import ngrams as module
+
+    texts = observed([1, 4, 0, 5, 2, 2], [3])
+    plain = reader().read(texts, serving=False)
+    monkeypatch.setattr(module, "_LONG", 1)
+    with_bits = reader().read(texts, serving=False)
+    assert np.array_equal(plain.words, with_bits.words)
+    assert plain.evidence == pytest.approx(with_bits.evidence)
+
+
+def test_likeliest_and_least_loss_are_chosen_from_the_beliefs() -> None:
+    law, ngrams = word_exponential(embedding(), epsilon=1.0), chain()
+    drawn = [1, 4, 0, 5]
+    wanted, _ = enumerated(law, ngrams, drawn, [-1] * 4, [-1] * 4, triples=True)
+    read = reader(law, ngrams).read(observed(drawn), serving=False).words
+    best = wanted[:, :WORDS].argmax(axis=1)
+    assert read.tolist() == [-1 if word == WORDS - 1 else word for word in best.tolist()]
+    points = law.embedding.points / np.linalg.norm(law.embedding.points, axis=1)[:, None]
+    losses = -(wanted[:, :WORDS] @ points) @ points.T
+    losses[:, WORDS - 1] = np.inf
+    least = reader(law, ngrams).read(observed(drawn), serving=True).words
+    assert least.tolist() == losses.argmin(axis=1).tolist()
+
+
+def test_without_context_the_frequencies_decide() -> None:
+    law = word_exponential(embedding(), epsilon=1.0)
+    kernel = np.exp(law.log_prob(np.arange(WORDS), np.arange(WORDS)))
+    general = np.arange(1.0, WORDS + 1) / 28
+    best = (general[:, None] * kernel).argmax(axis=0)
+    read = reader(law).read(observed(list(range(WORDS))), serving=False)
+    assert read.plain.tolist() == [-1 if word == WORDS - 1 else word for word in best.tolist()]
+    summed = np.log((general[:, None] * kernel).sum(axis=0)).sum()
+    assert read.evidence[0, 1] == pytest.approx(summed)
+
+
+@pytest.mark.parametrize("make", [word_exponential, word_truncated_exponential])
+def test_chances_are_the_law_and_what_is_left_out_is_bounded(make, monkeypatch) -> None:
+    size = 60
+    law = make(embedding(size), epsilon=3.0, neighbours=8)
+    prior = np.random.default_rng(1).dirichlet(np.ones(size))
+    monkeypatch.setattr(candidates, "COMMON", 12)
+    lists = Lists(10)
+    found = Candidates(law, prior, normalisers(law), lists)
+    rows = found.rows(np.arange(size))
+    kernel = np.exp(law.log_prob(np.arange(size), np.arange(size)))
+    for y, row in enumerate(rows):
+        width = lists.widths[row]
+        chosen, chances = lists.words[row, :width], lists.chances[row, :width]
+        assert len(set(chosen.tolist())) == width
+        assert chances == pytest.approx(kernel[chosen, y], rel=1e-10)
+        mass = prior * kernel[:, y]
+        missed = 1 - mass[chosen].sum() / mass.sum()
+        assert missed <= lists.left_out[row] + 1e-12
+        looked_at = {*np.argsort(kernel[y], kind="stable")[-8:].tolist(), *chosen.tolist()}
+        best = max(looked_at, key=lambda x: mass[x])
+        assert best in chosen
+    assert np.array_equal(found.rows(np.array([5, 2, 5])), rows[[5, 2, 5]])
+
+
+def test_a_list_that_holds_every_word_leaves_nothing_out() -> None:
+    law = word_exponential(embedding(), epsilon=1.0)
+    lists = Lists(WORDS)
+    Candidates(law, np.ones(WORDS) / WORDS, normalisers(law), lists).rows(np.arange(WORDS))
+    assert lists.left_out[: lists.count] == pytest.approx(0, abs=1e-12)
+
+
+def test_normalisers_are_kept_and_repaired(tmp_path, monkeypatch) -> None:
+    law = word_truncated_exponential(embedding(70), epsilon=2.0)
+    monkeypatch.setattr(candidates, "_BLOCK_ROWS", 16)
+    exact = [float(1 / law.exact_row(word)[word]) for word in range(70)]
+    first = normalisers(law, cache=tmp_path)
+    assert first == pytest.approx(exact, rel=1e-12)
+    (kept,) = tmp_path.glob("*.npy")
+    assert kept.stat().st_mode & 0o077 == 0
+    kept.write_bytes(b"nonsense")
+    assert np.array_equal(normalisers(law, cache=tmp_path), first)
+    assert np.array_equal(normalisers(law, cache=tmp_path), first)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CannotWrite):
+        normalisers(law, cache=tmp_path / "file")
+
+
+def test_windows_of_a_long_text_hardly_show(monkeypatch) -> None:
+    """Around the seam of two windows a long text is read as a shorter one that has none there."""
+    drawn = np.random.default_rng(8).integers(WORDS, size=3000)
+    seam = _windows.WINDOW
+    read = reader().read(observed(drawn), serving=False).words
+    around = reader().read(observed(drawn[seam - 450 : seam + 450]), serving=False).words
+    assert np.array_equal(around[250:650], read[seam - 200 : seam + 200])
+
+
+def test_texts_without_words_and_single_words() -> None:
+    edge = reader()
+    nothing = Observed(*(np.empty(0, dtype=np.int64) for _ in range(5)))
+    assert len(edge.read(nothing, serving=False).words) == 0
+    one = edge.read(observed([], [3], []), serving=True)
+    assert one.words.shape == (1,)
+    signs = observed([0, 0], known=[EDGE, EDGE])
+    assert edge.read(signs, serving=False).words.tolist() == [-1, -1]
+
+
+def test_a_law_that_cannot_release_every_word_is_refused() -> None:
+    law = santext_plus(embedding(60), epsilon=2.0)
+    with pytest.raises(InvalidInput, match="every word"):
+        Candidates(law.law, np.ones(60), np.ones(60), Lists(4))
+
+
+def test_reading_is_a_function_of_the_draws() -> None:
+    law = word_truncated_exponential(embedding(), epsilon=2.0)
+    drawn = law.release(np.arange(WORDS), voile.seeded_rng(1)).tolist()
+    once, again = (reader(law).read(observed(drawn), serving=True) for _ in range(2))
+    assert np.array_equal(once.words, again.words)
