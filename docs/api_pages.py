@@ -23,6 +23,7 @@ LAYERS = {
     "optimise": "Mechanisms that are solved for",
     "rewriting": "Neural text rewriters",
     "leakage": "What an attacker learns",
+    "restoring": "Reading releases as a whole",
     "attackers": "Attackers",
     "audit": "Audits and their findings",
     "estimate": "What released data says about a population",
