@@ -90,16 +90,13 @@ def test_beliefs_are_those_of_all_sentences(triples: bool, monkeypatch) -> None:
     beliefs = np.zeros((4, WORDS))
     if triples:
         triple_beliefs(
-            words, likely, widths, EDGE, EDGE, ngrams.unigram, ngrams.starts, ngrams.columns,
-            ngrams.shares, ngrams.back, ngrams.triple_starts, ngrams.triple_columns,
-            ngrams.triple_shares, ngrams.triple_back, beliefs,
+            words, likely, widths, EDGE, ngrams.chain, beliefs
         )  # fmt: skip
     else:
         slots = np.full(WORDS + 1, -1, dtype=np.int32)
         hits, shares = np.empty((1, 2), dtype=np.int16), np.empty(1)  # they grow
         evidence, _, _ = pair_beliefs(
-            words, likely, widths, EDGE, EDGE, slots, ngrams.unigram, ngrams.starts,
-            ngrams.columns, ngrams.shares, ngrams.back, *ngrams.bits, 0.0, hits, shares, beliefs,
+            words, likely, widths, EDGE, ngrams.chain, slots, 0.0, hits, shares, beliefs
         )  # fmt: skip
         last = sum(
             wanted_last * ngrams.following(x)[EDGE]

@@ -30,12 +30,12 @@ def add_weights(table: Array, rate: float, cap: float, across: Array, down: Arra
 
 @njit(cache=True, nogil=True)
 def choose(
-    index: Array, squared: Array, common: Array, is_common: Array, far: Array,
+    near_words: Array, squared: Array, common: Array, is_common: Array, far: Array,
     scale: Array, totals: Array, rate: float, cap: float, smallest: float,
     words: Array, chances: Array, widths: Array, left_out: Array,
 ) -> None:  # fmt: skip
     """The likeliest words of each draw: see `Candidates`. Of equals the first met are kept."""
-    near, most = index.shape[1], words.shape[1]
+    near, most = near_words.shape[1], words.shape[1]
     room = near + len(common)
     found, scores = np.empty(room, dtype=np.int32), np.empty(room)
     values = np.empty(room)
@@ -45,7 +45,7 @@ def choose(
     for row in range(len(words)):
         count, best = 0, 0.0
         for k in range(near):
-            x = index[row, k]
+            x = near_words[row, k]
             if not is_common[x]:
                 values[count] = weight(squared[row, k], rate, cap)
                 found[count] = x
@@ -92,8 +92,7 @@ def place_of(columns: Array, low: int, high: int, column: int) -> int:
 @njit(cache=True, nogil=True)
 def counted_pairs(
     before: Array, beliefs: Array, wide: int, after: Array, width: int, slots: Array,
-    starts: Array, columns: Array, shares: Array, bits: Array, bit_rows: Array, faint: float,
-    start: int, hits: Array, hit_shares: Array,
+    chain: Array, faint: float, start: int, hits: Array, hit_shares: Array,
 ) -> Any:  # fmt: skip
     """Which candidates were seen to follow which, written from `start` on; the tables grow if full.
 
@@ -101,6 +100,8 @@ def counted_pairs(
     tells that without a search. Words believed less than `faint` are passed over.
     """
     count = start
+    starts, columns, shares = chain.starts, chain.columns, chain.shares
+    bits, bit_rows = chain.bits, chain.bit_rows
     for j in range(width):
         slots[after[j]] = j
     for i in range(wide):

@@ -17,30 +17,50 @@ Array = Any
 
 
 @njit(cache=True, nogil=True)
+def pair_place(chain: Array, a: int, b: int) -> int:
+    """Where the pair stands among those counted, −1 if it was not."""
+    return place_of(chain.columns, chain.starts[a], chain.starts[a + 1], b)
+
+
+@njit(cache=True, nogil=True)
+def pair(chain: Array, a: int, b: int, place: int) -> float:
+    """P(b | a), given where the pair stands."""
+    counted = chain.shares[place] if place >= 0 else 0.0
+    return counted + chain.back[a] * chain.unigram[b]
+
+
+@njit(cache=True, nogil=True)
+def triple_share(chain: Array, place: int, c: int) -> float:
+    """What was counted of c after the pair at `place`."""
+    low, high = chain.triple_starts[place], chain.triple_starts[place + 1]
+    found = place_of(chain.triple_columns, low, high, c)
+    return chain.triple_shares[found] if found >= 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
 def pair_beliefs(
-    words: Array, likely: Array, widths: Array, before: int, after: int, slots: Array,
-    unigram: Array, starts: Array, columns: Array, shares: Array, back: Array, bits: Array,
-    bit_rows: Array, faint: float, hits: Array, hit_shares: Array, beliefs: Array,
+    words: Array, likely: Array, widths: Array, edge: int, chain: Array, slots: Array,
+    faint: float, hits: Array, hit_shares: Array, beliefs: Array,
 ) -> Any:  # fmt: skip
     """P(x_t | all that was released) for each place's candidates, and ln P(released).
 
     α_t(b) = K(y_t|b)·Σ_a α_(t−1)(a)·P(b|a) and β_t(a) = Σ_b P(b|a)·K(y_(t+1)|b)·β_(t+1)(b), each
     step scaled; the product is left in `beliefs`. P(b|a) is a back-off of rank one, one number for
-    all, and what was counted, found once and kept for the way back. `before` and `after` are the
-    states at the edges.
+    all, and what was counted, found once and kept for the way back. `edge` is the state before the
+    first place and after the last.
     """
     size, most = words.shape
-    edge, one = np.empty(1, dtype=words.dtype), np.ones(1)
-    edge[0] = before
+    outside, one = np.full(1, edge, dtype=words.dtype), np.ones(1)
+    unigram, back = chain.unigram, chain.back
     begins = np.zeros(size + 1, dtype=np.int64)
     evidence = 0.0
     for t in range(size):
-        previous = edge if t == 0 else words[t - 1]
+        previous = outside if t == 0 else words[t - 1]
         believed = one if t == 0 else beliefs[t - 1]
         wide = 1 if t == 0 else widths[t - 1]
         count, hits, hit_shares = counted_pairs(
-            previous, believed, wide, words[t], widths[t], slots, starts, columns, shares, bits,
-            bit_rows, faint, begins[t], hits, hit_shares,
+            previous, believed, wide, words[t], widths[t], slots, chain, faint, begins[t], hits,
+            hit_shares,
         )  # fmt: skip
         begins[t + 1] = count
         mixed = 0.0
@@ -58,8 +78,7 @@ def pair_beliefs(
         if t == size - 1:
             for i in range(widths[t]):
                 word = words[t, i]
-                place = place_of(columns, starts[word], starts[word + 1], after)
-                later[i] = back[word] * unigram[after] + (shares[place] if place >= 0 else 0.0)
+                later[i] = pair(chain, word, edge, pair_place(chain, word, edge))
         else:
             mixed = 0.0
             for j in range(widths[t + 1]):
@@ -95,9 +114,7 @@ def keep_best(beliefs: Array, width: int, kept: Array) -> int:
 
 @njit(cache=True, nogil=True)
 def triple_beliefs(
-    words: Array, likely: Array, widths: Array, before: int, after: int, unigram: Array,
-    starts: Array, columns: Array, shares: Array, back: Array, triple_starts: Array,
-    triple_columns: Array, triple_shares: Array, triple_back: Array, beliefs: Array,
+    words: Array, likely: Array, widths: Array, edge: int, chain: Array, beliefs: Array
 ) -> None:  # fmt: skip
     """The same with P(c | a, b), over pairs of neighbouring candidates, few a place.
 
@@ -111,13 +128,10 @@ def triple_beliefs(
     for t in range(size):
         wide = 1 if t == 0 else widths[t - 1]
         for i in range(wide):
-            a = before if t == 0 else words[t - 1, i]
+            a = edge if t == 0 else words[t - 1, i]
             for j in range(widths[t]):
-                place = place_of(columns, starts[a], starts[a + 1], words[t, j])
-                places[t, i, j] = place
-                pairs[t, i, j] = back[a] * unigram[words[t, j]]
-                if place >= 0:
-                    pairs[t, i, j] += shares[place]
+                places[t, i, j] = pair_place(chain, a, words[t, j])
+                pairs[t, i, j] = pair(chain, a, words[t, j], places[t, i, j])
     for t in range(size):
         wide = 1 if t == 0 else widths[t - 1]
         total = 0.0
@@ -127,7 +141,7 @@ def triple_beliefs(
                 mixed = 0.0
                 for h in range(1 if t == 1 else widths[t - 2]):
                     place = places[t - 1, h, i]
-                    mixed += alpha[t - 1, h, i] * (1.0 if place < 0 else triple_back[place])
+                    mixed += alpha[t - 1, h, i] * (1.0 if place < 0 else chain.triple_back[place])
             for j in range(widths[t]):
                 alpha[t, i, j] = mixed * pairs[t, i, j]
             if t > 0:
@@ -135,11 +149,9 @@ def triple_beliefs(
                     place = places[t - 1, h, i]
                     if place < 0:
                         continue
-                    low, high = triple_starts[place], triple_starts[place + 1]
                     for j in range(widths[t]):
-                        found = place_of(triple_columns, low, high, words[t, j])
-                        if found >= 0:
-                            alpha[t, i, j] += alpha[t - 1, h, i] * triple_shares[found]
+                        share = triple_share(chain, place, words[t, j])
+                        alpha[t, i, j] += alpha[t - 1, h, i] * share
             for j in range(widths[t]):
                 alpha[t, i, j] *= likely[t, j]
                 total += alpha[t, i, j]
@@ -147,8 +159,6 @@ def triple_beliefs(
             for j in range(widths[t]):
                 alpha[t, i, j] /= total
     values, later = np.empty((most, most)), np.empty((most, most))
-    ends = np.empty(1, dtype=words.dtype)
-    ends[0] = after
     for t in range(size - 1, -1, -1):
         # values(j, c) = P(y | c)·β(j, c) of the next place, here one step back to (i, j)
         last = t == size - 1
@@ -158,23 +168,16 @@ def triple_beliefs(
                 mixed, counted = 0.0, 0.0
                 place = places[t, i, j]
                 for c in range(width):
-                    word = ends[0] if last else words[t + 1, c]
-                    value = 1.0 if last else values[j, c]
                     if last:
-                        b = words[t, j]
-                        followed = back[b] * unigram[word]
-                        found = place_of(columns, starts[b], starts[b + 1], word)
-                        followed += shares[found] if found >= 0 else 0.0
+                        b, word, value = words[t, j], edge, 1.0
+                        followed = pair(chain, b, edge, pair_place(chain, b, edge))
                     else:
+                        word, value = words[t + 1, c], values[j, c]
                         followed = pairs[t + 1, j, c]
                     mixed += followed * value
                     if place >= 0:
-                        found = place_of(
-                            triple_columns, triple_starts[place], triple_starts[place + 1], word
-                        )
-                        if found >= 0:
-                            counted += triple_shares[found] * value
-                later[i, j] = counted + mixed * (1.0 if place < 0 else triple_back[place])
+                        counted += triple_share(chain, place, word) * value
+                later[i, j] = counted + mixed * (1.0 if place < 0 else chain.triple_back[place])
         for j in range(widths[t]):
             total = 0.0
             for i in range(1 if t == 0 else widths[t - 1]):

@@ -6,7 +6,7 @@ Imported on first use only: it loads numba.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,23 +23,41 @@ FAINT = 1e-4
 """A word believed less than this passes on its back-off alone."""
 
 
+class Places(NamedTuple):
+    """Texts place by place: where each ends, states that are known, lists of draws, cases."""
+
+    ends: Array
+    known: Array
+    rows: Array
+    cases: Array
+
+
+class Listed(NamedTuple):
+    """Candidates of draws, and what is believed of words at large."""
+
+    words: Array
+    chances: Array
+    widths: Array
+    case_shares: Array
+    general: Array
+    directions: Array
+
+
 @njit(cache=True, nogil=True)
 def read_texts(
-    ends: Array, known: Array, rows: Array, cases: Array, edge: int, unread: int,
-    listed: Array, chances: Array, listed_widths: Array, case_shares: Array, general: Array,
-    unigram: Array, starts: Array, columns: Array, shares: Array, back: Array, bits: Array,
-    bit_rows: Array, triple_starts: Array, triple_columns: Array, triple_shares: Array,
-    triple_back: Array, directions: Array, serving: bool, answers: Array,
-    plain: Array, evidence: Array,
+    places: Places, chain: Array, listed: Listed, edge: int, unread: int, serving: bool,
+    answers: Array, plain: Array, evidence: Array,
 ) -> None:  # fmt: skip
     """Read texts one by one; see `Reader`. `evidence[d]` is ln P of text d: n-grams, general."""
+    ends, known, rows, cases = places.ends, places.known, places.rows, places.cases
+    unigram, directions = chain.unigram, listed.directions
     longest = 0
     first = 0
     for d in range(len(ends)):
         longest = max(longest, ends[d] - first)
         first = ends[d]
     room = min(longest, WINDOW + 2 * OVERLAP)
-    most = listed.shape[1]
+    most = listed.words.shape[1]
     words, likely = np.empty((room, most), dtype=np.int32), np.empty((room, most))
     beliefs, widths = np.empty((room, most)), np.empty(room, dtype=np.int64)
     chosen = np.empty((room, REFINED), dtype=np.int64)
@@ -63,14 +81,14 @@ def read_texts(
                         evidence[d, 1] += math.log(unigram[known[place]])
                     continue
                 row = rows[place]
-                widths[t] = listed_widths[row]
+                widths[t] = listed.widths[row]
                 best, total, top = 0.0, 0.0, -1
                 for j in range(widths[t]):
-                    word = listed[row, j]
-                    words[t, j], likely[t, j] = word, chances[row, j]
+                    word = listed.words[row, j]
+                    words[t, j], likely[t, j] = word, listed.chances[row, j]
                     if cases[place] >= 0:
-                        likely[t, j] *= case_shares[word, cases[place]]
-                    value = likely[t, j] * general[word]
+                        likely[t, j] *= listed.case_shares[word, cases[place]]
+                    value = likely[t, j] * listed.general[word]
                     total += value
                     if value > best:
                         best, top = value, word
@@ -79,8 +97,8 @@ def read_texts(
                     plain[place] = -1 if top == unread else top
             # a window's edges are taken for the text's: 64 words on, that has been forgotten
             found, hits, hit_shares = pair_beliefs(
-                words[:size], likely[:size], widths[:size], edge, edge, slots, unigram, starts,
-                columns, shares, back, bits, bit_rows, FAINT, hits, hit_shares, beliefs[:size],
+                words[:size], likely[:size], widths[:size], edge, chain, slots, FAINT, hits,
+                hit_shares, beliefs[:size],
             )  # fmt: skip
             evidence[d, 0] += found * (stop - begin) / size
             for t in range(size):
@@ -89,9 +107,7 @@ def read_texts(
                     few[t, k] = words[t, chosen[t, k]]
                     few_likely[t, k] = likely[t, chosen[t, k]]
             triple_beliefs(
-                few[:size], few_likely[:size], few_widths[:size], edge, edge, unigram, starts,
-                columns, shares, back, triple_starts, triple_columns, triple_shares, triple_back,
-                few_beliefs[:size],
+                few[:size], few_likely[:size], few_widths[:size], edge, chain, few_beliefs[:size]
             )  # fmt: skip
             for place in range(begin, stop):
                 t = place - low

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,22 @@ _BLOCK = 2**21
 
 _LONG = 256
 """From so many different words after one on, a set of bits says which they are."""
+
+
+class Chain(NamedTuple):
+    """The tables of `NGrams` as compiled loops take them."""
+
+    unigram: Floats
+    starts: Indices
+    columns: Items
+    shares: Floats
+    back: Floats
+    triple_starts: Indices
+    triple_columns: Items
+    triple_shares: Floats
+    triple_back: Floats
+    bits: Weights
+    bit_rows: Items
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +74,14 @@ class NGrams:
             found = self.columns[self.starts[word] : self.starts[word + 1]]
             np.bitwise_or.at(sets[row], found >> 6, np.uint64(1) << (found & 63).astype(np.uint64))
         return sets, rows
+
+    @property
+    def chain(self) -> Chain:
+        """All tables."""
+        return Chain(
+            self.unigram, self.starts, self.columns, self.shares, self.back, self.triple_starts,
+            self.triple_columns, self.triple_shares, self.triple_back, *self.bits,
+        )  # fmt: skip
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "bits"}

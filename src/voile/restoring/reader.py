@@ -93,7 +93,7 @@ class Reader:
 
     def read(self, texts: Observed, *, serving: bool) -> Readings:
         """All places of all texts: words of least loss if `serving`, else the likeliest."""
-        from voile.restoring._windows import read_texts
+        from voile.restoring._windows import Listed, Places, read_texts
 
         size = len(texts.known)
         rows = np.full(size, -1, dtype=np.int64)
@@ -108,13 +108,13 @@ class Reader:
             evidence=np.zeros((len(texts.ends), 2)),
         )
         if told.any():
-            ngrams, lists = self.ngrams, self._lists
-            read_texts(
-                texts.ends, texts.known, rows, texts.cases, self.edge, self.unread,
+            lists = self._lists
+            listed = Listed(
                 lists.words, lists.chances, lists.widths, self.case_shares, self.general,
-                ngrams.unigram, ngrams.starts, ngrams.columns, ngrams.shares, ngrams.back,
-                *ngrams.bits, ngrams.triple_starts, ngrams.triple_columns, ngrams.triple_shares,
-                ngrams.triple_back, self._directions, serving, found.words,
-                found.plain, found.evidence,
+                self._directions,
+            )  # fmt: skip
+            read_texts(
+                Places(texts.ends, texts.known, rows, texts.cases), self.ngrams.chain, listed,
+                self.edge, self.unread, serving, found.words, found.plain, found.evidence,
             )  # fmt: skip
         return found
