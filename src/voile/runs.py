@@ -148,8 +148,7 @@ def _output(recipe: Recipe) -> str:
     given = recipe.options.get("out")
     if isinstance(given, str):
         return given
-    ending = ".csv" if recipe.command.startswith("places") else None
-    named = output_for(recipe.options.get("data"), None, overwrite=True, ending=ending)
+    named = output_for(recipe.options.get("data"), None, overwrite=True)
     if named is None:
         raise BadFile("the recipe must name its data, a file, or its output (out)")
     return named

@@ -112,14 +112,33 @@ def open_file(path: str | os.PathLike[str] | Location, *, header: bool = True) -
     """A source from a file's name or URL; its columns are read at once, its rows later."""
     place = location(path)
     try:
-        return _not_empty(_opened_source(place, header))
+        return _opened_source(place, header)
     except (FileNotFoundError, IsADirectoryError):
         raise InvalidInput(f"the input must be an existing file, got {str(place)!r}") from None
     except OSError as problem:
         raise BadFile(f"{place.name} cannot be read: {problem.strerror or problem}") from problem
 
 
-def _opened_source(place: Location, header: bool) -> FileSource:
+def _opened_source(place: Location, header: bool) -> Source:
+    found = _points(place) if header else None
+    return _not_empty(_file_source(place, header)) if found is None else found
+
+
+def _points(place: Location) -> Source | None:
+    """A file of points that is read whole; None if it is none."""
+    from voile.files.geo_files import is_geoparquet, open_geo_file
+
+    kind, _, ending = format_of(place.name)
+    if kind == "parquet":
+        with opened(place) as file:
+            if not is_geoparquet(parquet_file(file, place.name).schema_arrow):
+                return None
+    elif kind != "geo":
+        return None
+    return open_geo_file(place, ending)
+
+
+def _file_source(place: Location, header: bool) -> FileSource:
     name = place.name
     kind = format_of(name).kind
     if kind == "csv":

@@ -15,14 +15,17 @@ _KINDS = {
     "txt": "txt",
     "geojson": "geojson",
     "parquet": "parquet",
+    "gpkg": "geo",
+    "fgb": "geo",
+    "gpx": "geo",
 }
+_WHOLE = ("parquet", "geo")
+"""Formats that are never packed."""
 _ADVICE = {
     "json": "a .json file must be one object a line and called .jsonl: jq -c '.[]' makes it so; "
     "one of places may be a .geojson",
-    "gpkg": "a .gpkg file must be read by geopandas, whose GeoDataFrame Python takes, or converted "
-    "to .geojson",
-    "shp": "a .shp file must be read by geopandas, whose GeoDataFrame Python takes, or converted "
-    "to .geojson",
+    "shp": "a .shp file must be converted to .gpkg, which is one file",
+    "kml": "a .kml file must be converted to .gpkg or .geojson",
     "xlsx": "a workbook must be saved as .csv",
 }
 
@@ -46,10 +49,11 @@ def format_of(name: str) -> Format:
     ending = endings[-1] if endings else ""
     if ending in _ADVICE:
         raise InvalidInput(f"{_ADVICE[ending]}; got {name!r}")
-    if ending not in _KINDS or (packing and ending == "parquet"):
+    if ending not in _KINDS or (packing and _KINDS[ending] in _WHOLE):
         raise InvalidInput(
             "a file must end in .csv, .tsv, .jsonl, .txt or .geojson (each also with "
-            f".{', .'.join(PACKINGS)}) or .parquet, got {_shown(name)}; rename it or convert it"
+            f".{', .'.join(PACKINGS)}), .parquet, .gpkg, .fgb or .gpx, got {_shown(name)}; rename "
+            "it or convert it"
         )
     return Format(_KINDS[ending], packing, ending)
 

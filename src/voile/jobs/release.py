@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from voile.core.guarantee import Guarantee
-from voile.errors import InvalidInput
+from voile.errors import CannotWrite, InvalidInput
 from voile.files.columns_in_clear import ColumnsInClear
-from voile.files.locations import location
+from voile.files.locations import location, sha256_of
 from voile.files.source import Source
 from voile.jobs.charging import Charging
 from voile.jobs.in_memory import release_in_memory
@@ -20,6 +21,7 @@ from voile.jobs.records import Releaser
 from voile.jobs.run import check_output, run_job
 from voile.jobs.settings import Running
 from voile.jobs.sharing import SharesDraws
+from voile.jobs.workspace import write_json, writing
 from voile.options import current_call
 from voile.packaged import ModelRecord
 from voile.report.provenance import spelled
@@ -168,7 +170,8 @@ def carry_out(
             seed=seed,
             guarantee=said,
         )
-        return replace(found[-1], data=data, seconds=report.seconds)
+        made = replace(found[-1], data=data, seconds=report.seconds)
+        return made if out is None else _written(made, source, out, overwrite=running.overwrite)
     assert out is not None  # `output_for` named it
     target = location(out)
     report = run_job(
@@ -193,6 +196,28 @@ def carry_out(
         seconds=report.seconds,
         resumed_parts=report.resumed,
     )
+
+
+def _written(made: Made, source: Source, out: str, *, overwrite: bool) -> Made:
+    """A file that was read whole, written whole, with its guarantee file beside it before."""
+    from voile.files.geo_files import write_geo_file
+
+    target = location(out)
+    if str(target) == str(source.location):
+        raise CannotWrite("the output must be another file than the input")
+    part = target.beside(f".voile-{uuid.uuid4().hex}-{target.name}")
+    with writing(target):
+        try:
+            write_geo_file(made.data, part)
+            done = replace(made, output_sha256=sha256_of(part), output=str(target), data=out)
+            said = target.beside(target.name + ".guarantee.json")
+            write_json(said, done.guarantee_file())
+            for one in (said, part):
+                one.readable_like(source.location)
+            part.move(target, overwrite=overwrite)
+        finally:
+            part.remove()
+    return done
 
 
 def output_for(

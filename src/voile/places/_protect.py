@@ -33,8 +33,8 @@ def protect(
     data: Annotated[
         Data,
         Option(
-            "CSV, JSONL or Parquet; .gz allowed; a path or a URL (s3://…); in Python also tables, "
-            "arrays and lists.",
+            "CSV, JSONL, Parquet, GeoJSON, GPKG, GPX or GeoParquet; .gz allowed; a path or a URL "
+            "(s3://…); in Python also tables, arrays and lists.",
             reads="private",
         ),
     ],
@@ -43,7 +43,11 @@ def protect(
     coordinates: Coordinates = DEGREES,
     out: Annotated[
         str | None,
-        Option("Output, a path or a URL; default FILE.protected.csv.", "Output", writes=True),
+        Option(
+            "Output, a path or a URL; default FILE.protected.*, as its input.",
+            "Output",
+            writes=True,
+        ),
     ] = None,
     columns: Columns = NONE_NAMED,
     outside: Annotated[
@@ -72,7 +76,7 @@ def protect(
     of the same kind.
     """
     rule = Outside(one_of(outside, ("few", "move", "refuse"), "--outside"))
-    target = output_for(data, out, overwrite=running.overwrite, ending=".csv")
+    target = output_for(data, out, overwrite=running.overwrite)
     if seed is not None:
         seeded_rng(seed)
     source = open_source(data)

@@ -1,0 +1,145 @@
+"""Files of points: GeoPackage, FlatGeobuf, GPX and GeoParquet come back as what they were."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import voile
+from voile.errors import BadFile, CannotWrite, InvalidInput
+from voile.files.source import open_source
+
+geopandas = pytest.importorskip("geopandas")
+pytest.importorskip("pyogrio")
+from shapely.geometry import LineString, Point  # noqa: E402
+
+LAT, LON = [40.7484, 40.6892, 40.8], [-73.9857, -74.0445, -73.9]
+FEET = 2263
+GPX = """<?xml version="1.0"?>
+<gpx version="1.1" creator="x" xmlns="http://www.topografix.com/GPX/1/1">
+<metadata><name>Ann's secret ride</name></metadata>
+<trk><name>home</name><trkseg>
+<trkpt lat="40.7" lon="-73.9"><ele>5</ele><time>2020-01-01T00:00:00Z</time></trkpt>
+<trkpt lat="40.71" lon="-73.91"><ele>6</ele><time>2020-01-01T00:01:00Z</time></trkpt>
+</trkseg></trk></gpx>"""
+
+
+@pytest.fixture
+def frame():
+    points = [Point(x, y) for x, y in zip(LON, LAT, strict=True)]
+    return geopandas.GeoDataFrame({"n": [1, 2, 3]}, geometry=points, crs=4326)
+
+
+def written(frame, path):
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        how = {"SPATIAL_INDEX": "NO"} if path.suffix == ".fgb" else {}  # an index sorts rows
+        frame.to_file(path, layer="people of interest", engine="pyogrio", **how)
+    return path
+
+
+def read(path):
+    if str(path).endswith("parquet"):
+        return geopandas.read_parquet(path)
+    return geopandas.read_file(path, engine="pyogrio")
+
+
+@pytest.mark.parametrize("ending", ["gpkg", "fgb", "parquet"])
+def test_a_file_in_feet_comes_back_in_feet(frame, tmp_path, ending):
+    """Row by row the same places as of the frame in degrees, under the same seed."""
+    path = written(frame.to_crs(FEET), tmp_path / f"in.{ending}")
+    assert open_source(path).columns == ("n", "lat", "lon")
+    done = voile.places.protect(path, epsilon=2, pass_=("n",), seed=1)
+    plain = voile.places.protect(frame, epsilon=2, pass_=("n",), seed=1).data
+    made = read(done.output)
+    assert done.output == str(tmp_path / f"in.protected.{ending}")
+    assert made.crs.to_epsg() == FEET
+    assert made["n"].tolist() == [1, 2, 3]
+    assert made.geometry.x.min() > 800_000
+    apart = made.distance(plain.to_crs(FEET))
+    assert apart.max() < 7  # lattice points may differ by a step where feet round otherwise
+    assert made.distance(frame.to_crs(FEET)).min() > 10
+    beside = json.loads((tmp_path / f"in.protected.{ending}.guarantee.json").read_text())
+    assert beside["rows"]["released"] == 3
+    assert beside["output_sha256"] is not None
+    assert b"people of interest" not in Path(done.output).read_bytes()
+
+
+def test_a_track_comes_back_as_a_track_and_its_name_stays_behind(tmp_path):
+    path = tmp_path / "ride.gpx"
+    path.write_text(GPX)
+    source = open_source(path)
+    assert {"track_fid", "track_seg_id", "ele", "time", "lat", "lon"} <= set(source.columns)
+    done = voile.places.protect(path, epsilon=2, pass_="all")
+    text = Path(done.output).read_text()
+    assert done.times_in_clear == ("time",)
+    assert text.count("<trkpt") == 2
+    assert "2020-01-01T00:01:00Z" in text
+    assert "secret" not in text
+    assert 'lat="40.7"' not in text
+    rest = tuple(c for c in source.columns if c not in ("lat", "lon"))
+    done = voile.places.protect(path, epsilon=2, drop=rest, overwrite=True)
+    assert Path(done.output).read_text().count("<wpt") == 2  # without a track, points by themselves
+
+
+def test_who_may_not_read_the_input_may_not_read_the_output(frame, tmp_path):
+    path = written(frame, tmp_path / "in.gpkg")
+    path.chmod(0o600)
+    done = voile.places.protect(path, epsilon=2, pass_="all")
+    for name in (done.output, done.output + ".guarantee.json"):
+        assert stat.S_IMODE(os.stat(name).st_mode) == 0o600
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "in.gpkg", "in.protected.gpkg", "in.protected.gpkg.guarantee.json",
+    }  # fmt: skip
+
+
+def test_an_output_that_exists_stays_unless_it_may_be_replaced(frame, tmp_path):
+    path = written(frame, tmp_path / "in.gpkg")
+    (tmp_path / "in.protected.gpkg").write_text("mine")
+    with pytest.raises(CannotWrite, match="exists already"):
+        voile.places.protect(path, epsilon=2, pass_="all")
+    with pytest.raises(CannotWrite, match="another file"):
+        voile.places.protect(path, epsilon=2, pass_="all", out=str(path), overwrite=True)
+    with pytest.raises(InvalidInput, match="written to one"):
+        voile.places.protect(path, epsilon=2, pass_="all", out=str(tmp_path / "o.csv"))
+    assert voile.places.protect(path, epsilon=2, pass_="all", overwrite=True).rows.released == 3
+
+
+@pytest.mark.parametrize("ending", ["gpkg", "gpx", "fgb"])
+def test_what_is_no_such_file_is_said_to_be_none(tmp_path, ending):
+    path = tmp_path / f"in.{ending}"
+    path.write_text("Ann,40.7,-73.9\n")
+    with pytest.raises(BadFile, match="cannot be read as points") as found:
+        voile.places.protect(path, epsilon=2)
+    assert "Ann" not in str(found.value)
+
+
+def test_shapes_layers_and_nothing_are_refused(frame, tmp_path):
+    line = geopandas.GeoDataFrame({"n": [1]}, geometry=[LineString([(0, 0), (1, 1)])], crs=4326)
+    with pytest.raises(InvalidInput, match="must be points"):
+        voile.places.protect(written(line, tmp_path / "l.gpkg"), epsilon=2)
+    with pytest.raises(InvalidInput, match="at least one row"):
+        voile.places.protect(written(frame.iloc[:0], tmp_path / "e.gpkg"), epsilon=2)
+    two = written(frame, tmp_path / "two.gpkg")
+    frame.to_file(two, layer="second", engine="pyogrio", mode="a")
+    with pytest.raises(InvalidInput, match="one layer of points, it holds 2"):
+        voile.places.protect(two, epsilon=2)
+    with pytest.raises(InvalidInput, match=r"converted to \.gpkg"):
+        voile.places.protect("in.shp", epsilon=2)
+    with pytest.raises(InvalidInput, match="on a disk"):
+        open_source("memory://in.gpkg")
+
+
+def test_text_reads_them_too(frame, tmp_path):
+    """One reader: what places read, others read."""
+    frame["text"] = ["a b", "c d", "e f"]
+    assert [row["text"] for _, row in open_source(written(frame, tmp_path / "t.gpkg")).rows()] == [
+        "a b", "c d", "e f",
+    ]  # fmt: skip
+    assert np.isfinite(frame.geometry.x).all()
