@@ -34,6 +34,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "protect": "voile.places._protect:protect",
         "audit": "voile.places._audit:audit",
         "show": "voile.places._show:show",
+        "export": "voile.places._export:export",
     },
     "labels": {
         "audit": "voile.labels._audit:audit",

@@ -213,8 +213,8 @@ def test_a_large_collection_is_refused_before_it_is_read_whole(tmp_path, monkeyp
     [
         ("in.json", "one object a line and called .jsonl"),
         ("in.json.gz", "one object a line and called .jsonl"),
-        ("in.gpkg", "read by geopandas"),
-        ("in.shp", "converted to .geojson"),
+        ("in.kml", r"\.gpkg or \.geojson"),
+        ("in.shp", "converted to .gpkg"),
         ("in.xlsx", "saved as .csv"),
         ("in.doc", "must end in .csv, .tsv, .jsonl"),
         ("in.parquet.gz", "must end in"),

@@ -15,13 +15,14 @@ less than 2⁻⁴⁶ times the sum of absolute values.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from voile.core.arrays import Floats
+from voile.core.arrays import Floats, Indices
 from voile.optimise.cones import dual_exponent
-from voile.optimise.splines import SplineGrid, axis_tables
+from voile.optimise.splines import AxisTables, SplineGrid, axis_tables
 
 ROUNDING = 2.0**-46
 
@@ -64,89 +65,124 @@ def certify_splines(
 ) -> SmoothCertificate:
     """The certificate of splines `coefficients` (Y, n), evaluated and drawn as `smooth` does.
 
-    Rounding term: an evaluated probability is off by a relative error η ≤ 2⁻⁴⁴·ρ, where ρ is the
-    largest ratio of Σ|coefficient|·basis to value over a piece; the integer weight adds one unit
-    in 2**weight_bits times the smallest probability; what the sum misses goes to the largest
-    weight, which is at least 1/Y; a coordinate is off by a few units in its last place. Two
-    distinct places are at least `resolution` apart, and each side of a ratio errs once:
+    Rounding term. Basis weights in doubles are off by a relative 2⁻⁴⁴, which is 2⁻⁴⁴·ρ of a
+    probability, where ρ is the largest ratio of Σ|coefficient|·basis to value over a piece; as
+    integers of 52 bits that sum to 2⁵² the L of them are off by L·2⁻⁵¹ in all, times the largest
+    ratio of a coefficient to a value in its reach (`peak`). Integer coefficients are off by half a
+    unit in 2**weight_bits and differences of truncated sums by less than one, over the smallest
+    probability. What a coefficient's row misses goes to its largest entry, at least 1/Y. A
+    coordinate is off by a few units in its last place. Two distinct places are at least
+    `resolution` apart, and each side of a ratio errs once:
     epsilon = supremum + 2·(η + …)/resolution.
     """
     q = dual_exponent(p)
-    upper, lower, where, smallest, condition = 0.0, 0.0, 0, np.inf, 1.0
-    tables = _axis_matrices(grid, pieces=1 if grid.degree == 1 else pieces)
+    upper, lower, where, smallest, condition, peak = 0.0, 0.0, 0, np.inf, 1.0, 1.0
+    axes = _axes(grid, pieces=1 if grid.degree == 1 else pieces)
     for y, row in enumerate(coefficients):
-        found = _one_output(grid.cube(row), tables, q)
+        found = _one_output(grid.cube(row), axes, q)
         if found[0] > upper:
             upper, where = found[0], y
         lower = max(lower, found[1])
         smallest, condition = min(smallest, found[2]), max(condition, found[3])
+        peak = max(peak, found[4])
     sums = np.abs(coefficients.sum(axis=0) - 1.0)
     outputs = len(coefficients)
     sum_error = float(sums.max()) + outputs * 2.0**-52
     reach = max(max(abs(a), abs(b)) for a, b in zip(grid.low, grid.high, strict=True))
     evaluation = 4 * ROUNDING * condition + upper * reach * 2.0**-49
-    unit_error = 2.0**-weight_bits / smallest if smallest > 0 else np.inf
-    remainder = outputs * (sum_error + evaluation + outputs * 2.0**-weight_bits)
+    evaluation += (grid.degree + 1) ** grid.dimensions * 2.0**-51 * peak
+    unit_error = 1.5 * 2.0**-weight_bits / smallest if smallest > 0 else np.inf
+    remainder = outputs * condition * (sum_error + outputs * 2.0**-weight_bits)
     rounding = 2 * (evaluation + unit_error + remainder) / resolution
     total = (upper + rounding) * (1 + 2.0**-50)
     return SmoothCertificate(total, upper, lower, where, smallest, sum_error, rounding, unit)
 
 
-def _axis_matrices(grid: SplineGrid, *, pieces: int) -> list[tuple[Any, Any, Any]]:
-    """Along each axis: values and slopes as matrices, and which points are attained."""
-    from scipy.sparse import csr_array
+@dataclass(frozen=True, eq=False)
+class _Axis:
+    """The Bernstein points along one axis, and which of them begins each cell."""
 
-    tables = []
-    for axis in range(grid.dimensions):
-        table = axis_tables(grid, axis, pieces=pieces)
-        count, width = len(table.starts), grid.degree + 1
-        columns = (table.starts[:, None] + np.arange(width)).ravel()
-        ends = np.arange(0, count * width + 1, width)
-        values, slopes = (
-            csr_array((weights.ravel(), columns, ends), shape=(count, grid.shape[axis]))
-            for weights in (table.values, table.slopes)
-        )
-        tables.append((values, slopes, table.attained.astype(bool)))
-    return tables
+    table: AxisTables
+    begins: Indices
+
+    def values(self, cube: Floats, axis: int) -> Floats:
+        """Bernstein coefficients of the function along this axis."""
+        return _along(cube, axis, self.table.starts, self.table.values)
+
+    def slopes(self, cube: Floats, axis: int, *, sizes: bool = False) -> Floats:
+        """The same of its derivative; with `sizes`, of absolute values."""
+        weights = np.abs(self.table.slopes) if sizes else self.table.slopes
+        return _along(cube, axis, self.table.starts, weights)
+
+
+def _axes(grid: SplineGrid, *, pieces: int) -> list[_Axis]:
+    tables = [axis_tables(grid, axis, pieces=pieces) for axis in range(grid.dimensions)]
+    return [
+        _Axis(table, np.searchsorted(table.starts, np.arange(count)))
+        for table, count in zip(tables, grid.cells, strict=True)
+    ]
+
+
+def _along(cube: Floats, axis: int, starts: Indices, weights: Floats) -> Floats:
+    """A few neighbouring coefficients along an axis, weighted and added up."""
+    shape = [1] * cube.ndim
+    shape[axis] = len(starts)
+    parts = (
+        np.take(cube, starts + k, axis=axis) * column.reshape(shape)
+        for k, column in enumerate(weights.T)
+    )
+    return np.asarray(reduce(np.add, parts))
 
 
 def _one_output(
-    cube: Floats, tables: list[tuple[Any, Any, Any]], q: float
-) -> tuple[float, float, float, float]:
-    """Upper and lower bound of the ratio, the smallest value, and the conditioning."""
-    values = _apply(cube, [t[0] for t in tables])
-    spread = _apply(np.abs(cube), [t[0] for t in tables])
+    cube: Floats, axes: list[_Axis], q: float
+) -> tuple[float, float, float, float, float]:
+    """Upper and lower bound of the ratio, the smallest value, the conditioning, and the peak."""
+    sizes = np.abs(cube)
+    values, spread = _values(cube, axes), _values(sizes, axes)
     safe = values - ROUNDING * spread
     smallest = float(safe.min())
     if not smallest > 0:
-        return np.inf, 0.0, smallest, np.inf
+        return np.inf, 0.0, smallest, np.inf, np.inf
     steep, flat = [], []
-    for chosen in range(len(tables)):
-        factors = [t[1] if a == chosen else t[0] for a, t in enumerate(tables)]
-        slope = np.abs(_apply(cube, factors))
-        error = ROUNDING * _apply(np.abs(cube), [abs(f) for f in factors])
+    for chosen in range(len(axes)):
+        slope = np.abs(_values(cube, axes, slope=chosen))
+        error = ROUNDING * _values(sizes, axes, slope=chosen, sizes=True)
         steep.append(slope + error)
         flat.append(np.maximum(slope - error, 0.0))
     grow = 1 + ROUNDING
     upper = _norm(steep, q) * grow / safe
     lower = _norm(flat, q) / grow / (values + ROUNDING * spread)
-    attained = np.ix_(*[t[2] for t in tables])
+    attained = np.ix_(*[axis.table.attained.astype(bool) for axis in axes])
     return (
         float(upper.max()) * grow,
         float(lower[attained].max()) / grow,
         smallest,
         float((spread / safe).max()) * grow,
+        _peak(sizes, safe, [axis.begins for axis in axes]) * grow,
     )
 
 
-def _apply(cube: Floats, factors: list[Any]) -> Floats:
-    """One sparse matrix along each axis (three entries a row: a dense product would be waste)."""
-    for axis, factor in enumerate(factors):
-        front = np.moveaxis(cube, axis, 0)
-        flat = np.ascontiguousarray(front).reshape(front.shape[0], -1)
-        done = np.asarray(factor @ flat).reshape(factor.shape[0], *front.shape[1:])
-        cube = np.moveaxis(done, 0, axis)
+def _values(
+    cube: Floats, axes: list[_Axis], *, slope: int | None = None, sizes: bool = False
+) -> Floats:
+    """Bernstein coefficients of the function, or of its derivative along one axis."""
+    for place, axis in enumerate(axes):
+        cube = axis.slopes(cube, place, sizes=sizes) if place == slope else axis.values(cube, place)
     return cube
+
+
+def _peak(sizes: Floats, values: Floats, begins: list[Any]) -> float:
+    """The largest ratio, over cells, of a coefficient that counts there to a value there."""
+    low, reach = values, []
+    for axis, first in enumerate(begins):
+        low = np.minimum.reduceat(low, first, axis=axis)
+        # the end of a cell is the beginning of the next and stands with that one
+        onward = np.append(np.arange(1, len(first)), len(first) - 1)
+        low = np.minimum(low, np.take(low, onward, axis=axis))
+        reach.append(sizes.shape[axis] - len(first) + 1)
+    high = np.lib.stride_tricks.sliding_window_view(sizes, reach)
+    return float((high.max(axis=tuple(range(-len(begins), 0))) / low).max())
 
 
 def _norm(parts: list[Floats], q: float) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from voile.core.arrays import Floats, Indices, Items, Weights, frozen
+from voile.core.arrays import Floats, Indices, Integers, Items, Weights, frozen
 from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator, uniform_bits
 from voile.core.space import as_items, lookup, positions_of
@@ -28,15 +28,23 @@ FLOOR = 2.0**-30
 
 
 @dataclass(frozen=True, eq=False)
+class AxisTable:
+    """For each lattice place along an axis: its cell, and the basis weights there."""
+
+    cells: Integers
+    weights: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class SmoothMechanism:
     """Places in a box in, one of finitely many outputs out; p_y is a spline for each output y.
 
     The secret is *the place at the stated resolution*: a place is projected onto the box and
-    snapped to a public lattice, then the splines are evaluated, rounded to integer weights that
-    sum to 2**62 and drawn from exactly. The certificate bounds the privacy loss between any two
-    lattice places, rounding included; a mechanism whose certificate exceeds its guarantee cannot
-    be constructed. `coefficients` has a row for each output. What rounding leaves of the bound
-    between places off the lattice is part of the guarantee (`outside`).
+    snapped to a public lattice, then the splines are evaluated in integers whose weights sum to
+    2**62 (`_release_kernels`) and drawn from exactly. The certificate bounds the privacy loss
+    between any two lattice places, rounding included; a mechanism whose certificate exceeds its
+    guarantee cannot be constructed. `coefficients` has a row for each output. What rounding leaves
+    of the bound between places off the lattice is part of the guarantee (`outside`).
     """
 
     grid: SplineGrid
@@ -111,9 +119,25 @@ class SmoothMechanism:
         points = plane_points(places, self.grid.low, self.grid.high, unit=unit)
         low = np.asarray(self.grid.low)
         inside = np.clip(points, low, self.grid.high)
-        last = np.floor((np.asarray(self.grid.high) - low) / self.resolution * (1 + 1e-12))
-        steps = np.minimum(np.rint((inside - low) / self.resolution), last)
+        steps = np.minimum(np.rint((inside - low) / self.resolution), self.last_steps)
         return np.asarray(low + steps * self.resolution)
+
+    @cached_property
+    def last_steps(self) -> tuple[int, ...]:
+        """The largest number of whole steps from the corner of the box along each axis."""
+        size = np.asarray(self.grid.high) - np.asarray(self.grid.low)
+        return tuple(int(n) for n in np.floor(size / self.resolution * (1 + 1e-12)))
+
+    @cached_property
+    def lattice_tables(self) -> tuple[AxisTable, ...]:
+        """What `SplineGrid.basis` says at every lattice place, axis by axis: its own numbers."""
+        found = []
+        for axis, last in enumerate(self.last_steps):
+            places = np.repeat([self.grid.low], last + 1, axis=0).astype(float)
+            places[:, axis] = self.grid.low[axis] + np.arange(last + 1) * self.resolution
+            cell, _ = self.grid.locate(places)
+            found.append(AxisTable(cell[:, axis], self.grid.axis_weights(places, axis)))
+        return tuple(found)
 
     def weights(self, places: Sequence[Any] | Items) -> Weights:
         """The integer weights at each place: rows that sum to exactly 2**62."""
@@ -121,7 +145,7 @@ class SmoothMechanism:
 
         index, weight = self.grid.basis(self.snap(places))
         rows = np.empty((len(index), len(self.outputs)), dtype=np.int64)
-        integer_rows(index, weight, self._table, rows)
+        integer_rows(index, weight, self.table, rows)
         return rows.astype(np.uint64)
 
     def probabilities(self, places: Sequence[Any] | Items) -> Floats:
@@ -149,7 +173,7 @@ class SmoothMechanism:
         return self.outputs[self.draw(secrets, rng)]
 
     def draw(self, secrets: Sequence[Any] | Items, rng: Generator) -> Indices:
-        """The same as positions among the outputs. About Y·(degree+1)^N multiplications each."""
+        """The same as positions among the outputs; (degree+1)^N·log₂(outputs) products each."""
         from voile.optimise._release_kernels import draw_each
 
         places = self.snap(secrets)
@@ -158,13 +182,20 @@ class SmoothMechanism:
             rows = slice(start, start + 65536)
             index, weight = self.grid.basis(places[rows])
             targets = uniform_bits(rng, len(index), bits=TOTAL_BITS).astype(np.int64)
-            draw_each(index, weight, self._table, targets, drawn[rows])
+            draw_each(index, weight, self.table, targets, drawn[rows])
         return drawn
 
     @cached_property
-    def _table(self) -> Floats:
-        """Coefficients with outputs side by side, as the kernels read them."""
-        return np.ascontiguousarray(self.coefficients.T)
+    def table(self) -> Integers:
+        """For each coefficient the running sums over the outputs, integers that end at 2**62.
+
+        A coefficient is rounded to the nearest integer; what a row's sum misses goes to its
+        largest entry. The certificate counts both.
+        """
+        whole = np.rint(np.ldexp(self.coefficients.T, TOTAL_BITS)).astype(np.int64)
+        largest = whole.argmax(axis=1)
+        whole[np.arange(len(whole)), largest] += TOTAL - whole.sum(axis=1)
+        return np.asarray(frozen(np.cumsum(whole, axis=1)))
 
     @cached_property
     def _positions(self) -> dict[Any, int]:

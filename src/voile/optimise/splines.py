@@ -112,6 +112,11 @@ class SplineGrid:
         cell = np.clip(scaled.astype(np.intp), 0, np.asarray(self.cells) - 1)
         return cell, np.clip(scaled - cell, 0.0, 1.0)
 
+    def axis_weights(self, points: Floats, axis: int) -> Floats:
+        """By how much the coefficients along one axis count at each point: (points, degree + 1)."""
+        _, offset = self.locate(points)
+        return _basis(offset[:, axis], self.degree, self.tension * self.steps[axis])
+
     def basis(self, points: Floats) -> tuple[Indices, Floats]:
         """Which coefficients count at each point, and by how much: two arrays (points, L)."""
         cell, offset = self.locate(points)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from voile.places._audit import audit
     from voile.places._design import design
+    from voile.places._export import export
     from voile.places._protect import protect
     from voile.places._show import show
     from voile.places.designs import PlacesDesign
@@ -26,11 +27,12 @@ _HOMES = {
     "PlacesDesign": "voile.places.designs",
     "audit": "voile.places._audit",
     "design": "voile.places._design",
+    "export": "voile.places._export",
     "protect": "voile.places._protect",
     "show": "voile.places._show",
 }
 
-__all__ = ["Outside", "PlacesDesign", "audit", "design", "protect", "show"]
+__all__ = ["Outside", "PlacesDesign", "audit", "design", "export", "protect", "show"]
 
 
 def __getattr__(name: str) -> Any:

@@ -16,10 +16,10 @@ from voile.core.randomness import Generator, secure_rng
 from voile.core.rounding import percent_at_most
 from voile.errors import BadFile, GuaranteeBroken
 from voile.files.columns_in_clear import Named
-from voile.metrics.lattice import rounding_reach
 from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap_from_record
 from voile.optimise.smooth import SmoothMechanism, smooth_from_record
-from voile.places.frames import with_places
+from voile.places.design_words import distance_words, limits
+from voile.places.frames import is_one, with_places
 from voile.places.geodesy import (
     GEODESIC_ERROR,
     geodesic_epsilon,
@@ -27,6 +27,7 @@ from voile.places.geodesy import (
     reach_of,
     stretch,
 )
+from voile.places.one_place import OnePlace
 from voile.places.outside import Outside, refused
 from voile.places.projection import Projection
 from voile.places.solved import NOT_STATED, DesignFacts, Priced, Solved, gap_of, solved_from
@@ -104,7 +105,9 @@ class PlacesDesign(Result):
         """What one release promises, per geodesic km on the WGS 84 ellipsoid."""
         assert self.epsilon is not None
         return replace(
-            self.mechanism.guarantee, epsilon=self.epsilon, outside=tuple(self._limits())
+            self.mechanism.guarantee,
+            epsilon=self.epsilon,
+            outside=limits(self.mechanism.p, self.mechanism.resolution),
         )
 
     def certificate(self) -> float:
@@ -173,12 +176,20 @@ class PlacesDesign(Result):
     ) -> Any:
         """One blurred place for each place, both in degrees, as the same kind that was given.
 
-        `places` are rows of (latitude, longitude) as a list or an array, or a pandas, polars or
-        Arrow table with the columns `lat` and `lon`. A table's other columns are left out, unless
-        `pass_` names them ("all" passes every one IN CLEAR). Drawn securely by default. Places
-        off the map are moved to its border if they are few (`Outside`); places beyond `reach` are
-        refused.
+        `places` are one (latitude, longitude), rows of them as a list or an array, or a pandas,
+        polars or Arrow table with the columns `lat` and `lon`. A table's other columns are left
+        out, unless `pass_` names them ("all" passes every one IN CLEAR). Drawn securely by
+        default. Places off the map are moved to its border if they are few (`Outside`); places
+        beyond `reach` are refused.
         """
+        one = is_one(places)
+        if one is not None and self._one is not None and outside != Outside.REFUSE:
+            found = self._one.release(*one, rng)
+            if found is not None:
+                return found
+        if one is not None:
+            (pair,) = self.release([one], rng=rng, outside=outside)
+            return pair
 
         def drawn(latitudes: Floats, longitudes: Floats) -> tuple[Floats, Floats]:
             points, off, far = self.located(latitudes, longitudes)
@@ -189,6 +200,12 @@ class PlacesDesign(Result):
             return self.drawn(points, secure_rng() if rng is None else rng)
 
         return with_places(places, drawn, lat=lat, lon=lon, passing=pass_)
+
+    @cached_property
+    def _one(self) -> OnePlace | None:
+        """For one place at a time, where the mechanism is a spline."""
+        mechanism = self.mechanism
+        return OnePlace(self, mechanism) if isinstance(mechanism, SmoothMechanism) else None
 
     def probabilities(
         self, latitudes: Sequence[float] | Floats, longitudes: Sequence[float] | Floats
@@ -232,21 +249,6 @@ class PlacesDesign(Result):
         ends = (*self.projection.to_degrees(first), *self.projection.to_degrees(second))
         return geodesic_km(*ends) + GEODESIC_ERROR
 
-    def _limits(self) -> list[str]:
-        p, said = self.mechanism.p, []
-        step = self.mechanism.resolution
-        metres = 1000 * rounding_reach(step + 4 * GEODESIC_ERROR, p=p, dimensions=2)
-        said.append(
-            f"the rounding of places to {1000 * step:.3g} m: between two places d apart the loss "
-            f"is at most ε·(d + {metres:.3g} m), which matters where d is a few metres"
-        )
-        if p == 1.0:
-            said.append(
-                "distances as the crow flies: they are counted as km east plus km north on the "
-                "map, so one geodesic km may cost up to √2·ε"
-            )
-        return said
-
     # ── keeping ────────────────────────────────────────────────────────────────────────────
 
     def to_record(self) -> tuple[str, dict[str, Any], dict[str, Items]]:
@@ -269,17 +271,6 @@ def certified(mechanism: SmoothMechanism | LaplaceRemap) -> float:
     if isinstance(mechanism, SmoothMechanism):
         return mechanism.certificate().epsilon
     return mechanism.guarantee.epsilon
-
-
-def distance_words(p: float, reach: float) -> str:
-    """What ε is per, and between which places."""
-    kinds = {
-        1.0: "km east plus km north on the map",
-        2.0: "geodesic km on the WGS 84 ellipsoid",
-        np.inf: "the larger of km east and km north on the map",
-    }
-    kind = kinds.get(p, "km on the map")
-    return f"{kind}, between any two places within {reach:.3g} km of the map's centre"
 
 
 def places_design_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Items]) -> PlacesDesign:

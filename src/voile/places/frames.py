@@ -20,6 +20,15 @@ Change = Callable[[Floats, Floats], tuple[Floats, Floats]]
 """From latitudes and longitudes to others."""
 
 
+def is_one(places: Any) -> tuple[float, float] | None:
+    """Latitude and longitude, if that is what was given and not rows of them."""
+    if type(places) is tuple and len(places) == 2:
+        lat, lon = places
+        if isinstance(lat, float | int) and isinstance(lon, float | int):
+            return float(lat), float(lon)
+    return None
+
+
 def with_places(places: Any, change: Change, *, lat: str, lon: str, passing: Named) -> Any:
     """The same kind of data with its places changed, and of its other columns those that pass.
 

@@ -62,6 +62,11 @@ class Projection:
         )
         return Transformer.from_crs("EPSG:4326", plane, always_xy=True)
 
+    def transform(self, longitude: float, latitude: float) -> tuple[float, float]:
+        """X and y in km of one place, given as PROJ takes it."""
+        x, y = self._transformer.transform(longitude, latitude)
+        return x, y
+
     def to_km(self, latitudes: Floats, longitudes: Floats) -> Floats:
         """Rows of x (east) and y (north) in km; far places too, where distances no longer hold."""
         lat, lon = np.asarray(latitudes, dtype=float), np.asarray(longitudes, dtype=float)

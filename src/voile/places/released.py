@@ -10,7 +10,8 @@ from voile.core.guarantee import Basis
 from voile.core.rounding import at_most, odds_at_most
 from voile.jobs.release import Release, Rows
 from voile.places.design_report import REPEATED, likely_place
-from voile.places.designs import PlacesDesign, distance_words
+from voile.places.design_words import distance_words
+from voile.places.designs import PlacesDesign
 from voile.places.earth import Globe
 from voile.places.noise import Blur, PlacesNoise
 from voile.places.noise_charts import fall_chart
