@@ -31,8 +31,9 @@ int main(void) {
     clock_t t = clock();
     for (int i = 0; i < n; i++) {
         s ^= s << 13; s ^= s >> 7; s ^= s << 17;
-        double x = voile_low[0] + (voile_high[0] - voile_low[0]) * ((s >> 20) % 1000003) / 1000003.0;
-        double y = voile_low[1] + (voile_high[1] - voile_low[1]) * ((s >> 10) % 1000033) / 1000033.0;
+        double u = ((s >> 20) % 1000003) / 1000003.0, v = ((s >> 10) % 1000033) / 1000033.0;
+        double x = voile_low[0] + (voile_high[0] - voile_low[0]) * u;
+        double y = voile_low[1] + (voile_high[1] - voile_low[1]) * v;
         sum += voile_draw(x, y, s * 0x9E3779B97F4A7C15ull);
     }
     double draw = 1e9 * (double)(clock() - t) / CLOCKS_PER_SEC / n;
@@ -48,7 +49,9 @@ int main(void) {
 SCRIPT = """
 import { project, draw } from "./d.mjs";
 let sum = 0;
-const run = (n) => { for (let i = 0; i < n; i++) sum += draw((i % 97) / 20, (i % 89) / 20, BigInt(i) << 44n); };
+const run = (n) => {
+  for (let i = 0; i < n; i++) sum += draw((i % 97) / 20, (i % 89) / 20, BigInt(i) << 44n);
+};
 run(5000);
 const t = process.cpuUsage().user;
 run(20000);
@@ -107,8 +110,8 @@ def main() -> None:
         [
             "# One draw from a design of splines",
             "",
-            f"`python benchmarks/places_export.py --cells {given.cells}`; {len(design.mechanism.outputs)} "
-            f"outputs, {design.mechanism.grid.size} coefficients; CPU time of one process.",
+            f"`python benchmarks/places_export.py --cells {given.cells}`; "
+            f"{len(design.mechanism.outputs)} outputs, {design.mechanism.grid.size} coefficients; CPU time of one process.",
             "",
             "| what | CPU time |",
             "| --- | ---: |",
