@@ -111,7 +111,8 @@ def main() -> None:
             "# One draw from a design of splines",
             "",
             f"`python benchmarks/places_export.py --cells {given.cells}`; "
-            f"{len(design.mechanism.outputs)} outputs, {design.mechanism.grid.size} coefficients; CPU time of one process.",
+            f"{len(design.mechanism.outputs)} outputs, {design.mechanism.grid.size} coefficients; "
+            "CPU time of one process.",
             "",
             "| what | CPU time |",
             "| --- | ---: |",
