@@ -112,7 +112,7 @@ class Family:
         if name in self._table:
             return self._table[name]
         if ":" in given and self.open_to:
-            return self._own(_placed(given, self.what))
+            return self._own(placed(given, self.what))
         for entry in self._table.values():
             if name in map(normal, entry.former):
                 raise InvalidInput(f"{self.what}: `{given}` is now `{entry.name}`")
@@ -180,7 +180,7 @@ def called(thing: Any) -> str:
     return called(inner) if inner is not None else type(thing).__name__
 
 
-def _placed(given: str, what: str) -> Named:
+def placed(given: str, what: str) -> Named:
     """What "name=file.py:attribute" or "package.module:attribute" says."""
     name, equals, place = given.rpartition("=")
     where, _, attribute = place.rpartition(":")

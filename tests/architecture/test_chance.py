@@ -24,6 +24,7 @@ STARTS_PROCESSES = {
     "tests/cli/test_demo_commands.py": "runs the demo with a seed",
     "tests/core/test_randomness.py": "draws of 64 bits and more that must differ: 1e-17 by chance",
     "tests/docs/test_notebooks.py": "asserts that cells run, and nothing about what was drawn",
+    "tests/places/test_export.py": "gives the random bits; else asserts that something is drawn",
     "tests/docs/test_site.py": "builds the pages; draws nothing",
     "tests/faults/test_faults.py": _COUNTED,
     "tests/jobs/test_jobs.py": _COUNTED,

@@ -125,7 +125,7 @@ def test_one_place_at_a_time_draws_the_same(design):
     one, many = (design.release(p, rng=voile.seeded_rng(1)) for p in ((45.0, 5.0), [(45.0, 5.0)]))
     assert [one] == many
     assert type(one) is tuple
-    rows = {design.release((45.0, 5.0)) for _ in range(40)}
+    rows = {design.release((45.0, 5.0)) for _ in range(300)}
     assert len(rows) > 3  # drawn securely where nothing is said
     assert rows <= set(zip(*(axis.tolist() for axis in design.output_degrees), strict=True))
 

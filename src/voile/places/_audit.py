@@ -24,6 +24,7 @@ from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.designs import PlacesDesign
 from voile.places.loading import opened_design
 from voile.places.settings import HERE
+from voile.places.usefulness import PLAIN, Usefulness
 from voile.progress import tell
 
 
@@ -42,6 +43,10 @@ def audit(
         str | None,
         Option("Column that names a trace: attack it as a Markov chain.", shown=True),
     ] = None,
+    use: Usefulness = PLAIN,
+    preview: Annotated[
+        bool, Option("Map the rows before and after on the page: not to be handed on.", "Output")
+    ] = False,
     places: Annotated[int, Option("Random places of the ratio test.", "Running")] = 1000,
     seed: Annotated[int, Option("For the random places.", "Running")] = 0,
     workers: Workers = HERE,
@@ -60,10 +65,10 @@ def audit(
     require(places >= 2, "places", ">= 2", places)
     design, engine = opened_design(mechanism), workers.chosen()
     findings, guesses = _tested(design, places, seed, engine)
-    files = None
+    files = points = None
     if against is not None:
-        files = _attacked(design, against, columns, trace, engine)
-    return Audited(findings, guesses, files, design)
+        files, points = _attacked(design, against, columns, trace, use, engine)
+    return Audited(findings, guesses, files, design, points if preview else None)
 
 
 def _tested(
@@ -160,8 +165,9 @@ def _attacked(
     against: tuple[Data, Data],
     columns: Coordinates,
     trace: str | None,
+    use: Usefulness,
     engine: Engine,
-) -> AttackedRows:
+) -> tuple[AttackedRows, tuple[Floats, Floats]]:
     """What the release of a file gives away: attacks on its very rows, in km.
 
     With `trace`, rows of one value are steps of one trace: a Markov chain is fitted on half of the
@@ -169,10 +175,10 @@ def _attacked(
     """
     tell("attacking the rows given")
     require(len(against) == 2, "--against", "an original and its release", len(against))
-    truth, shown = (design.projection.to_km(*read_degrees(data, columns)) for data in against)
-    require(
-        len(truth) == len(shown), "the two files", "of equally many rows", (len(truth), len(shown))
-    )
+    degrees = [np.stack(read_degrees(data, columns), axis=1) for data in against]
+    counts = (len(degrees[0]), len(degrees[1]))
+    require(counts[0] == counts[1], "the two files", "of equally many rows", counts)
+    truth, shown = (design.projection.to_km(*table.T) for table in degrees)
     outputs, off = _matched(design, shown)
     inside = np.clip(truth, *design.box)
     errors = np.linalg.norm(inside - _bayes_guesses(design)[outputs], axis=1)
@@ -187,7 +193,8 @@ def _attacked(
         bayes_error=float(errors.mean()),
         markov_error=error,
         traces_attacked=attacked,
-    )
+        use=use.found(design, columns, truth, shown, degrees),
+    ), (truth, shown)
 
 
 def _matched(design: PlacesDesign, shown: Floats) -> tuple[Indices, int]:

@@ -6,12 +6,19 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from voile.audit.finding import Finding, Verdict
+from voile.core.arrays import Floats
+from voile.places.charts import street_lines
 from voile.places.design_report import REPEATED, TERMS, certificate_chart, likely_place
 from voile.places.designs import PlacesDesign
+from voile.places.point_charts import before_after_map
+from voile.places.usefulness import Use
 from voile.report.charts_common import bar_chart, interval_chart
+from voile.report.drawing import percent
 from voile.report.model import Chart, Report, Table, promised, worst_verdict
 from voile.report.result import SILENT, Result
 from voile.report.words import ONE_ATTACKER, OWN_FIGURES, ground, sentence
+
+SHOWS_ROWS = "This page shows places as they were before the release: do not hand it on."
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,7 @@ class AttackedRows:
     bayes_error: float
     markov_error: float | None = None
     traces_attacked: int | None = None
+    use: Use | None = None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -44,6 +52,8 @@ class Audited(Result):
     attack: Guesses
     files: AttackedRows | None
     design: PlacesDesign = field(metadata=SILENT)
+    points: tuple[Floats, Floats] | None = field(default=None, metadata=SILENT)
+    """The rows given, before and after, km on the map: for their owner's own page."""
 
     @property
     def verdict(self) -> Verdict:
@@ -70,6 +80,7 @@ class Audited(Result):
             tables=tuple(self._tables()),
             draw=partial(_charts, self),
             terms=(*TERMS, "attacker", "interval"),
+            at_risk=() if self.points is None else (SHOWS_ROWS,),
         )
 
     def _because(self) -> str:
@@ -96,6 +107,8 @@ class Audited(Result):
             f"On the {files.rows:,} rows given: displaced {files.mean_displacement:.2f} km on "
             f"average; the Bayes guess is {files.bayes_error:.2f} km off."
         )
+        if files.use is not None:
+            said += used(files.use)
         if files.not_an_output:
             said.append(f"{files.not_an_output:,} released rows are not outputs of this mechanism.")
         if files.markov_error is not None:
@@ -127,6 +140,20 @@ class Audited(Result):
         ]
 
 
+def used(use: Use) -> list[str]:
+    """What the rows are still good for, in sentences."""
+    said = [
+        f"Counts of areas of {use.area_km:g} km: {percent(use.areas_misplaced)} of the rows would "
+        "have to change area for them to be right."
+    ]
+    if use.nearest_kept is not None:
+        what = "the nearest public place" if use.nearest == 1 else f"{use.nearest} nearest places"
+        said.append(f"Of {what}, {percent(use.nearest_kept)} stay the same.")
+    if use.own_loss is not None:
+        said.append(f"Your own loss: {use.own_loss:.4g} on average.")
+    return said
+
+
 _SAYS = {
     Verdict.HOLDS: "holds on the whole map",
     Verdict.VIOLATED: "is violated",
@@ -140,7 +167,13 @@ _SHORT = {
 
 
 def _charts(found: Audited) -> list[Chart]:
+    own = []
+    if found.points is not None:
+        design = found.design
+        lines = street_lines(design.places, design.streets, most=6000)
+        own.append(before_after_map(*found.points, box=design.box, streets=lines))
     return [
+        *own,
         guess_chart(found.attack, found.files),
         _finding_chart(found.findings),
         certificate_chart(found.design),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -16,14 +15,12 @@ from voile.places.columns import read_degrees
 from voile.places.coordinates import DEGREES
 from voile.places.designs import PlacesDesign
 from voile.places.earth import carrier
+from voile.places.lengths import length_km
 from voile.places.loading import design_bytes
 from voile.places.noise import Blur, PlacesNoise, PublicPlaces, noise_of_error
 from voile.places.readers import ROAD_FILES, read_roads
 from voile.places.releaser import SavedDesign
 from voile.progress import tell
-
-_LENGTH = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*(m|km|mi)\s*", re.IGNORECASE)
-_KM = {"m": 0.001, "km": 1.0, "mi": 1.609344}
 
 
 @dataclass(frozen=True)
@@ -99,18 +96,6 @@ class Chosen:
     def opened(self) -> Blur:
         """The blur itself."""
         return self.blur.opened()
-
-
-def length_km(text: str, name: str) -> float:
-    """Kilometres of a length with its unit.
-
-    >>> length_km("500m", "--mean-error"), length_km("1.2 km", "--mean-error")
-    (0.5, 1.2)
-    """
-    found = _LENGTH.fullmatch(text)
-    if found is None or float(found[1]) == 0:
-        raise InvalidInput(f"{name} must be a length with its unit, such as 500m or 1.2km")
-    return float(found[1]) * _KM[found[2].lower()]
 
 
 def _public(data: Data) -> PublicPlaces:

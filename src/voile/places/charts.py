@@ -109,7 +109,7 @@ def blur_chart(
     here = [{"x": float(place[0]), "y": float(place[1]), "says": "here"}]
     star = base(here).encode(longitude="x:Q", latitude="y:Q")
     figure = alt.layer(
-        *_ground(box, streets),
+        *ground_layers(box, streets),
         base(records)
         .mark_circle(opacity=0.7, color=colour("blue"))
         .encode(longitude="x:Q", latitude="y:Q", size=size, tooltip=tips),
@@ -134,9 +134,9 @@ def blur_chart(
             f"{most:.2f} km."
         ),
         data=table,
-        height=_height(box),
+        height=map_height(box),
         ratio=float((box[1][1] - box[0][1]) / (box[1][0] - box[0][0])),
-        large={"streets": _lines(streets)},
+        large={"streets": street_features(streets)},
     )
 
 
@@ -148,51 +148,11 @@ def ratio_map(
     `ratios` holds, row by row from the south, the largest |ln p_y(x) − ln p_y(x′)| / d over
     outputs y and steps to close x′, one for each cell.
     """
-    alt = altair()
-    rows_count, columns_count = ratios.shape
-    low, high = box
-    step = (high - low) / np.array([columns_count, rows_count])
-    features, rows = [], []
-    for row in range(rows_count):
-        for column in range(columns_count):
-            west, south = low + step * (column, row)
-            # a little into the next cell, which is drawn later: no seams
-            east, north = np.minimum(high, low + step * (column + 1.04, row + 1.04))
-            value = float(ratios[row, column])
-            features.append(
-                {
-                    "type": "Feature",
-                    "geometry": {
-                        "type": "Polygon",
-                        "coordinates": [_ring(west, south, east, north)],
-                    },
-                    "ratio": round(value, 5),
-                }
-            )
-            middle = (low + step * (column + 0.5, row + 0.5)).round(3)
-            rows.append((float(middle[0]), float(middle[1]), value))
     top = max(claim, float(ratios.max()))
-    ground = min(float(ratios.min()), 0.9 * top)
-    shades = alt.Scale(scheme="cividis", domain=[ground, top], nice=False)
-    tone = (
-        alt.Color("ratio:Q")
-        .scale(shades)
-        .legend(
-            title=f"ε used, per {unit}",
-            orient="bottom",
-            gradientLength=180,
-            format=".4~r",
-            direction="horizontal",
-        )
-    )
-    figure = alt.layer(
-        named("cells")
-        .mark_geoshape(stroke=None)
-        .encode(color=tone, tooltip=[alt.Tooltip("ratio:Q", title="ε used", format=".4g")]),
-        *_ground(box, streets),
-    ).project(type="identity", reflectY=True)
-    return finished(
-        figure,
+    return cell_map(
+        ratios,
+        box=box,
+        streets=streets,
         name="certificate",
         title="Where the guarantee is used up",
         alt=(
@@ -202,10 +162,65 @@ def ratio_map(
             "blurred more than was asked."
             + ("" if certified else " The bound is proved; this is an evaluation.")
         ),
-        data=Table("ε used, cell by cell", ("km east", "km north", f"ε per {unit}"), tuple(rows)),
-        height=_height(box),
+        legend=f"ε used, per {unit}",
+        domain=(min(float(ratios.min()), 0.9 * top), top),
+        caption="ε used, cell by cell",
+    )
+
+
+def cell_map(
+    values: Floats,
+    *,
+    box: Box,
+    streets: Floats,
+    name: str,
+    title: str,
+    alt: str,
+    legend: str,
+    domain: tuple[float, float],
+    caption: str,
+) -> Chart:
+    """A value for each cell of the map, row by row from the south, as shades over the streets."""
+    library = altair()
+    rows_count, columns_count = values.shape
+    low, high = box
+    step = (high - low) / np.array([columns_count, rows_count])
+    features, rows = [], []
+    for row in range(rows_count):
+        for column in range(columns_count):
+            west, south = low + step * (column, row)
+            # a little into the next cell, which is drawn later: no seams
+            east, north = np.minimum(high, low + step * (column + 1.04, row + 1.04))
+            value = float(values[row, column])
+            ring = {"type": "Polygon", "coordinates": [_ring(west, south, east, north)]}
+            features.append({"type": "Feature", "geometry": ring, "value": round(value, 5)})
+            middle = (low + step * (column + 0.5, row + 0.5)).round(3)
+            rows.append((float(middle[0]), float(middle[1]), value))
+    tone = (
+        library.Color("value:Q")
+        .scale(library.Scale(scheme="cividis", domain=list(domain), nice=False))
+        .legend(
+            title=legend,
+            orient="bottom",
+            gradientLength=180,
+            format=".4~r",
+            direction="horizontal",
+        )
+    )
+    tip = library.Tooltip("value:Q", title=legend, format=".4g")
+    figure = library.layer(
+        named("cells").mark_geoshape(stroke=None).encode(color=tone, tooltip=[tip]),
+        *ground_layers(box, streets),
+    ).project(type="identity", reflectY=True)
+    return finished(
+        figure,
+        name=name,
+        title=title,
+        alt=alt,
+        data=Table(caption, ("km east", "km north", legend), tuple(rows)),
+        height=map_height(box),
         ratio=float((box[1][1] - box[0][1]) / (box[1][0] - box[0][0])),
-        large={"streets": _lines(streets), "cells": features},
+        large={"streets": street_features(streets), "cells": features},
     )
 
 
@@ -215,7 +230,7 @@ def street_lines(places: Floats, streets: Indices, *, most: int = 12_000) -> Flo
     return np.asarray(places[chosen], dtype=float).reshape(-1, 2, 2)
 
 
-def _ground(box: Box, streets: Floats) -> list[Any]:
+def ground_layers(box: Box, streets: Floats) -> list[Any]:
     """The edge of the map, its streets and a bar of length, beneath or above the rest."""
     low, high = box
     edge = {
@@ -250,7 +265,8 @@ def _ground(box: Box, streets: Floats) -> list[Any]:
     return layers
 
 
-def _lines(streets: Floats) -> list[dict[str, Any]]:
+def street_features(streets: Floats) -> list[dict[str, Any]]:
+    """All streets as one feature."""
     coordinates = np.asarray(streets).round(3).tolist()
     return [
         {
@@ -270,6 +286,7 @@ def _round_length(wanted: float) -> float:
     return float(power * max(k for k in (1, 2, 5) if k * power <= wanted))
 
 
-def _height(box: Box) -> int:
+def map_height(box: Box) -> int:
+    """Of a map on a page, px."""
     size = box[1] - box[0]
     return int(min(620, max(260, 620 * float(size[1] / size[0]))))

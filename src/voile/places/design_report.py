@@ -18,6 +18,7 @@ from voile.places.charts import (
     sweep_chart,
 )
 from voile.places.designs import PlacesDesign
+from voile.places.point_charts import error_map
 from voile.places.solved import DesignFacts
 from voile.report.charts_common import guarantee_chart
 from voile.report.model import Chart, Report, Table, promised
@@ -144,6 +145,7 @@ def _charts(design: PlacesDesign) -> list[Chart]:
     return [
         *found,
         likely_place(design),
+        error_map(design),
         certificate_chart(design),
         guarantee_chart(design.guarantee, farthest=2.0),
     ]

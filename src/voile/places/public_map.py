@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,7 @@ from voile.places.readers import read_roads
 from voile.places.roads import RoadNetwork
 from voile.places.settings import Map
 from voile.places.size import require_tables
+from voile.places.usefulness import losses, own_loss
 from voile.progress import tell
 
 
@@ -59,10 +60,29 @@ def public_map(area: Map, columns: Coordinates = DEGREES, *, step: float = 0.001
     """The map that these options name; junctions are moved to whole steps (km)."""
     tell("reading the map")
     if area.box is None:
-        return _road_map(area, columns, step)
+        return _own_loss(_road_map(area, columns, step), area)
     if area.roads is not None:
         raise InvalidInput("give either roads or a box, and not both")
-    return _box_map(area, area.box, columns)
+    return _own_loss(_box_map(area, area.box, columns), area)
+
+
+def _own_loss(made: PublicMap, area: Map) -> PublicMap:
+    """The same map, with the user's loss of each output at each place in place of travel."""
+    if area.loss is None:
+        return made
+    problem = made.problem
+    places, outputs = (
+        np.stack(made.projection.to_degrees(np.asarray(points, dtype=float)), axis=1)
+        for points in (problem.places, problem.outputs)
+    )
+    table = losses(own_loss(area.loss), places, outputs, shape=(len(places), len(outputs)))
+    if (table < 0).any():
+        raise InvalidInput("loss must not be below 0, and some of yours is")
+    return replace(
+        made,
+        problem=replace(problem, loss=table),
+        description=f"{made.description}; a loss of one's own",
+    )
 
 
 def _box_map(area: Map, box: tuple[float, float, float, float], columns: Coordinates) -> PublicMap:

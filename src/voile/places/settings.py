@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from voile.errors import InvalidInput, require
 from voile.jobs.settings import Workers
@@ -47,6 +47,13 @@ class Map(Options):
         Option("File of places people travel to; without it, sampled.", reads="public"),
     ] = None
     task_count: Annotated[int, Option("How many tasks to sample.")] = 80
+    loss: Annotated[
+        Any,
+        Option(
+            "Your own loss: a function, or FILE.py:FUNCTION, from the degrees of n places and m "
+            "outputs to n × m numbers."
+        ),
+    ] = None
     seed: Annotated[int, Option("For sampled tasks and the made-up city.")] = 0
 
     @property

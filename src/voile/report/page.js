@@ -48,6 +48,79 @@ const slim = (key, value) => (key === "legend" && value ? { ...value, columns: 1
 const fitted = (place, spec) =>
   place.clientWidth < 420 ? JSON.parse(JSON.stringify(spec), slim) : spec;
 const room = (place, spec) => Math.min(spec.height, Math.round(place.clientWidth * spec.usermeta.ratio));
+// A map can be moved: buttons, a drag once it is enlarged, two fingers, or the wheel with Ctrl held,
+// so that a page scrolls past it. Only what part of the drawing is seen changes; nothing is loaded.
+function movable(place, drawing) {
+  const whole = () => drawing.viewBox.baseVal.width
+    ? (drawing.dataset.whole ??= drawing.getAttribute("viewBox")).split(/[ ,]+/).map(Number)
+    : [0, 0, drawing.clientWidth, drawing.clientHeight];
+  const fingers = new Map();
+  let view = whole();
+  const show = () => {
+    const [x, y, wide, high] = whole();
+    view[2] = Math.min(wide, Math.max(wide / 40, view[2]));
+    view[3] = view[2] * high / wide;
+    view[0] = Math.min(x + wide - view[2], Math.max(x, view[0]));
+    view[1] = Math.min(y + high - view[3], Math.max(y, view[1]));
+    drawing.setAttribute("viewBox", view.join(" "));
+    place.classList.toggle("enlarged", view[2] < wide * 0.999);
+  };
+  const zoom = (factor, across = 0.5, down = 0.5) => {
+    const before = [view[2], view[3]], wide = whole()[2];
+    const after = Math.min(wide, Math.max(wide / 40, before[0] / factor)) / before[0];
+    view[0] += before[0] * across * (1 - after);
+    view[1] += before[1] * down * (1 - after);
+    view[2] = before[0] * after;
+    show();
+  };
+  const share = (event) => {
+    const box = drawing.getBoundingClientRect();
+    return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+  };
+  const buttons = document.createElement("div");
+  buttons.className = "zoom";
+  const all = () => { view = whole(); show(); };
+  for (const [sign, name, act] of [["+", "Enlarge", () => zoom(1.6)],
+    ["\u2212", "Reduce", () => zoom(1 / 1.6)], ["\u2922", "The whole map", all]]) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = sign;
+    button.setAttribute("aria-label", name);
+    button.title = name;
+    button.addEventListener("click", act);
+    buttons.append(button);
+  }
+  place.append(buttons);
+  drawing.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    zoom(Math.exp(-event.deltaY / 300), ...share(event));
+  }, { passive: false });
+  drawing.addEventListener("dblclick", (event) => zoom(1.6, ...share(event)));
+  drawing.addEventListener("pointerdown", (event) => {
+    fingers.set(event.pointerId, event);
+    if (place.classList.contains("enlarged")) drawing.setPointerCapture(event.pointerId);
+  });
+  drawing.addEventListener("pointermove", (event) => {
+    const last = fingers.get(event.pointerId);
+    if (!last) return;
+    const box = drawing.getBoundingClientRect();
+    if (fingers.size === 2) {
+      const other = [...fingers.values()].find((one) => one.pointerId !== event.pointerId);
+      const apart = (one) => Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY);
+      zoom(apart(event) / Math.max(1, apart(last)), ...share(other));
+    } else {
+      view[0] -= (event.clientX - last.clientX) / box.width * view[2];
+      view[1] -= (event.clientY - last.clientY) / box.height * view[3];
+      show();
+    }
+    fingers.set(event.pointerId, event);
+  });
+  for (const end of ["pointerup", "pointercancel"]) {
+    drawing.addEventListener(end, (event) => fingers.delete(event.pointerId));
+  }
+}
+
 for (const { id, spec: given } of charts) {
   const place = document.getElementById(id);
   const spec = fitted(place, given);
@@ -59,6 +132,7 @@ for (const { id, spec: given } of charts) {
     const map = spec.usermeta?.ratio;
     const drawn = await window.vegaEmbed(live, map ? { ...spec, height: room(place, spec) } : spec, options);
     if (map) {
+      movable(place, live.querySelector("svg"));
       addEventListener("resize", () => drawn.view.height(room(place, spec)).runAsync());
     }
     still.remove();

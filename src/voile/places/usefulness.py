@@ -1,0 +1,125 @@
+"""What released places are still good for: counts of areas, what is nearest, one's own loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from voile.core.arrays import Floats
+from voile.errors import InvalidInput, require
+from voile.names import placed
+from voile.options import Data, Option, Options
+from voile.places.columns import read_degrees
+from voile.places.coordinates import Coordinates
+from voile.places.designs import PlacesDesign
+from voile.places.lengths import length_km
+
+Loss = Callable[[Floats, Floats], Floats]
+"""Rows of (latitude, longitude) before and after; a number for each row, or for each pair."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """What is left of some rows' use; shares between 0 and 1."""
+
+    area_km: float
+    areas_misplaced: float
+    """The share of rows that would have to change their area for the counts of areas to be right:
+    half of the summed differences (total variation)."""
+    nearest: int | None = None
+    nearest_kept: float | None = None
+    """Of the k public places nearest to a true place, the share that is still among the k nearest
+    to the released one; with k = 1, how often the choice of the nearest stays the same."""
+    own_loss: float | None = None
+    """The mean of the user's own loss."""
+
+
+def area_difference(before: Floats, after: Floats, *, side: float) -> float:
+    """Total variation between the counts of squares of so many km a side.
+
+    >>> area_difference(np.array([[0.1, 0.1], [5.0, 5.0]]), np.array([[0.2, 0.9], [9.0, 9.0]]),
+    ...                 side=1.0)
+    0.5
+    """
+    cells = np.floor(np.concatenate([before, after]) / side).astype(np.int64)
+    _, member = np.unique(cells, axis=0, return_inverse=True)
+    member = member.reshape(-1)
+    count = int(member.max()) + 1
+    counts = [
+        np.bincount(m, minlength=count) for m in (member[: len(before)], member[len(before) :])
+    ]
+    return float(np.abs(counts[0] - counts[1]).sum() / 2 / len(before))
+
+
+def nearest_kept(before: Floats, after: Floats, public: Floats, *, k: int) -> float:
+    """The share of the k nearest public places that stays among the k nearest."""
+    from scipy.spatial import cKDTree
+
+    require(1 <= k <= len(public), "nearest", f"between 1 and {len(public)} places", k)
+    tree = cKDTree(public)
+    first, second = (np.asarray(tree.query(p, k=[*range(1, k + 1)])[1]) for p in (before, after))
+    same = (first[:, :, None] == second[:, None, :]).any(axis=2)
+    return float(same.mean())
+
+
+def losses(loss: Loss, before: Floats, after: Floats, *, shape: tuple[int, ...]) -> Floats:
+    """The user's own losses, of the shape that is needed, finite."""
+    try:
+        found = np.asarray(loss(before, after), dtype=float)
+    except (TypeError, ValueError) as problem:
+        raise InvalidInput(
+            f"loss must take two arrays of (latitude, longitude) and give numbers: "
+            f"{type(problem).__name__}"
+        ) from problem
+    ok = found.shape == shape and bool(np.isfinite(found).all())
+    require(ok, "loss", f"finite numbers of shape {shape}", f"shape {found.shape}")
+    return found
+
+
+@dataclass(frozen=True)
+class Usefulness(Options):
+    """What the rows of two files are to be still good for."""
+
+    area: Annotated[str, Option("Side of the areas that rows are counted in.", shown=True)] = "1km"
+    poi: Annotated[
+        Data, Option("Public places: is the nearest still the nearest?", reads="public")
+    ] = None
+    nearest: Annotated[int, Option("How many of the nearest --poi to look at.")] = 1
+    loss: Annotated[
+        Any, Option("Your own loss: a function, or FILE.py:FUNCTION, of degrees before and after.")
+    ] = None
+
+    def found(
+        self,
+        design: PlacesDesign,
+        columns: Coordinates,
+        truth: Floats,
+        shown: Floats,
+        degrees: Sequence[Floats],
+    ) -> Use:
+        """What is left, of rows in km on the map and in degrees."""
+        side = length_km(self.area, "--area")
+        kept = own = None
+        if self.poi is not None:
+            public = design.projection.to_km(*read_degrees(self.poi, columns))
+            kept = nearest_kept(truth, shown, public, k=self.nearest)
+        if self.loss is not None:
+            own = float(losses(own_loss(self.loss), *degrees, shape=(len(truth),)).mean())
+        asked = None if self.poi is None else self.nearest
+        return Use(side, area_difference(truth, shown, side=side), asked, kept, own)
+
+
+def own_loss(given: Any) -> Loss:
+    """The function that was given, or that a file holds."""
+    if isinstance(given, str):
+        given = placed(given, "--loss").load()
+    if not callable(given):
+        raise InvalidInput("loss must be a function of two arrays of (latitude, longitude)")
+    found: Loss = given
+    return found
+
+
+PLAIN = Usefulness()
