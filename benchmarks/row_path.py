@@ -1,0 +1,109 @@
+"""How many functions a row passes through in `voile text protect`, here and in another checkout.
+
+    python benchmarks/row_path.py [--before ../other/checkout]
+
+Every call of a Python function of voile is counted while the command runs, on a CSV file of some
+rows and on one of twice as many, in parts of 500 rows. Functions called at all are the whole
+command's; those called more often for more rows are the row path: what is done once a row, a word
+or a part. Writes benchmarks/results/row_path.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROWS = 2000
+OPTIONS = ["--epsilon", "3", "--pass", "user", "--batch-rows", "500", "--out", "o.csv"]
+COUNTED = """
+import collections, json, sys
+from voile.cli import main
+counts = collections.Counter()
+def note(frame, event, _):
+    if event == "call":
+        code = frame.f_code
+        at = code.co_filename.rpartition("/voile/")[2]
+        if "/voile/" in code.co_filename and not code.co_name.startswith("<"):
+            counts[f"{at}:{code.co_qualname}"] += 1
+answer, sys.argv = sys.argv[1], ["voile", *sys.argv[2:]]
+sys.setprofile(note)
+try:
+    main()
+except SystemExit:
+    pass
+finally:
+    sys.setprofile(None)
+json.dump(counts, open(answer, "w"))
+"""
+
+
+def calls(tree: Path, rows: int) -> dict[str, int]:
+    """How often each function is called, the second time that the command runs here."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        lines = [f"u{row % 7},the doctor in london was late again {row}" for row in range(rows)]
+        (folder / "in.csv").write_text("user,text\n" + "\n".join(lines) + "\n")
+        found = folder / "counts.json"
+        words = [sys.executable, "-c", COUNTED, str(found), "text", "protect", "in.csv", *OPTIONS]
+        env = {**os.environ, "PYTHONPATH": str(tree / "src"), "VOILE_CACHE": str(folder / "cache")}
+        for _ in range(2):  # the first fills the caches
+            (folder / "o.csv").unlink(missing_ok=True)
+            subprocess.run(words, cwd=folder, env=env, check=True, capture_output=True)
+        if not (folder / "o.csv").exists():
+            raise SystemExit(f"{tree}: the command released nothing")
+        return json.loads(found.read_text())
+
+
+def measured(tree: Path) -> dict[str, object]:
+    """The whole command's functions, those of the row path, and which are called most a row."""
+    few, many = calls(tree, ROWS), calls(tree, 2 * ROWS)
+    path = {name: (many[name] - few.get(name, 0)) / ROWS for name in many}
+    path = {name: rate for name, rate in path.items() if rate > 0}
+    return {
+        "whole": len(many),
+        "path": len(path),
+        "modules": len({name.partition(":")[0] for name in path}),
+        "calls": sum(path.values()),
+        "most": sorted(path.items(), key=lambda one: -one[1])[:12],
+        "names": sorted(path),
+    }
+
+
+def main() -> None:
+    """Count, and write the table."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--before", type=Path)
+    options.add_argument("--list", action="store_true", help="Print the row path of this tree.")
+    chosen = options.parse_args()
+    trees = {"before": chosen.before.resolve()} if chosen.before else {}
+    trees["now"] = HERE.parent
+    found = {name: measured(tree) for name, tree in trees.items()}
+    if chosen.list:
+        print(*found["now"]["names"], sep="\n")
+    rows = ["# The row path of `voile text protect`", "", str(__doc__).partition("\n\n")[2].strip()]
+    rows += ["", f"{ROWS} rows against {2 * ROWS}, `{' '.join(OPTIONS)}`.", ""]
+    rows += ["| | " + " | ".join(found) + " |", "| --- |" + " --- |" * len(found)]
+    told = {
+        "functions of the row path": "path",
+        "modules that they stand in": "modules",
+        "calls of them a row": "calls",
+        "functions of the whole command": "whole",
+    }
+    for words, key in told.items():
+        rows.append(
+            f"| {words} | " + " | ".join(f"{one[key]:.4g}" for one in found.values()) + " |"
+        )
+    rows += ["", "Called most often, now:", "", "| function | calls a row |", "| --- | --- |"]
+    rows += [f"| `{name}` | {rate:.3g} |" for name, rate in found["now"]["most"]]
+    (HERE / "results" / "row_path.md").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    print("\n".join(rows))
+
+
+if __name__ == "__main__":
+    main()
