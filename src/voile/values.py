@@ -13,6 +13,7 @@ voile.errors.InvalidInput: --keep-stopwords must be true or false, got a str
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import NoneType, UnionType
@@ -38,7 +39,12 @@ def fitted(value: Any, kind: Any, name: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A scalar of NumPy as Python's own number."""
+    """A scalar of NumPy as Python's own number; a path of whatever kind as a Path."""
+    if isinstance(value, os.PathLike) and not isinstance(value, Path):
+        try:
+            return Path(os.fspath(value))
+        except Exception:  # its own code, which may say anything
+            raise _Unfit from None
     is_scalar = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
     return value.item() if is_scalar else value
 

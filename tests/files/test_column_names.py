@@ -18,7 +18,7 @@ def test_usual_names_are_listed_and_others_counted():
 
 def test_a_first_record_is_not_shown_and_the_advice_fits_it():
     said = str(no_such_column("text", ["17", "Alice has HIV"]))
-    assert "one of the file's 2" in said
+    assert "one of 2 whose names are not usual ones" in said
     assert "put a line of names above the records" in said
     assert "call the file .jsonl" in str(no_such_column("text", ['{"text": "Alice has HIV"}']))
     assert "semicolons" in str(no_such_column("text", ["17;Alice has HIV"]))

@@ -156,7 +156,9 @@ def test_a_first_record_in_place_of_names_is_not_shown(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         read_degrees(tmp_path / "in.csv")
     assert "Wilhelmina" not in str(refused.value)
-    assert "one of the file's 3" in str(refused.value).replace("the column of in.csv must be ", "")
+    assert "one of 3 whose names are not usual ones" in str(refused.value).replace(
+        "the column of in.csv must be ", ""
+    )
 
 
 def test_a_file_without_a_line_of_names(tmp_path: Path) -> None:

@@ -20,7 +20,25 @@ from voile.errors import BadFile, InvalidInput, MissingExtra
 from voile.jobs import OnError, open_source, run_job
 
 MIB = 2**20
-PACKERS: dict[str, Any] = {"gz": gzip, "bz2": bz2, "xz": lzma}
+
+
+class Zstd:
+    """Arrow's zstd under the names of the standard library's packers."""
+
+    @staticmethod
+    def compress(content: bytes) -> bytes:
+        return pyarrow.Codec("zstd").compress(content, asbytes=True)
+
+    @staticmethod
+    def decompress(content: bytes) -> bytes:
+        return pyarrow.CompressedInputStream(pyarrow.BufferReader(content), "zstd").read()
+
+    @staticmethod
+    def open(path: Path, _: str) -> Any:
+        return pyarrow.CompressedOutputStream(str(path), "zstd")
+
+
+PACKERS: dict[str, Any] = {"gz": gzip, "bz2": bz2, "xz": lzma, "zst": Zstd}
 
 
 def same(batch):

@@ -90,22 +90,32 @@ def listed(columns: Sequence[str]) -> str:
     return f"{', '.join(known)} and {others} more whose {tail}"
 
 
+def unnamed(count: int) -> list[str]:
+    """What columns are called that have no names: in an array, in tuples, without a header."""
+    return [f"c{number}" for number in range(1, count + 1)]
+
+
 def no_such_column(
     wanted: str, columns: Sequence[str], *, what: str = "the column", do: str = ""
 ) -> InvalidInput:
-    """The one sentence for a column that a file does not have.
+    """The one sentence for a column that is not there, in a file or in memory.
 
     >>> print(no_such_column("body", ["id", "text"]))
     the column must be one of id, text; got 'body'
     >>> print(no_such_column("text", ["17", "Alice was diagnosed in March"]))
-    the column must be one of the file's 2; got 'text'; the first line does not look like column \
-names: put a line of names above the records
+    the column must be one of 2 whose names are not usual ones; got 'text'; if they are a file's \
+first record, put a line of names above the records
+    >>> print(no_such_column("text", ["c1", "c2"]))
+    the column must be one of c1, c2, which are called so for want of names; got 'text'
     """
     advice = f"; {do}" if do else ""
+    if list(columns) == unnamed(len(columns)):
+        called = f"{', '.join(columns[:_SHOWN])}, which are called so for want of names"
+        return InvalidInput(f"{what} must be one of {called}; got {wanted!r}{advice}")
     if any(usual(name) for name in columns):
         return InvalidInput(f"{what} must be one of {listed(columns)}; got {wanted!r}{advice}")
     return InvalidInput(
-        f"{what} must be one of the file's {len(columns)}; got {wanted!r}; {_doubt(columns)}"
+        f"{what} must be one of {listed(columns)}; got {wanted!r}; {_doubt(columns)}"
     )
 
 
@@ -118,4 +128,4 @@ def _doubt(columns: Sequence[str]) -> str:
     for sign, marks in signs.items():
         if len(columns) == 1 and sign in columns[0]:
             return f"the first line has {marks}, which do not part the other lines alike: mend them"
-    return "the first line does not look like column names: put a line of names above the records"
+    return "if they are a file's first record, put a line of names above the records"

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import IO, Any
 
 from voile.errors import BadFile, InvalidInput
+from voile.files.column_names import unnamed
 from voile.files.cutting import Piece, cut_csv, cut_lines, cut_parquet
 from voile.files.delimiters import COMMA, delimiter_of
 from voile.files.encodings import as_utf8
@@ -200,7 +201,7 @@ def _csv_columns(file: IO[bytes], name: str, delimiter: str, header: bool) -> tu
         wanted = "column names" if header else "values"
         raise InvalidInput(f"{name} must begin with a line of {wanted}, it is empty")
     if not header:
-        return tuple(f"c{number}" for number in range(1, len(first) + 1))
+        return tuple(unnamed(len(first)))
     return _distinct(tuple(first), name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,7 +126,17 @@ def _frame(data: Any) -> Table:
         return polars_table(data)
     if nw.dependencies.is_polars_lazyframe(data):
         raise InvalidInput("a LazyFrame must be collected first: give frame.collect()")
+    advice = next((f"; {_ADVICE[kind]}" for kind in _ADVICE if isinstance(data, kind)), "")
     raise InvalidInput(
         "data must be a file's name, a pandas, polars or Arrow table or column, a GeoDataFrame, a "
-        f"NumPy array or a list, got {type(data).__name__}"
+        f"NumPy array or a list, got {type(data).__name__}{advice}"
     )
+
+
+_ADVICE: dict[type, str] = {
+    bytes: "decode it, and put the texts into a list",
+    Mapping: "make a frame of it, or a list of one dictionary a record",
+    Set: "give sorted(…) of it: records have an order",
+    Iterator: "give list(…) of it: records are read twice",
+}
+"""What to do with kinds of data that are near to one that is taken."""

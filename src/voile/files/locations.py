@@ -12,8 +12,12 @@ import os
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from voile.errors import InvalidInput
 from voile.files.disk import LocalFile
 from voile.files.store import RemoteFile
+
+_LONGEST_NAME = 255
+"""Characters of a name in a folder, on the disks that there are."""
 
 
 class Location(Protocol):
@@ -92,6 +96,8 @@ def location(path: str | os.PathLike[str] | Location) -> Location:
         return path
     text = os.fspath(path)
     if "://" not in text:
+        if "\n" in text or max(map(len, text.split("/"))) > _LONGEST_NAME:
+            raise InvalidInput("a string must be a file's name, got a text; put it into a list")
         return LocalFile(Path(text))
     scheme, _, rest = text.partition("://")
     return LocalFile(Path(rest)) if scheme in ("file", "local") else RemoteFile(text)

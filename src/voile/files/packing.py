@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, cast
 
-from voile.errors import BadFile
+from voile.errors import BadFile, MissingExtra
 
-PACKINGS = {"gz": "gzip", "bz2": "bzip2", "xz": "xz"}
+PACKINGS = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
 """How a packed file's name ends, and what the format is called."""
 MOST_MEMORY = 2**27
 """Bytes that an unpacker may take; a file may ask for gigabytes in its head."""
@@ -36,6 +36,8 @@ def packed(content: bytes, packing: str) -> bytes:
         return bz2.compress(content)
     if packing == "xz":
         return lzma.compress(content)
+    if packing == "zst":
+        return bytes(_arrow().Codec("zstd").compress(content, asbytes=True))
     return content
 
 
@@ -55,6 +57,8 @@ def unpacked(file: IO[bytes], packing: str, name: str) -> Iterator[IO[bytes]]:
 def _reader(file: IO[bytes], packing: str) -> IO[bytes]:
     if packing == "gz":
         return cast(IO[bytes], gzip.GzipFile(fileobj=file))
+    if packing == "zst":
+        return cast(IO[bytes], io.BufferedReader(_Unzstd(file), _BLOCK))
     makers: dict[str, Callable[[], Any]] = {
         "bz2": bz2.BZ2Decompressor,
         "xz": lambda: lzma.LZMADecompressor(memlimit=MOST_MEMORY),
@@ -97,3 +101,32 @@ class _Unpacked(io.RawIOBase):
                 raise _Damaged from problem
             if found:
                 return found
+
+
+class _Unzstd(io.RawIOBase):
+    """A zstd file by Arrow, which reads one frame after another in at most 128 MiB."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        arrow = _arrow()
+        self._stream = arrow.CompressedInputStream(arrow.PythonFile(file, mode="r"), "zstd")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            content: bytes = self._stream.read(len(buffer))
+        except OSError as problem:
+            if problem.errno is not None:  # the disk's own
+                raise
+            raise _Damaged from problem
+        buffer[: len(content)] = content
+        return len(content)
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtra("pyarrow", extra="parquet") from None
+    return pyarrow

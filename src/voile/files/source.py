@@ -89,9 +89,7 @@ def open_source(data: Any, *, header: bool = True) -> Source:
     """
     if isinstance(data, Source):
         return data
-    if isinstance(data, str) and ("\n" in data or len(data) > 4096):
-        raise InvalidInput("a string must be a file's name, got a text; put it into a list")
-    if isinstance(data, str | os.PathLike) or hasattr(data, "readable_like"):
+    if isinstance(data, str | os.PathLike) or hasattr(type(data), "readable_like"):
         from voile.files.file_source import open_file
 
         return open_file(data, header=header)

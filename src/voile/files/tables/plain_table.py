@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from voile.errors import InvalidInput
+from voile.files.column_names import unnamed
 from voile.files.pieces import TEXT_COLUMN
 from voile.files.tables import Changes
 from voile.files.tables.values import ListColumn, plain_values
@@ -120,7 +121,7 @@ def _tuples(rows: Sequence[Any]) -> PlainTable:
 def _names(rows: Sequence[Any]) -> tuple[str, ...]:
     width = len(rows[0])
     numbers = all(isinstance(cell, Real | None) for row in rows for cell in row)
-    return ("lat", "lon") if width == 2 and numbers else tuple(f"c{i + 1}" for i in range(width))
+    return ("lat", "lon") if width == 2 and numbers else tuple(unnamed(width))
 
 
 def array_table(array: np.ndarray[Any, Any]) -> PlainTable:
@@ -133,7 +134,7 @@ def array_table(array: np.ndarray[Any, Any]) -> PlainTable:
         columns = [array]
     elif array.ndim == 2 and array.shape[1]:
         numbers = array.dtype.kind in "fiu" and array.shape[1] == 2
-        names = ("lat", "lon") if numbers else tuple(f"c{i + 1}" for i in range(array.shape[1]))
+        names = ("lat", "lon") if numbers else tuple(unnamed(array.shape[1]))
         columns = list(array.T)
     else:
         raise InvalidInput(
