@@ -1,0 +1,90 @@
+"""Names that stand-ins are drawn from, by language; lists of Faker, less what is a word as well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib import import_module
+
+from voile.errors import MissingExtra, require
+
+LOCALES = {"en": "en_US", "de": "de_DE", "fr": "fr_FR", "es": "es_ES"}
+
+WORDS_TOO = frozenset(
+    """
+    albino alec alma angel ante april arias august aura austin autumn ball banks barber barker
+    baron bass bean beard beck beer bell bender best bigot bill bird black bond bonnet booth
+    bourgeois branch brandy bravo bridges bright brown buck burns bush butler cal camps cannon
+    carolina carpenter case cases chambers chan chase cherry china christian church clara clay
+    cleveland colon combs company cook cord corral cousin crane cross crystal curry daisy
+    dallas dawn day decker derrick destiny diamond dino don donna downs drew duke edit else
+    england ethan faith farmer fields fisher flora florence flowers foley font foster fox
+    frank french frost fry fuller gamble garner gates gay georgia glass golden good grace
+    grant graves gray green grit gross guy hall harm hart herring hicks hill ho hodge holder
+    holland hood horn house houston hull hunt hunter ireland israel jackson jesus jodi johns
+    jordan joy june junk key killer king knight lam lamb lane le lincoln little london long
+    lore love mallet manning mans mar marine mark marks marsh marty mas masse mate max maxim
+    may mayoral meadows melody meta mike miles mills mir misty moll moody moon moss nada noble
+    ole pace page pages parent paris park parks pastor peck peer penny petty pi pol polo pope
+    porter potter powers price prince randy raven ray real rice rich riddle ring rivers roach
+    roque rose rush rust sales sans savage sebastian sharp shepherd shields short skinner
+    small snow sparks spears stark stone stout strong sue summer summers sydney theres till
+    tommy torrent troy urban valentine veronica villa virginia wade walker wall walls wang
+    ward warmer washington waters weeks west wheeler white will willy winters wise wolf wood
+    woods young
+    """.split()  # noqa: SIM905
+)
+"""Names that are English words or known places too: a reader, and whoever puts the names back,
+would take one for the other. Found by how often each is written small in the reviews of IMDB."""
+
+TOWN_ENDINGS = ("berg", "borough", "bury", "fort", "furt", "haven", "mouth", "shire", "stad", "ton")
+COMPANY_ENDINGS = ("Group", "Ltd", "Partners", "Works")
+
+
+@dataclass(frozen=True)
+class NamePools:
+    """First names of women and of men, and last names, as a language has them."""
+
+    language: str
+    female: tuple[str, ...]
+    male: tuple[str, ...]
+    last: tuple[str, ...]
+
+    @cached_property
+    def _lists(self) -> tuple[frozenset[str], ...]:
+        return tuple(frozenset(map(str.casefold, names)) for names in (self.female, self.male))
+
+    def role(self, name: str) -> str:
+        """What a name is by the lists: a first name of women, of men, of both, or a last name.
+
+        >>> pools = name_pools("en")
+        >>> [pools.role(name) for name in ("Mary", "James", "Okonkwo")]
+        ['female', 'male', 'last']
+        """
+        women, men = (name.casefold() in names for names in self._lists)
+        return "first" if women and men else "female" if women else "male" if men else "last"
+
+    def pool(self, role: str) -> tuple[str, ...]:
+        """The names that may stand in for one of this role."""
+        if role == "first":
+            return (*self.female, *self.male)
+        return {"female": self.female, "male": self.male, "last": self.last}[role]
+
+
+@lru_cache(maxsize=8)
+def name_pools(language: str = "en") -> NamePools:
+    """The names of a language."""
+    require(language in LOCALES, "the language of stand-ins", " or ".join(LOCALES), language)
+    try:
+        lists = import_module(f"faker.providers.person.{LOCALES[language]}").Provider
+    except ImportError:
+        raise MissingExtra("faker", extra="pseudonyms") from None
+
+    def usable(names: object) -> tuple[str, ...]:
+        plain = dict.fromkeys(str(n) for n in names if str(n).isalpha())  # type: ignore[attr-defined]
+        return tuple(n for n in plain if len(n) > 2 and n.casefold() not in WORDS_TOO)
+
+    first = (usable(lists.first_names_female), usable(lists.first_names_male))
+    taken = {name for names in first for name in names}
+    last = tuple(name for name in usable(lists.last_names) if name not in taken)
+    return NamePools(language, *first, last)
