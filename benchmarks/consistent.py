@@ -26,8 +26,9 @@ from voile import text
 from voile.mechanisms import word_truncated_exponential
 from voile.text import sample_messages
 from voile.text.consistent import Scope
+from voile.text.plain_protector import protector
 from voile.text.plan import Plan
-from voile.text.word_protector import TextProtector, protector
+from voile.text.word_protector import TextProtector
 
 EPSILON = 3.0
 Texts = list[tuple[str | None, str]]

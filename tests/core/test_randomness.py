@@ -214,8 +214,8 @@ def test_generators_that_are_not_known_to_give_whole_words_are_refused(bits):
 
 
 def test_a_narrow_generator_does_not_release_a_text():
+    from voile.text.plain_protector import protector
     from voile.text.vocabularies import vocabulary
-    from voile.text.word_protector import protector
 
     blur = protector(vocabulary(["alice", "bob", "hiv"], [[0.0], [1.0], [2.0]]), epsilon=0.01)
     with pytest.raises(InvalidInput, match="64 random bits a word, got MT19937"):

@@ -22,7 +22,8 @@ from voile.jobs.workspace import Workspace
 from voile.ledger import Ledger, read_key
 from voile.text import consistent, sharing
 from voile.text.consistent import Scope
-from voile.text.word_protector import TextProtector, protector
+from voile.text.plain_protector import protector
+from voile.text.word_protector import TextProtector
 
 WORDS = [f"{a}{b}" for a in "bcdfghjklm" for b in ("an", "ell", "ip", "ot", "umb", "yre")]
 EPSILON = 0.5

@@ -221,7 +221,12 @@ def _written(made: Made, source: Source, out: str, *, overwrite: bool) -> Made:
 
 
 def output_for(
-    data: Any, out: str | Path | None, *, overwrite: bool, ending: str | None = None
+    data: Any,
+    out: str | Path | None,
+    *,
+    overwrite: bool,
+    ending: str | None = None,
+    made: str = "protected",
 ) -> str | None:
     """Where a release of a file goes; refused at once if something is there already.
 
@@ -237,7 +242,7 @@ def output_for(
     folder, slash, name = str(data).rpartition("/")
     stem, dot, endings = name.partition(".")
     shown = f"{dot}{endings}" if ending is None else ending
-    target = str(out or f"{folder}{slash}{stem}.protected{shown}")
+    target = str(out or f"{folder}{slash}{stem}.{made}{shown}")
     if not overwrite:
         check_output(target, overwrite=False)
     return target

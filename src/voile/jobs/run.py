@@ -45,6 +45,7 @@ def run_job(
     charging: Charging | None = None,
     seed: int | None = None,
     guarantee: Callable[[JobReport], Mapping[str, Any]] | None = None,
+    private: bool = False,
 ) -> JobReport:
     r"""Release every row of a source once and write the target when all are done.
 
@@ -60,8 +61,8 @@ def run_job(
     drawn (or all at once beforehand, where parts share draws: `voile.jobs.sharing`); a job that
     fails for its input is refunded, since all of it is deleted unread. What
     `guarantee` says of the finished job is written to `<target>.guarantee.json` just before the
-    target appears: no release stands without it. Memory: the pieces under way, whatever the file's
-    size.
+    target appears: no release stands without it. What is `private` stays its owner's. Memory: the
+    pieces under way, whatever the file's size.
 
     >>> import tempfile, pathlib
     >>> from voile.jobs import Planned, Replaced, open_source
@@ -148,7 +149,8 @@ def run_job(
                     write_json(said, report.guarantee)
                     said.readable_like(source.location)
                 if space.joined.exists():  # else an interrupted run had just given it its name
-                    space.joined.readable_like(source.location)
+                    if not private:
+                        space.joined.readable_like(source.location)
                     if charging is not None:
                         charging.ledger.finish(space.job)
                     space.joined.move(out, overwrite=overwrite)

@@ -3,8 +3,10 @@ from voile.text._calibrate import calibrate as calibrate
 from voile.text._compare import compare as compare
 from voile.text._membership import membership as membership
 from voile.text._protect import protect as protect
+from voile.text._reveal import reveal as reveal
 from voile.text._tune import tune as tune
 from voile.text._utility import utility as utility
+from voile.text.plain_protector import protector as protector
 from voile.text.released import Unknown as Unknown
 from voile.text.vocabularies import Vocabulary as Vocabulary
 from voile.text.vocabularies import vocabulary as vocabulary
@@ -12,4 +14,3 @@ from voile.text.vocabulary_files import glove as glove
 from voile.text.vocabulary_files import minilm as minilm
 from voile.text.vocabulary_files import read_vocabulary as read_vocabulary
 from voile.text.word_protector import TextProtector as TextProtector
-from voile.text.word_protector import protector as protector

@@ -25,6 +25,7 @@ from voile.progress import tell
 from voile.text.building import build_protector, load_vocabulary, with_epsilon
 from voile.text.consistent import Scope, as_scope
 from voile.text.language_prior import LanguagePrior
+from voile.text.mapping import forgotten_if_refused, keeper
 from voile.text.models_used import models_used
 from voile.text.neighbours import fill_neighbours
 from voile.text.options import Names, Restoring, Strength, Words
@@ -82,6 +83,7 @@ def protect(
     if seed is not None:
         seeded_rng(seed)  # a wrong one is refused before anything is done
     target = output_for(data, out, overwrite=running.overwrite or dry_run)
+    kept = keeper(names, overwrite=running.overwrite) if not dry_run else None
     source = open_source(data)
     if source.in_memory and len(source.columns) == 1:
         (column,) = source.columns  # a Series is its own column, whatever its name
@@ -97,7 +99,8 @@ def protect(
     tell("loading the vocabulary")
     vocabulary = load_vocabulary(settings, source)
     deleted = delete_telling_caches(cache_folder())
-    settings = settings if dry_run else fill_neighbours(settings, vocabulary, source)
+    if not dry_run and not settings.in_clear:
+        settings = fill_neighbours(settings, vocabulary, source)
     settings, prior = choose_prior(restoring, settings, vocabulary, source)
     protector = build_protector(settings, vocabulary, prior)
     if prior is not None:
@@ -121,25 +124,26 @@ def protect(
     charging = charging_for(charged, protector.guarantee, source.columns, seed=seed)
     if charging is not None:
         charging = replace(charging, beforehand=scope is Scope.PERSON)
-    sharing = scope in (Scope.PERSON, Scope.FILE)
-    return carry_out(
-        source,
-        MakeSharing(make, protector, person) if sharing else make,
-        out=target,
-        describe=lambda report: _described(before, protector, report),
-        identity={
-            "task": "text protect",
-            "seed": seed,
-            **settings.identity(),
-            "vocabulary_sha256": vocabulary.embedding.digest,
-            **({} if person is None else {"person": person}),
-        },
-        clear=clear,
-        running=running,
-        charging=charging,
-        seed=seed,
-        added_columns=(DOCUMENT_COLUMN,) if strength.document_column else (),
-    )
+    sharing = scope in (Scope.PERSON, Scope.FILE) or names.keep_mapping is not None
+    with forgotten_if_refused(names.keep_mapping):
+        return carry_out(
+            source,
+            MakeSharing(make, protector, person, kept) if sharing else make,
+            out=target,
+            describe=lambda report: _described(before, protector, report),
+            identity={
+                "task": "text protect",
+                "seed": seed,
+                **settings.identity(),
+                "vocabulary_sha256": vocabulary.embedding.digest,
+                **({} if person is None else {"person": person}),
+            },
+            clear=clear,
+            running=running,
+            charging=charging,
+            seed=seed,
+            added_columns=(DOCUMENT_COLUMN,) if strength.document_column else (),
+        )
 
 
 # ── what is said ───────────────────────────────────────────────────────────────────────────────
@@ -154,7 +158,7 @@ def _promised(
 ) -> TextRelease:
     """What is promised before anything is drawn: the laws, and what they do to words."""
     words = protector.vocabulary
-    pipeline = settings.pipeline if settings.alphas else None
+    pipeline = settings.pipeline if settings.alphas or settings.pseudonyms else None
     return TextRelease(
         domain="text",
         mechanism=settings.mechanism.name,
@@ -169,6 +173,7 @@ def _promised(
         document_epsilon=settings.document_epsilon,
         public_length=settings.public_length,
         consistent=protector.consistent,
+        pseudonyms=settings.pseudonyms,
         remap=None if prior is None or not settings.words.remap else _remapped(protector, prior),
         restored=None if prior is None else _restored(settings, prior),
     )
@@ -183,6 +188,7 @@ def _described(before: TextRelease, protector: TextProtector, report: JobReport)
         levels=levels,
         counts=tally.counts(levels),
         words_per_document=tally.lengths(),
+        stand_ins=tally.stand_ins,
         spent=tally.spent(protector),
         rows=Rows.of(report),
         restored=None if before.restored is None else before.restored.after(report.totals),

@@ -22,7 +22,8 @@ from voile.text.options import DEFAULT_TOP, Strength
 from voile.text.released import Unknown
 from voile.text.settings import PRIVATE_CORPUS, TextSettings, share_of
 from voile.text.signs import Signs
-from voile.text.tiers import Tiers, tiers
+from voile.text.standins import StandIns
+from voile.text.tiers import Tiers, load_pipeline, tiers
 from voile.text.tokens import Tokenizer
 from voile.text.vocabularies import Vocabulary
 from voile.text.vocabulary_files import glove, minilm, read_vocabulary, restricted
@@ -156,7 +157,10 @@ def _drawing(
         signs=Signs(options.signs),
         longest=settings.longest,
         consistent=as_scope(options.consistent),
+        stand_ins=_stand_ins(settings.pipeline) if settings.pseudonyms else None,
     )
+    if settings.in_clear:
+        return replace(plain, laws=(None,))
     build = _remapping(settings, words, prior) if options.remap else _builder(settings, words)
     if settings.alphas:
         laws = [None if a is None else build(a * settings.epsilon) for a in settings.alphas]
@@ -168,6 +172,14 @@ def _drawing(
         per_length = lru_cache(maxsize=4096)(lambda words: build(share_of(budget, words)))
         return replace(plain, laws=(per_length(1),), law_of_length=per_length)
     return replace(plain, laws=(build(settings.epsilon),))
+
+
+def _stand_ins(pipeline: str) -> StandIns:
+    """A pipeline is loaded once a process; a list of names is read anew, it may be another."""
+    return StandIns(load_pipeline(pipeline) if pipeline.endswith(".txt") else _loaded(pipeline))
+
+
+_loaded = lru_cache(maxsize=1)(load_pipeline)
 
 
 @lru_cache(maxsize=1)

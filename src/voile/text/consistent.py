@@ -19,7 +19,7 @@ one person's words give away would hang on what others wrote.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -66,10 +66,12 @@ class SharedDraws:
     """Draws that rows of several parts share: a stream for each scope, level and word.
 
     `scopes` says for each text in which scope it stands: whose it is, or nothing for a whole file.
+    `stand_ins` are those of all scopes, where they were allotted beforehand.
     """
 
     streams: KeyedStreams = field(repr=False)
-    scopes: Sequence[bytes] = field(repr=False)
+    scopes: Sequence[str] = field(repr=False)
+    stand_ins: Mapping[tuple[str, tuple[str, str]], str] | None = field(default=None, repr=False)
 
 
 def draw_words(
@@ -116,9 +118,10 @@ def _scopes(
         if scope is Scope.PERSON:
             raise InvalidInput("draws that a person's texts share need to know whose each text is")
         return np.zeros(len(plans), dtype=np.intp), ()
-    places: dict[bytes, int] = {}
+    places: dict[str, int] = {}
     numbers = [places.setdefault(name, len(places)) for name in shared.scopes]
-    return np.array(numbers, dtype=np.intp), list(places)
+    names = [name.encode("utf-8", "surrogatepass") for name in places]
+    return np.array(numbers, dtype=np.intp), names
 
 
 def _name(scope: bytes, level: int, word: int) -> bytes:

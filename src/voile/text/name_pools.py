@@ -67,7 +67,7 @@ class NamePools:
     def pool(self, role: str) -> tuple[str, ...]:
         """The names that may stand in for one of this role."""
         if role == "first":
-            return (*self.female, *self.male)
+            return tuple(dict.fromkeys((*self.female, *self.male)))
         return {"female": self.female, "male": self.male, "last": self.last}[role]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from voile.text.released import Unknown
 from voile.text.signs import Signs
+from voile.text.standins import NOT_FOUND, SHOWS
 from voile.text.stopwords import STOPWORDS
 
 if TYPE_CHECKING:
@@ -22,7 +23,11 @@ def not_covered(protector: TextProtector) -> tuple[str, ...]:
             "; but signs at words (HIV+, O-) are left out, plus and minus wherever they stand, "
             "while arrows and < > that stand alone remain in clear"
         )
-    if protector.identifiers:
+    if protector.stand_ins is not None:
+        notes += [SHOWS, NOT_FOUND]
+        if all(law is None for law in protector.laws):
+            notes.append("ALL OTHER WORDS: THEY ARE RELEASED IN CLEAR")
+    elif protector.identifiers:
         notes.append("that an identifier of some type stood where a placeholder stands")
     if protector.unknown is Unknown.KEEP:
         notes.append("WORDS OUTSIDE THE VOCABULARY: THEY ARE RELEASED IN CLEAR")

@@ -134,6 +134,17 @@ class Restoring(Options):
         return self.misfit or ("drawn" if self.restore == "training" else "frequencies")
 
 
+MappingKey = Annotated[
+    str | None,
+    Option(
+        "A file with the mapping's key; else the passphrase in VOILE_MAPPING_PASSPHRASE.",
+        "Names",
+        environment="VOILE_MAPPING_KEY",
+        secret=True,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Names(Options):
     """Names and words close to names, with a strength of their own."""
@@ -152,6 +163,28 @@ class Names(Options):
         str | None,
         Option("Finds names: a spaCy pipeline, or a .txt list; default: small English.", "Names"),
     ] = None  # fmt: skip
+
+    pseudonyms: Annotated[
+        bool,
+        Option(
+            "Stand-ins for names and identifiers, of the same kind and form; without an epsilon "
+            "all other words stand IN CLEAR.",
+            "Names",
+        ),
+    ] = False
+    keep_mapping: Annotated[
+        Path | None,
+        Option("Keep what stand-ins stand for in this file, encrypted: `text reveal`.", "Output"),
+    ] = None
+    mapping_key: MappingKey = None
+
+    def __post_init__(self) -> None:
+        if self.pseudonyms and self.tiers is not None:
+            raise InvalidInput(
+                "--tiers must not go with --pseudonyms: names have stand-ins, no epsilon of theirs"
+            )
+        if self.keep_mapping is not None and not self.pseudonyms:
+            raise InvalidInput("--keep-mapping must go with --pseudonyms")
 
     def alphas(self) -> tuple[float | None, ...]:
         """Strengths of pii, poii and the rest; poii follows the rest if it is not asked for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from voile.text.things import Thing
 from voile.text.tokens import Token
 
 KEPT = -1
@@ -23,11 +24,13 @@ class Plan:
     counts what stands in clear, by why.
     """
 
-    pieces: list[str | int]
+    pieces: list[str | int | Thing]
     drawn: list[Token]
     levels: list[int]
     clear: Counter[str]
     distinct: set[tuple[int, int]] = field(default_factory=set)
+    stand_ins: Counter[str] = field(default_factory=Counter)
+    """How many stand-ins there are, by kind."""
 
     def draw(self, token: Token, level: int) -> None:
         """Draw for a word here."""
@@ -35,6 +38,12 @@ class Plan:
         self.drawn.append(token)
         self.levels.append(level)
         self.distinct.add((level, token.position))
+
+    def settled(self) -> list[str | int]:
+        """The pieces, when no thing is left that has no stand-in yet."""
+        pieces = [piece for piece in self.pieces if not isinstance(piece, Thing)]
+        assert len(pieces) == len(self.pieces)  # else a thing would be left out unseen
+        return pieces
 
     def leave(self, word: str, why: str) -> None:
         """Leave a word as it is, and count it."""

@@ -161,6 +161,8 @@ def counted(answers: Sequence[ReleasedText]) -> dict[str, float]:
             add(f"changed {level}", number)
         for why, number in answer.clear.items():
             add(f"clear {why}", number)
+        for kind, number in answer.stand_ins.items():
+            add(f"stand-ins {kind}", number)
     return totals | read_totals(answers)
 
 
@@ -173,6 +175,7 @@ class Tally:
     changed: Mapping[int, int]
     clear: Mapping[str, int]
     persons: Mapping[tuple[int, ...], int]
+    stand_ins: Mapping[str, int]
 
     @classmethod
     def of(cls, totals: Mapping[str, float]) -> Tally:
@@ -192,7 +195,7 @@ class Tally:
         drawn = {int(level): number for level, number in under("drawn ").items()}
         changed = {int(level): number for level, number in under("changed ").items()}
         clear = {why: number for why, number in under("clear ").items() if number}
-        return cls(documents, drawn, changed, clear, persons)
+        return cls(documents, drawn, changed, clear, persons, under("stand-ins "))
 
     def levels(self, before: Sequence[Level], protector: TextProtector) -> tuple[Level, ...]:
         """The levels with what was drawn and came out changed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from voile.audit.finding import Verdict
@@ -51,6 +52,9 @@ class TextRelease(Release):
     public_length: bool = False
     consistent: Scope | None = None
     """Where a word that repeats was drawn once."""
+    pseudonyms: bool = False
+    stand_ins: Mapping[str, int] = field(default_factory=dict)
+    """How many stand-ins there are, by kind."""
     remap: Remapped | None = None
     restored: Restored | None = None
     notes: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -47,6 +47,8 @@ class ReleasedText:
     """What the text's words spent together, per unit of the metric for each word; rounded up."""
     read: Read | None = None
     """Where the text was read as a whole after it was drawn."""
+    stand_ins: Mapping[str, int] = field(default_factory=dict)
+    """How many stand-ins there are, by kind."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from voile.text.plan import Plan
 from voile.text.promise import counted
 from voile.text.released import Refused, ReleasedText
 from voile.text.settings import TextSettings
-from voile.text.sharing import Look, Sharing, look_at, owners_of
+from voile.text.sharing import Look, Sharing, look_at, owners_of, scopes_of
 from voile.text.vocabularies import Vocabulary
 from voile.text.word_protector import TextProtector
 
@@ -68,17 +68,19 @@ class TextReleaser:
 
     def plan(self, batch: Batch) -> Planned:
         """What is to be drawn for each text, and what is wrong with texts that are none."""
-        plans = self.protector.plan(list(batch.column(self.column)))
+        owners = owners_of(batch, self.person)
+        scopes = scopes_of(self.protector.consistent, batch.part, owners)
+        known = () if self.sharing is None else self.sharing.known(scopes)
+        plans = self.protector.plan(list(batch.column(self.column)), known)
         problems: dict[int, RowProblem] = {
             place: RowProblem(plan.reason)
             for place, plan in enumerate(plans)
             if isinstance(plan, Refused)
         }
-        owners = owners_of(batch, self.person)
         if self.sharing is not None:
             problems = dict(self.sharing.problems(owners)) | problems
         problems |= self.clear.strangers(batch.rows)
-        texts = _Texts(batch.part, plans, owners)
+        texts = _Texts(batch.part, plans, owners, scopes)
         return Planned(texts, lambda: self._bill(plans, problems), problems)
 
     def look(self, batch: Batch) -> Look:
@@ -88,7 +90,9 @@ class TextReleaser:
             None if place in planned.problems else plan
             for place, plan in enumerate(planned.secrets.plans)
         ]
-        return look_at(releasable, planned.secrets.owners, len(self.protector.vocabulary.embedding))
+        texts: _Texts = planned.secrets
+        size = len(self.protector.vocabulary.embedding)
+        return look_at(releasable, texts.owners, texts.scopes, size)
 
     def _bill(self, plans: Sequence[Plan | Refused], problems: Mapping[int, RowProblem]) -> Bill:
         """The epsilons of all draws that would be made for each text."""
@@ -107,7 +111,7 @@ class TextReleaser:
         chosen = [place for place, drawn in enumerate(paid) if drawn]
         plans = [texts.plans[place] for place in chosen]
         sharing = self.sharing
-        shared = None if sharing is None else sharing.draws([texts.owners[p] for p in chosen])
+        shared = None if sharing is None else sharing.draws([texts.scopes[p] for p in chosen])
         answers = iter(self.protector.draw(plans, rng, shared))
         released = [next(answers) if drawn else None for drawn in paid]
         new = [answer if isinstance(answer, ReleasedText) else None for answer in released]
@@ -120,8 +124,9 @@ class TextReleaser:
 
 @dataclass(frozen=True)
 class _Texts:
-    """The planned texts of a part, and whose each is."""
+    """The planned texts of a part, whose each is, and in which scope it stands."""
 
     part: int
     plans: Sequence[Plan | Refused]
     owners: Sequence[str | None]
+    scopes: Sequence[str]

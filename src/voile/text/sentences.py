@@ -50,7 +50,21 @@ def headline(release: TextRelease) -> str:
             for epsilon, rows in _by_epsilon(release).items()
         )
     guarantee = release.guarantee
-    return f"{said[:1].upper()}{said[1:]} (per {guarantee.metric.unit}, {guarantee.basis})."
+    if said:
+        said = f"{said[:1].upper()}{said[1:]} (per {guarantee.metric.unit}, {guarantee.basis})."
+    return " ".join(line for line in (said, stand_in_sentence(release)) if line)
+
+
+def stand_in_sentence(release: TextRelease) -> str:
+    """How many stand-ins there are, and what they say."""
+    if not release.pseudonyms:
+        return ""
+    number = f"{sum(release.stand_ins.values()):,} places" if release.counts else "Places"
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(release.stand_ins.items()))
+    return (
+        f"{number} hold stand-ins for names and identifiers{f' ({kinds})' if kinds else ''}, drawn "
+        "whatever these are, but of the same kind and form."
+    )
 
 
 def _by_epsilon(release: TextRelease) -> dict[float, list[Level]]:
@@ -134,7 +148,7 @@ def watched_sentences(release: TextRelease) -> list[str]:
         unknown = sum(group.unknown for group in level.watched)
         outside = f"; {unknown:,} watched words are outside the vocabulary" if unknown else ""
         lines.append(f"Kept most, by the law{who}: {worst}{outside}.")
-    if any(level.released == "in clear" for level in release.levels):
+    if lines and any(level.released == "in clear" for level in release.levels):
         lines.append("In a level that stands in clear every word is kept.")
     return lines
 
@@ -151,6 +165,8 @@ def _different(release: TextRelease) -> list[Level]:
 def law_sentences(release: TextRelease) -> list[str]:
     """By which mechanism words were drawn from which vocabulary, and what followed."""
     words = release.vocabulary
+    if all(level.released == "in clear" for level in release.levels):
+        return []
     lines = [f"{release.mechanism} over {words.words:,} words of {words.name}."]
     if release.remap is not None:
         left = ", ".join(f"{count:,}" for count in release.remap.words_left)
@@ -183,7 +199,9 @@ def counted_sentences(release: TextRelease) -> list[str]:
         f"{words.removeprefix('drawn ')}).",
         *(f"A {s.unit}'s {words} together: {_spent_by(s)}." for s in release.spent[1:]),
     ]
-    if release.consistent == "document":
+    if not counts.drawn:
+        lines = []
+    elif release.consistent == "document":
         lines.append(f"{counts.draws:,} draws for {counts.drawn:,} words: a word that repeats in a "
                      "document was drawn once.")  # fmt: skip
     if rows.skipped or rows.masked:

@@ -48,6 +48,9 @@ class TextSettings:
     misfit: Misfit = "frequencies"
     public_sha256: str | None = None
     """Of the public text that draws are read with, or remapped by."""
+    pseudonyms: bool = False
+    in_clear: bool = False
+    """Whether all words beside those that have stand-ins are left as they are."""
 
     def identity(self) -> dict[str, Any]:
         """What a restart must agree in: all that decides the draws."""
@@ -66,6 +69,8 @@ class TextSettings:
             "restore": self.restore,
             "misfit": self.misfit,
             "public_sha256": self.public_sha256,
+            "pseudonyms": self.pseudonyms,
+            "in_clear": self.in_clear,
         }
 
 
@@ -74,7 +79,8 @@ def settings_from(
 ) -> TextSettings:
     """The settings that options mean, with the epsilon of a word worked out and checked."""
     given = (strength.epsilon, strength.keep, strength.max_kept, strength.document_epsilon)
-    if all(value is None for value in given):
+    in_clear = all(value is None for value in given)
+    if in_clear and not names.pseudonyms:
         raise InvalidInput(ONE_OF)
     settings = TextSettings(
         column,
@@ -88,6 +94,8 @@ def settings_from(
         strength.public_length,
         () if strength.watch is None else read_watched(strength.watch),
         "none" if words.no_cache else "read",
+        pseudonyms=names.pseudonyms,
+        in_clear=in_clear,
     )
     for name, allowed in _CHOICES.items():
         require(getattr(words, name) in allowed, f"--{name}", " or ".join(allowed),

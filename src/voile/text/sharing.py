@@ -1,10 +1,15 @@
-"""Texts of one person, or of one file, that share draws: whose each is, and what all cost."""
+"""Texts of one person, or of one file, that share draws: whose each is, and what all cost.
+
+Where stand-ins are the same in several texts, or are to be kept, they are allotted here, once, from
+what was seen in all texts: none stands for two things, and each text finds its own in a table.
+"""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +24,10 @@ from voile.jobs.settings import LedgerChoice
 from voile.ledger import Bill
 from voile.ledger.people import person_name
 from voile.text.consistent import Scope, SharedDraws
+from voile.text.mapping import StandInMapping, mapping_of
 from voile.text.plan import Plan
+from voile.text.standins import Allotment
+from voile.text.things import Thing
 from voile.text.word_protector import TextProtector
 
 if TYPE_CHECKING:
@@ -27,8 +35,18 @@ if TYPE_CHECKING:
 
 Codes = NDArray[np.int64]
 """Distinct words of a level: level · size of the vocabulary + word."""
-Look = Mapping[str, Codes]
-"""What a part holds of each person."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a part holds: the distinct words of each person, and things in their scopes, in order.
+
+    `owners` says whose a scope is, where that is known.
+    """
+
+    words: Mapping[str, Codes] = field(repr=False)
+    things: Sequence[tuple[str, Thing]] = field(repr=False)
+    owners: Mapping[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -44,6 +62,7 @@ class Sharing:
     person: str | None = field(default=None, repr=False)
     unpaid: frozenset[str] = field(default=frozenset(), repr=False)
     persons: Mapping[int, Mapping[str, int]] = field(default_factory=dict, repr=False)
+    stand_ins: Mapping[tuple[str, tuple[str, str]], str] | None = field(default=None, repr=False)
 
     def problems(self, owners: Sequence[str | None]) -> Iterator[tuple[int, RowProblem]]:
         """Rows of nobody, and of persons whose budget does not cover all of their rows."""
@@ -53,10 +72,23 @@ class Sharing:
             elif owner in self.unpaid:
                 yield place, BeyondBudget()
 
-    def draws(self, owners: Sequence[str | None]) -> SharedDraws:
-        """The streams of texts of these owners."""
-        names = [(owner or "").encode("utf-8", "surrogatepass") for owner in owners]
-        return SharedDraws(KeyedStreams(self.key), names)
+    def known(self, scopes: Sequence[str]) -> Sequence[frozenset[str]]:
+        """The names that are known in each scope, where stand-ins were allotted."""
+        if self.stand_ins is None:
+            return ()
+        return [self._names.get(scope, frozenset()) for scope in scopes]
+
+    @cached_property
+    def _names(self) -> dict[str, frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        for scope, (kind, key) in self.stand_ins or ():
+            if kind == "PERSON":
+                found.setdefault(scope, set()).add(key)
+        return {scope: frozenset(names) for scope, names in found.items()}
+
+    def draws(self, scopes: Sequence[str]) -> SharedDraws:
+        """The streams and stand-ins of texts in these scopes."""
+        return SharedDraws(KeyedStreams(self.key), scopes, self.stand_ins)
 
 
 def owners_of(batch: Batch, person: str | None) -> list[str | None]:
@@ -66,35 +98,56 @@ def owners_of(batch: Batch, person: str | None) -> list[str | None]:
     return [_owner(value) for value in batch.column(person)]
 
 
+def scopes_of(scope: Scope | None, part: int, owners: Sequence[str | None]) -> list[str]:
+    """The name of each row's scope: its own, its owner's, or the file's, which is empty."""
+    if scope is Scope.FILE:
+        return [""] * len(owners)
+    if scope is Scope.PERSON:
+        return [owner or "" for owner in owners]
+    return [f"{part} {place}" for place in range(len(owners))]
+
+
 def _owner(value: Any) -> str | None:
     name = person_name(value)
     return None if name is None else unicodedata.normalize("NFC", name)
 
 
-def look_at(plans: Sequence[Any], owners: Sequence[str | None], words: int) -> Look:
-    """The distinct words of each person in some planned texts, those that can be released."""
+def look_at(
+    plans: Sequence[Any], owners: Sequence[str | None], scopes: Sequence[str], words: int
+) -> Look:
+    """What there is in some planned texts, those that can be released."""
     found: dict[str, set[tuple[int, int]]] = {}
-    for plan, owner in zip(plans, owners, strict=True):
-        if isinstance(plan, Plan) and owner is not None:
-            found.setdefault(owner, set()).update(plan.distinct)
-    return {
+    things: dict[tuple[str, tuple[str, str]], tuple[str, Thing]] = {}
+    whose: dict[str, str] = {}
+    for plan, owner, scope in zip(plans, owners, scopes, strict=True):
+        if not isinstance(plan, Plan) or owner is None:
+            continue
+        found.setdefault(owner, set()).update(plan.distinct)
+        for piece in plan.pieces:
+            if isinstance(piece, Thing):
+                things.setdefault((scope, piece.same), (scope, piece))
+                whose[scope] = owner
+    codes = {
         owner: np.array(sorted(level * words + word for level, word in distinct), dtype=np.int64)
         for owner, distinct in found.items()
     }
+    return Look(codes, list(things.values()), whose)
 
 
 @dataclass(frozen=True)
 class MakeSharing:
-    """Makes the releasers of a job whose parts share draws."""
+    """Makes the releasers of a job whose parts share draws; `keep` is told all stand-ins."""
 
     make: MakeTextReleaser
     protector: TextProtector
     person: str | None
+    keep: Callable[[StandInMapping], None] | None = None
 
     @property
     def looking(self) -> Callable[[], TextReleaser] | None:
-        """A look is needed for what a person spends; a file's words have no owner."""
-        return self.make if self.person is not None else None
+        """A look is needed for what persons spend and for stand-ins that texts share."""
+        needed = self.person is not None or self.protector.stand_ins is not None
+        return self.make if needed else None
 
     def owed(self, looks: Sequence[Look]) -> tuple[Sequence[str], Bill]:
         """Each person's distinct words of the whole file, once."""
@@ -105,18 +158,38 @@ class MakeSharing:
         """Releasers that know the key, and what each person spends."""
         draws, first = self._draws(looks), _first(looks)
         persons: dict[int, dict[str, int]] = {}
-        for person, each in draws.items():
+        for person, each in draws.items() if self.person is not None else ():
             if person not in unpaid:
                 counted = persons.setdefault(first[person], {})
                 name = "persons " + ",".join(map(str, each))
                 counted[name] = counted.get(name, 0) + 1
-        return replace(self.make, sharing=Sharing(key, self.person, unpaid, persons))
+        stand_ins = None if self.protector.stand_ins is None else self._allotted(key, looks)
+        return replace(self.make, sharing=Sharing(key, self.person, unpaid, persons, stand_ins))
+
+    def _allotted(
+        self, key: bytes, looks: Sequence[Look]
+    ) -> Mapping[tuple[str, tuple[str, str]], str]:
+        """Stand-ins for all things of the file, in its order, under the job's key."""
+        assert self.protector.stand_ins is not None
+        allotment = Allotment(
+            KeyedStreams(key).rng(b"stand-ins"), self.protector.stand_ins.language
+        )
+        written: dict[tuple[str, tuple[str, str]], str] = {}
+        owners: dict[str, str] = {}
+        for look in looks:
+            owners |= look.owners
+            for scope, thing in look.things:
+                allotment.stand_in(scope, thing)
+                written.setdefault((scope, thing.same), thing.written)
+        if self.keep is not None:
+            self.keep(mapping_of(key, allotment.table, written, owners))
+        return allotment.table
 
     def _draws(self, looks: Sequence[Look]) -> dict[str, tuple[int, ...]]:
         """How many distinct words of each level each person has in all parts together."""
         found: dict[str, list[Codes]] = {}
         for look in looks:
-            for person, codes in look.items():
+            for person, codes in look.words.items():
                 found.setdefault(person, []).append(codes)
         words, levels = len(self.protector.vocabulary.embedding), len(self.protector.levels)
         return {
@@ -131,7 +204,7 @@ def _first(looks: Sequence[Look]) -> dict[str, int]:
     """The part in which each person occurs first."""
     first: dict[str, int] = {}
     for part, look in enumerate(looks):
-        for person in look:
+        for person in look.words:
             first.setdefault(person, part)
     return first
 

@@ -2,29 +2,35 @@ r"""Stand-ins for names and identifiers: of the same kind and form, and otherwis
 
 **What a stand-in says.** Each is drawn uniformly from a public pool that its *form* alone chooses
 (the kind; for a name whether lists of first names hold it as a woman's or a man's; for a telephone
-number its country; for digits how they are set out), among those of the pool that are not yet taken. So
-given the forms and which places hold the same thing, the stand-ins are independent of what they
-stand for: the log-ratio is 0 for any two names or numbers of one form. What was not found to be a
-name or identifier has no stand-in; that is the finders' business and no guarantee covers it.
+number its country; for digits how they are set out), among those of the pool that are not taken
+yet. So given the forms and which places hold the same thing, the stand-ins are independent of what
+they stand for: the log-ratio is 0 for any two names or numbers of one form. What was not found to
+be a name or identifier has no stand-in; that is the finders' business and no guarantee covers it.
 
-A name is taken apart, so that whoever is called Ann Smith is Ann, Ms Smith and Smith's consistently.
-Addresses, numbers and networks come from ranges that are reserved for examples or fiction, so that
-none belongs to anybody. Where a kind has no such range, or a pool is used up, a numbered
-placeholder stands in: [PASSPORT 2].
+A name is taken apart, so that Ann Smith is also Ann, and Ms Smith, consistently. Addresses, numbers
+and networks come from ranges that are reserved for examples or fiction: none is anybody's. Where a
+kind has no such range, or a pool is used up, a numbered placeholder stands in: [PASSPORT 2].
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
-import numpy as np
-
-from voile.core.randomness import Generator, uniform_bits
+from voile.core.guarantee import Basis, Guarantee
+from voile.core.randomness import Generator
+from voile.metrics import discrete
 from voile.personal.spans import Span
-from voile.text.name_pools import COMPANY_ENDINGS, TOWN_ENDINGS, NamePools, name_pools
+from voile.text.consistent import SharedDraws
+from voile.text.name_pools import WORDS_TOO, NamePools, name_pools
+from voile.text.plan import Plan
+from voile.text.released import Refused
+from voile.text.standin_forms import MAKERS, Draws, form_of, key_of, no_maker
+from voile.text.things import Thing
 
 LABELS = {
     "PERSON": "PERSON", "PER": "PERSON", "GPE": "PLACE", "LOC": "PLACE", "FAC": "PLACE",
@@ -39,23 +45,11 @@ SHOWS = (
 )
 NOT_FOUND = "names and identifiers that were not found: no stand-in hides them"
 
-_PART = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]{2,})*(?:\s[A-Z]\.)*")
+ABOUT_NOBODY = Guarantee(0.0, discrete(), "one name or identifier that was found", Basis.PROVED)
+"""What a stand-in promises by itself: two things of one form cannot be told apart by it."""
+
+_PART = re.compile(r"[^\W_]+(?:[-'’][^\W\d_]{2,})*(?:\s[A-Z]\.)*")
 _TRIES = 64
-
-
-@dataclass(frozen=True)
-class Thing:
-    """A name or identifier in a text: its kind, its form, and what it is to be known again by."""
-
-    kind: str
-    form: str
-    key: str = field(repr=False)
-    written: str = field(repr=False)
-
-    @property
-    def same(self) -> tuple[str, str]:
-        """Equal for what is the same thing, however it is written."""
-        return self.kind, self.key
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,35 +64,65 @@ class StandIns:
         """The names of the language."""
         return name_pools(self.language)
 
-    def named(self, texts: Sequence[Any]) -> list[list[Span]]:
-        """The names in each text, by the pipeline."""
+    def named(self, texts: Sequence[Any], known: Sequence[frozenset[str]] = ()) -> list[list[Span]]:
+        """The names in each text, by the pipeline; and those known in its scope, wherever they are.
+
+        A pipeline finds Ann Smith in one line and misses Ann below another. Who was found once is
+        known by every part of the name, where it is written with a capital and is no word as well.
+        """
         plain = [text if isinstance(text, str) else "" for text in texts]
         limit = int(getattr(self.pipeline, "max_length", 10**6))
-        return [
-            [
+        found = []
+        for place, document in enumerate(self.pipeline.pipe(text[:limit] for text in plain)):
+            spans = [
                 Span(e.start_char, e.end_char, LABELS[e.label_])
                 for e in document.ents
                 if e.label_ in LABELS
             ]
-            for document in self.pipeline.pipe(text[:limit] for text in plain)
+            names = self.parts(plain[place], spans)
+            if known:
+                names |= known[place]
+            found.append(self._with_known(plain[place], spans, names) if names else spans)
+        return found
+
+    def _with_known(self, text: str, spans: list[Span], names: frozenset[str]) -> list[Span]:
+        """The spans, those of known names alone taken as persons, and where else these stand."""
+        persons = [
+            Span(start, end, "PERSON")
+            if kind != "PERSON" and self.parts(text, [Span(start, end, "PERSON")]) <= names
+            else Span(start, end, kind)
+            for start, end, kind in spans
         ]
+        return [*persons, *_again(text, spans, names)]
+
+    def parts(self, text: str, spans: Sequence[Span]) -> frozenset[str]:
+        """The parts of persons' names at these places, as they are known by."""
+        pieces = (
+            piece
+            for start, end, kind in spans
+            if kind == "PERSON"
+            for piece in self.pieces(text[start:end], kind)
+        )
+        return frozenset(piece.key for piece in pieces if isinstance(piece, Thing))
 
     def pieces(self, written: str, kind: str) -> Iterator[str | Thing]:
         """A found span as things, and what stands between them."""
         if kind not in ("PERSON", "PLACE", "ORGANISATION"):
-            yield Thing(kind, _form(kind, written), _key(kind, written), written)
+            form = form_of(kind, written, self.language)
+            yield Thing(kind, form, key_of(kind, written), written)
             return
         bare = re.sub(r"['’]s$", "", written)
         if kind == "PERSON":
             yield from self._person(bare)
         else:
-            yield Thing(kind, kind, _key(kind, bare), bare)
+            yield Thing(kind, kind, key_of(kind, bare), bare)
         if bare != written:
             yield written[len(bare) :]
 
     def _person(self, written: str) -> Iterator[str | Thing]:
         """First names, last name: each a thing of its own, the same wherever it stands."""
-        parts, last = list(_PART.finditer(written)), 0
+        found, last = list(_PART.finditer(written)), 0
+        parts = [part for part in found if not _is_title(part.group(), len(found))] or found
         for place, part in enumerate(parts):
             if part.start() > last:
                 yield written[last : part.start()]
@@ -107,26 +131,34 @@ class StandIns:
             if len(parts) > 1:
                 at_end = place == len(parts) - 1
                 role = "last" if at_end else "first" if role == "last" else role
-            yield Thing("PERSON", role, _key("PERSON", name), name)
+            yield Thing("PERSON", role, key_of("PERSON", name), name)
             last = part.end()
         if last < len(written):
             yield written[last:]
 
 
-def _key(kind: str, written: str) -> str:
-    """What is equal for two spellings of one thing."""
-    if kind in _DIGIT_KINDS:
-        return re.sub(r"[^\w+]", "", written).casefold()
-    return " ".join(written.split()).casefold()
+def _again(text: str, spans: Sequence[Span], names: frozenset[str]) -> Iterator[Span]:
+    """Where else these names stand."""
+    for match in _PART.finditer(text):
+        word = match.group()
+        key = key_of("PERSON", word)
+        if key not in names or key in WORDS_TOO or not word[0].isupper() or len(word) < 3:
+            continue
+        if not any(match.start() < end and start < match.end() for start, end, _ in spans):
+            yield Span(*match.span(), "PERSON")
 
 
-def _form(kind: str, written: str) -> str:
-    """What of an identifier its stand-in keeps: how digits are set out, or nothing."""
-    if kind in _DIGIT_KINDS:
-        return re.sub(r"\d", "0", written)
-    if kind in ("DATE", "DATE_OF_BIRTH"):
-        return re.sub(r"\d", "0", written) if not re.search(r"[^\W\d_]", written) else ""
-    return "6" if kind == "IP" and ":" in written else ""
+_TITLES = frozenset(
+    """
+    mr mrs ms miss mx dr prof sir madam lord lady herr frau m mme mlle sr sra srta don jr
+    von van der den de la le del di da dos du el al bin ben zu
+    """.split()  # noqa: SIM905
+)
+
+
+def _is_title(part: str, parts: int) -> bool:
+    """Whether a part of a name is a title or a small word, which stays as it is."""
+    return parts > 1 and part.casefold() in _TITLES
 
 
 # ── drawing ────────────────────────────────────────────────────────────────────────────────────
@@ -136,7 +168,7 @@ class Allotment:
     """Stand-ins for the things of some scopes; none is given to two things."""
 
     def __init__(self, rng: Generator, language: str = "en") -> None:
-        self._rng, self._pools = rng, name_pools(language)
+        self._draws = Draws(rng, name_pools(language))
         self._taken: set[str] = set()
         self._numbers: dict[str, int] = {}
         self.table: dict[tuple[str, tuple[str, str]], str] = {}
@@ -149,10 +181,9 @@ class Allotment:
         return found
 
     def _drawn(self, thing: Thing) -> str:
-        make = _MAKERS.get(thing.kind)
-        for attempt in range(_TRIES if make is not None else 0):
-            assert make is not None
-            found = make(self, thing.form, attempt >= _TRIES // 2)
+        make = MAKERS.get(thing.kind, no_maker)
+        for attempt in range(_TRIES):
+            found = make(self._draws, thing.form, attempt >= _TRIES // 2)
             if not found:
                 break
             if found.casefold() not in self._taken:
@@ -160,122 +191,6 @@ class Allotment:
                 return found
         number = self._numbers[thing.kind] = self._numbers.get(thing.kind, 0) + 1
         return f"[{thing.kind} {number}]"
-
-    def below(self, size: int) -> int:
-        """A uniform whole number below `size`, from whole bits: no remainder is preferred."""
-        bits = max(1, (size - 1).bit_length())
-        while True:
-            found = int(uniform_bits(self._rng, 1, bits=bits)[0])
-            if found < size:
-                return found
-
-    def one(self, names: Sequence[str]) -> str:
-        """One of several, all alike."""
-        return names[self.below(len(names))]
-
-    def digits(self, count: int) -> str:
-        """So many decimal digits."""
-        return f"{self.below(10**count):0{count}d}"
-
-    def name(self, role: str, double: bool) -> str:
-        """A name of a role; a double one when single ones run short."""
-        pool = self._pools.pool(role)
-        return f"{self.one(pool)}-{self.one(pool)}" if double else self.one(pool)
-
-
-def _email(draw: Allotment, form: str, double: bool) -> str:
-    local = f"{draw.name('first', double)}.{draw.name('last', double)}".lower()
-    plain = local.encode("ascii", "ignore").decode()
-    return f"{plain}@example.{draw.one(('com', 'net', 'org'))}"
-
-
-def _company(draw: Allotment, form: str, double: bool) -> str:
-    return f"{draw.name('last', double)} {draw.one(COMPANY_ENDINGS)}"
-
-
-def _set_out(form: str, digits: str) -> str:
-    """Digits in the places of a form's."""
-    left = iter(digits)
-    return "".join(next(left, "") if sign.isdigit() else sign for sign in form)
-
-
-_FICTIONAL = (
-    # country code, digits of a national number, its beginnings, how many digits follow
-    ("44", 10, ("2079460", "1632960", "7700900", "1134960", "1214960", "1614960"), 3),
-    ("49", 10, ("3023125", "6990009", "4066969", "8999998"), 3),
-    ("33", 9, ("19900", "26191", "35301", "46571", "53649", "63998"), 4),
-)
-"""Numbers set aside for drama by Ofcom, the Bundesnetzagentur and Arcep; America's is 555-01xx."""
-
-
-def _phone(draw: Allotment, form: str, double: bool) -> str:
-    """A number that is nobody's, set out as the form if it has as many digits."""
-    plain = re.sub(r"\D", "", form)
-    return _american(draw, form, len(plain))
-
-
-def _american(draw: Allotment, form: str, length: int) -> str:
-    area = str(200 + draw.below(800))
-    while area[1:] == "11":
-        area = str(200 + draw.below(800))
-    number = f"{area}55501{draw.digits(2)}"
-    if length == 10:
-        return _set_out(form, number)
-    return f"+1 {area}-555-01{number[-2:]}"
-
-
-def _card(draw: Allotment, form: str, double: bool) -> str:
-    count = sum(map(str.isdigit, form))
-    return _set_out(form, "9999" + draw.digits(count - 4)) if count > 8 else ""
-
-
-def _iban(draw: Allotment, form: str, double: bool) -> str:
-    """Check digits 00, which no account has."""
-    return form[:2] + "00" + re.sub(r"\w", lambda _: draw.digits(1), form[4:])
-
-
-def _ip(draw: Allotment, form: str, double: bool) -> str:
-    if form == "6":
-        return f"2001:db8::{draw.below(2**16):x}:{draw.below(2**16):x}"
-    return f"{draw.one(('192.0.2', '198.51.100', '203.0.113'))}.{draw.below(256)}"
-
-
-def _ssn(draw: Allotment, form: str, double: bool) -> str:
-    """Numbers that begin with 9 and go on with a group below 50 were never given out."""
-    number = f"9{draw.digits(2)}{draw.below(49) + 1:02d}{draw.digits(4)}"
-    return _set_out(form, number) if sum(map(str.isdigit, form)) == 9 else ""
-
-
-def _date(draw: Allotment, form: str, double: bool) -> str:
-    """A date that exists whichever of day and month comes first."""
-
-    def part(found: re.Match[str]) -> str:
-        size = len(found.group())
-        if size == 4:
-            return str(1940 + draw.below(70))
-        return f"{draw.below(12) + 1:0{size}d}" if size <= 2 else draw.digits(size)
-
-    return re.sub(r"\d+", part, form)
-
-
-_MAKERS: Mapping[str, Callable[[Allotment, str, bool], str]] = {
-    "PERSON": lambda draw, form, double: draw.name(form, double),
-    "PLACE": lambda draw, form, double: draw.name("last", double) + draw.one(TOWN_ENDINGS),
-    "ORGANISATION": _company,
-    "EMAIL": _email,
-    "PHONE": _phone,
-    "CARD": _card,
-    "IBAN": _iban,
-    "IP": _ip,
-    "SSN": _ssn,
-    "DATE": _date,
-    "DATE_OF_BIRTH": _date,
-    "URL": lambda draw, form, double: f"https://www.example.com/{draw.digits(8)}",
-    "HANDLE": lambda draw, form, double: f"@user_{draw.digits(8)}",
-    "MAC": lambda draw, form, double: f"00:00:5e:00:53:{draw.below(256):02x}",
-}
-_DIGIT_KINDS = ("PHONE", "CARD", "IBAN", "SSN")
-"""Kinds that are their digits, however they are set out."""
 
 
 def in_case_of(written: str, found: str) -> str:
@@ -288,7 +203,31 @@ def in_case_of(written: str, found: str) -> str:
     return found.lower() if letters and all(map(str.islower, letters)) else found
 
 
-def uniform_check(counts: Any, size: int) -> float:
-    """The largest distance of relative frequencies from 1/size; for tests and audits."""
-    found = np.asarray(counts, dtype=np.float64)
-    return float(np.abs(found / found.sum() - 1 / size).max())
+def put_in(
+    plans: Sequence[Plan | Refused], language: str, rng: Generator, shared: SharedDraws | None
+) -> list[Any]:
+    """The plans with a stand-in wherever a thing stands: those allotted beforehand, or new ones.
+
+    New ones are a document's own: none stands for two things there.
+    """
+    done: list[Plan | Refused] = []
+    for place, plan in enumerate(plans):
+        if isinstance(plan, Refused):
+            done.append(plan)
+            continue
+        if shared is not None and shared.stand_ins is not None:
+            table, scope = shared.stand_ins, shared.scopes[place]
+            given = partial(_given, table, scope)
+        else:
+            given = partial(Allotment(rng, language).stand_in, "")
+        pieces: list[str | int | Thing] = [
+            in_case_of(piece.written, given(piece)) if isinstance(piece, Thing) else piece
+            for piece in plan.pieces
+        ]
+        counted = Counter(piece.kind for piece in plan.pieces if isinstance(piece, Thing))
+        done.append(replace(plan, pieces=pieces, stand_ins=counted))
+    return done
+
+
+def _given(table: Mapping[tuple[str, tuple[str, str]], str], scope: str, thing: Thing) -> str:
+    return table.get((scope, thing.same), f"[{thing.kind}]")  # never what stood there

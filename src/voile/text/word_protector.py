@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from voile.core.rounding import product_upwards, sum_upwards
 from voile.errors import InvalidInput
 from voile.ledger.amounts import Cost
 from voile.personal.patterns import find_identifiers
+from voile.personal.spans import Span, merge
 from voile.text.consistent import Scope, SharedDraws, draw_words
 from voile.text.containers import like, values_of
 from voile.text.nearest import NearestWords, nearest_words
@@ -25,6 +25,7 @@ from voile.text.not_covered import not_covered
 from voile.text.plan import KEPT, SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS, Plan
 from voile.text.released import Read, Refused, ReleasedText, Unknown
 from voile.text.signs import Signs, without_signs
+from voile.text.standins import ABOUT_NOBODY, StandIns, put_in
 from voile.text.stopwords import STOPWORDS
 from voile.text.tiers import Tiers
 from voile.text.tokens import Case, Piece, Token, Tokenizer, join
@@ -58,6 +59,7 @@ class TextProtector:
     consistent: Scope | None = None
     restorer: Restorer | None = field(default=None, repr=False)
     """Reads what was drawn as a whole, before it is put together."""
+    stand_ins: StandIns | None = None
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -67,10 +69,11 @@ class TextProtector:
     @property
     def guarantee(self) -> Guarantee:
         """What one word is promised, and all that the promise leaves out."""
-        strongest = max(
-            (law.guarantee for law in self.laws if law is not None), key=lambda g: g.epsilon
-        )
+        drawn = [law.guarantee for law in self.laws if law is not None]
+        strongest = max(drawn, key=lambda g: g.epsilon) if drawn else ABOUT_NOBODY
         outside = (*not_covered(self), *strongest.outside)
+        if not drawn:
+            return replace(strongest, outside=outside)
         if self.consistent is None:
             return replace(strongest, outside=outside)
         return replace(strongest, granularity=self.consistent.granularity, outside=outside)
@@ -78,7 +81,9 @@ class TextProtector:
     @cached_property
     def nearest(self) -> NearestWords:
         """How far apart nearest words are in this vocabulary."""
-        return nearest_words(self.guarantee.metric, len(self.vocabulary.embedding))
+        drawn = any(law is not None for law in self.laws)
+        metric = self.guarantee.metric if drawn else self.vocabulary.embedding.metric
+        return nearest_words(metric, len(self.vocabulary.embedding))
 
     def explain(self) -> str:
         """The guarantee in sentences, at distances that nearest words have."""
@@ -131,11 +136,14 @@ class TextProtector:
         """One answer a text. All words are drawn together, so many texts at once are faster."""
         return self.draw(self.plan(texts), rng)
 
-    def plan(self, texts: Sequence[Any]) -> list[Plan | Refused]:
-        """What is to be drawn for each text; no randomness yet."""
+    def plan(
+        self, texts: Sequence[Any], known: Sequence[frozenset[str]] = ()
+    ) -> list[Plan | Refused]:
+        """What is to be drawn for each text; no randomness yet. `known`: names in its scope."""
         entities = self.tiers.entities(texts) if self.tiers is not None else None
+        named = self._named(texts, known)
         return [
-            self._plan(text, entities[i] if entities is not None else ())
+            self._plan(text, entities[i] if entities is not None else (), named[i])
             for i, text in enumerate(texts)
         ]
 
@@ -150,6 +158,8 @@ class TextProtector:
         self, plans: Sequence[Plan | Refused], rng: Generator, shared: SharedDraws | None = None
     ) -> list[ReleasedText | Refused]:
         """One answer a plan; `shared` where rows of other parts have draws in common with these."""
+        if self.stand_ins is not None:
+            plans = put_in(plans, self.stand_ins.language, rng, shared)
         planned = [plan for plan in plans if isinstance(plan, Plan)]
         before, after = draw_words(self, planned, rng, shared)
         found: Sequence[Read | None] = [None] * len(planned)
@@ -168,13 +178,14 @@ class TextProtector:
 
     def preview(self, text: str, rng: Generator) -> list[tuple[str, str, int]]:
         """One text as (before, after, level) pieces; gaps and kept words have level −1."""
-        entities = self.tiers.entities([text])[0] if self.tiers is not None else ()
-        plan = self._plan(text, entities)
+        (plan,) = self.plan([text])
         if isinstance(plan, Refused):
             raise InvalidInput(plan.reason)
+        if self.stand_ins is not None:
+            (plan,) = put_in([plan], self.stand_ins.language, rng, None)
         words, released = draw_words(self.alone, [plan], rng)
         shown: list[tuple[str, str, int]] = []
-        for piece in plan.pieces:
+        for piece in plan.settled():
             if isinstance(piece, str):
                 shown.append((piece, piece, KEPT))
                 continue
@@ -183,13 +194,22 @@ class TextProtector:
             shown.append((before, after, plan.levels[piece]))
         return shown
 
-    def _plan(self, text: Any, entities: Sequence[tuple[int, int]]) -> Plan | Refused:
+    def _named(
+        self, texts: Sequence[Any], known: Sequence[frozenset[str]]
+    ) -> Sequence[Sequence[Span]]:
+        """The names that are to have a stand-in."""
+        return [()] * len(texts) if self.stand_ins is None else self.stand_ins.named(texts, known)
+
+    def _plan(
+        self, text: Any, entities: Sequence[tuple[int, int]], named: Sequence[Span]
+    ) -> Plan | Refused:
         if not isinstance(text, str):
             missing = text is None or text != text
             return Refused("the text is missing" if missing else "the text is not a string")
         plan = Plan([], [], [], Counter())
         last = 0
         spans = find_identifiers(text) if self.identifiers else []
+        spans = merge([*spans, *named]) if named else spans
         for start, end, kind in (*spans, (len(text), len(text), "")):
             pieces = self.tokenizer.split(text[last:start])
             for place, piece in enumerate(pieces):
@@ -201,7 +221,9 @@ class TextProtector:
                     return Refused("a word is outside the vocabulary")
                 if self.longest is not None and self.size(plan) >= self.longest:
                     return plan
-            if kind:
+            if kind and self.stand_ins is not None:
+                plan.pieces.extend(self.stand_ins.pieces(text[start:end], kind))
+            elif kind:
                 plan.pieces.append(f"[{kind}]")
             last = end
         return plan
@@ -249,7 +271,7 @@ class TextProtector:
         released = after.tolist()
         pieces: list[str | tuple[str, Case]] = [
             piece if isinstance(piece, str) else (written[released[piece]], plan.drawn[piece].case)
-            for piece in plan.pieces
+            for piece in plan.settled()
         ]
         levels = np.array(plan.levels, dtype=np.intp)
         replaced, changed = (
@@ -257,40 +279,7 @@ class TextProtector:
             for chosen in (levels, levels[before != after])
         )
         draws = self.draws(plan)
-        spent = self.spent(draws)
-        return ReleasedText(join(pieces), draws, replaced, changed, plan.clear, spent, read)
-
-
-def protector(
-    vocabulary: Vocabulary,
-    *,
-    epsilon: float,
-    mechanism: Callable[..., Mechanism] | None = None,
-    unknown: Unknown = Unknown.PERTURB,
-    keep_stopwords: bool = False,
-    identifiers: bool = True,
-    cache: str | Path | None = None,
-) -> TextProtector:
-    """A protector that spends epsilon on each word, by TEM unless another mechanism is given.
-
-    >>> import voile
-    >>> from voile.text.vocabularies import vocabulary
-    >>> words = vocabulary(["good", "fine", "bad"], [[0.0], [0.1], [7.0]])
-    >>> blur = protector(words, epsilon=4.0)
-    >>> blur.release(["Good: mail me@example.org"], voile.seeded_rng(3))
-    ['Good: unk [EMAIL]']
-    """
-    from voile.mechanisms.words.word_truncated_exponential import word_truncated_exponential
-
-    law: Mechanism
-    if mechanism is None:
-        law = word_truncated_exponential(vocabulary.embedding, epsilon=epsilon, cache=cache)
-    else:
-        law = mechanism(vocabulary.embedding, epsilon=epsilon)
-    return TextProtector(
-        vocabulary,
-        (law,),
-        unknown=Unknown(unknown),
-        keep_stopwords=keep_stopwords,
-        identifiers=identifiers,
-    )
+        return ReleasedText(
+            join(pieces), draws, replaced, changed, plan.clear, self.spent(draws), read,
+            plan.stand_ins,
+        )  # fmt: skip

@@ -1,0 +1,208 @@
+"""What stand-ins stand for, in a file that opens with the user's key alone.
+
+The key is what a file of the user's holds, or a passphrase in the environment; scrypt makes the key
+of AES-256-GCM from it under a salt of the file's own. So the file can be neither read nor changed
+without it, and a guessed passphrase costs a fraction of a second and 32 MB a try. Its first line
+says what it is; salt and nonce follow, and all three are authenticated with the content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from voile.errors import BadFile, CannotWrite, InvalidInput, MissingExtra, VoileError
+from voile.files import open_private, require_regular
+
+if TYPE_CHECKING:
+    from voile.text.options import Names
+
+PASSPHRASE_VARIABLE = "VOILE_MAPPING_PASSPHRASE"
+_HEAD = b"voile mapping 1\n"
+_SALT, _NONCE = 16, 12
+_SCRYPT = {"n": 2**15, "r": 8, "p": 1, "maxmem": 2**26, "dklen": 32}
+_SHORTEST = 12
+_LARGEST = 2**30
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A stand-in, what it stands for, and whose it is: nobody's in particular if it is empty."""
+
+    owner: str = field(repr=False)
+    kind: str = field(repr=False)
+    written: str = field(repr=False)
+    stand_in: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class StandInMapping:
+    """All stand-ins of one release. It is as private as what was released."""
+
+    job: str
+    """Tells releases apart, and says nothing about the key of their draws."""
+    entries: tuple[Entry, ...] = field(repr=False)
+
+    def sealed(self, key: bytes) -> bytes:
+        """The content of a file that opens with this key."""
+        rows = [[e.owner, e.kind, e.written, e.stand_in] for e in self.entries]
+        content = json.dumps({"job": self.job, "entries": rows}).encode()
+        salt, nonce = secrets.token_bytes(_SALT), secrets.token_bytes(_NONCE)
+        head = _HEAD + salt + nonce
+        return head + _cipher(key, salt).encrypt(nonce, content, head)
+
+
+def read_mapping(path: str | Path, key: bytes) -> StandInMapping:
+    """A mapping from its file; an error if the file or the key is another."""
+    shown = Path(path).name
+    try:
+        require_regular(Path(path))
+        if os.stat(path).st_size > _LARGEST:
+            raise BadFile(f"{shown} is too large for a mapping of stand-ins")
+        content = Path(path).read_bytes()
+    except OSError as problem:
+        raise BadFile(f"{shown} cannot be read: {problem.strerror or problem}") from None
+    size = len(_HEAD) + _SALT + _NONCE
+    if not content.startswith(_HEAD) or len(content) < size + 16:
+        raise BadFile(f"{shown} is no mapping of stand-ins, or was cut off")
+    head, salt, nonce = (
+        content[:size],
+        content[len(_HEAD) : size - _NONCE],
+        content[size - _NONCE : size],
+    )
+    try:
+        opened = json.loads(_cipher(key, salt).decrypt(nonce, content[size:], head))
+        entries = tuple(Entry(*map(str, row)) for row in opened["entries"])
+        return StandInMapping(str(opened["job"]), entries)
+    except Exception as problem:  # a wrong tag, or what nobody but the key's holder wrote
+        if isinstance(problem, MissingExtra | MemoryError):
+            raise
+        raise BadFile(
+            f"{shown} does not open with this key: it is another mapping's key, or the file was "
+            "changed"
+        ) from None
+
+
+def write_mapping(
+    path: str | Path, mapping: StandInMapping, key: bytes, *, overwrite: bool
+) -> None:
+    """Write a mapping for its owner alone, whole or not at all; another release's is not replaced.
+
+    A restart of the same job writes the same entries again.
+    """
+    target = Path(path)
+    if target.exists() and not overwrite and read_mapping(target, key).job != mapping.job:
+        raise CannotWrite(
+            f"{target.name} holds the stand-ins of another release; choose another name"
+        )
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open_private(temporary, "xb") as file:
+            file.write(mapping.sealed(key))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except OSError as problem:
+        raise CannotWrite(
+            f"{target.name} cannot be written: {problem.strerror or problem}"
+        ) from problem
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def keeper(names: Names, *, overwrite: bool) -> Callable[[StandInMapping], None] | None:
+    """What keeps a mapping where the options say, its key read at once; None if none is kept."""
+    if names.keep_mapping is None:
+        return None
+    path = names.keep_mapping
+    key = read_mapping_key(names.mapping_key, make=True)
+    if not path.parent.is_dir():
+        raise CannotWrite(f"the folder of {path.name} must be there")
+    return lambda mapping: write_mapping(path, mapping, key, overwrite=overwrite)
+
+
+@contextmanager
+def forgotten_if_refused(path: Path | None) -> Iterator[None]:
+    """Delete a mapping that was made for a release that is then refused: nobody will need it.
+
+    A job that can be continued (a full disk, an interrupt) keeps it.
+    """
+    there = path is not None and path.exists()
+    try:
+        yield
+    except CannotWrite:
+        raise
+    except VoileError:
+        if path is not None and not there:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def read_mapping_key(path: str | Path | None, *, make: bool = False) -> bytes:
+    """The key: what a file of the user's holds, or the passphrase of the environment.
+
+    With `make` a file that is not there is made, with 32 random bytes in hexadecimal.
+    """
+    if path is None:
+        found = os.environ.get(PASSPHRASE_VARIABLE, "").encode()
+        if not found:
+            raise InvalidInput(
+                "a mapping must have a key: give --mapping-key FILE (made if it is not there), or "
+                f"set {PASSPHRASE_VARIABLE}"
+            )
+        return _long_enough(found)
+    place = Path(path)
+    try:
+        if make and not place.exists():
+            with open_private(place, "xb") as file:
+                file.write(secrets.token_hex(32).encode() + b"\n")
+        require_regular(place)
+        if os.name == "posix" and place.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise BadFile(f"the key {place.name} must be readable by you alone: chmod 600 it")
+        with place.open("rb") as file:
+            return _long_enough(file.read(4096).strip())
+    except OSError as problem:
+        raise BadFile(
+            f"the key {place.name} cannot be read: {problem.strerror or problem}"
+        ) from None
+
+
+def _long_enough(key: bytes) -> bytes:
+    if len(key) < _SHORTEST:
+        raise InvalidInput(f"a mapping's key must have at least {_SHORTEST} characters, got fewer")
+    return key
+
+
+def _cipher(key: bytes, salt: bytes) -> Any:
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except ImportError:
+        raise MissingExtra("cryptography", extra="pseudonyms") from None
+    return AESGCM(hashlib.scrypt(key, salt=salt, **_SCRYPT))
+
+
+def job_name(key: bytes) -> str:
+    """A name for the release whose draws have this key, from which the key does not follow."""
+    return hashlib.blake2b(key=key, person=b"voile job", digest_size=16).hexdigest()
+
+
+def mapping_of(
+    key: bytes,
+    table: Mapping[tuple[str, tuple[str, str]], str],
+    written: Mapping[tuple[str, tuple[str, str]], str],
+    owners: Mapping[str, str],
+) -> StandInMapping:
+    """The mapping of an allotment: what each thing was written as first, and whose it is."""
+    entries: Sequence[Entry] = [
+        Entry(owners.get(scope, ""), same[0], written[scope, same], stand_in)
+        for (scope, same), stand_in in table.items()
+    ]
+    return StandInMapping(job_name(key), tuple(entries))
