@@ -85,7 +85,7 @@ class States:
     def walk(self, plan: Plan) -> Iterator[tuple[int, int, Case | int]]:
         """A planned text in order: (state, −1, −1) in clear, (−1, number, case) for a draw."""
         fresh = True
-        for piece in plan.pieces:
+        for piece in plan.settled():
             if isinstance(piece, int):
                 yield -1, piece, UNTOLD if fresh else plan.drawn[piece].case
                 fresh = False
