@@ -158,13 +158,10 @@ class MakeRevealer:
     def draw(self, planned: Planned, paid: Bools, rng: Generator) -> Replaced:
         """The texts with originals in them; nothing is drawn."""
         texts, owners = planned.secrets
-        new, counts = [], {"changed": 0.0, "things": 0.0}
-        for text, owner in zip(texts, owners, strict=True):
-            answer, seen = self._revealed(text, owner)
-            new.append(answer)
-            counts["changed"] += seen > 0
-            counts["things"] += seen
-        return Replaced({self.column: new}, counts)
+        found = [self._revealed(*row) for row in zip(texts, owners, strict=True)]
+        seen = [things for _, things in found]
+        counts = {"changed": sum(map(bool, seen)), "things": sum(seen)}
+        return Replaced({self.column: [answer for answer, _ in found]}, counts)
 
     def _revealed(self, text: Any, owner: str | None) -> tuple[Any, int]:
         revealer = None if owner is None else self._revealers.get(owner)

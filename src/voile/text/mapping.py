@@ -54,7 +54,7 @@ class StandInMapping:
     def sealed(self, key: bytes) -> bytes:
         """The content of a file that opens with this key."""
         rows = [[e.owner, e.kind, e.written, e.stand_in] for e in self.entries]
-        content = json.dumps({"job": self.job, "entries": rows}).encode()
+        content = json.dumps([self.job, rows]).encode()
         salt, nonce = secrets.token_bytes(_SALT), secrets.token_bytes(_NONCE)
         head = _HEAD + salt + nonce
         return head + _cipher(key, salt).encrypt(nonce, content, head)
@@ -79,9 +79,8 @@ def read_mapping(path: str | Path, key: bytes) -> StandInMapping:
         content[size - _NONCE : size],
     )
     try:
-        opened = json.loads(_cipher(key, salt).decrypt(nonce, content[size:], head))
-        entries = tuple(Entry(*map(str, row)) for row in opened["entries"])
-        return StandInMapping(str(opened["job"]), entries)
+        job, rows = json.loads(_cipher(key, salt).decrypt(nonce, content[size:], head))
+        return StandInMapping(str(job), tuple(Entry(*map(str, row)) for row in rows))
     except Exception as problem:  # a wrong tag, or what nobody but the key's holder wrote
         if isinstance(problem, MissingExtra | MemoryError):
             raise
