@@ -47,6 +47,7 @@ class FileSource(Source):
     """Between the values of a CSV file."""
     header: bool = True
     """Whether a CSV file begins with a line of names."""
+    count: int | None = None
 
     @property
     def location(self) -> Location:
@@ -148,8 +149,10 @@ def _file_source(place: Location, header: bool) -> FileSource:
         raise InvalidInput(f"only a CSV file can be without a line of names, got {name!r}")
     if kind == "parquet":
         with opened(place) as file:
-            schema = parquet_file(file, name).schema_arrow
-            return FileSource(place, kind, _distinct(tuple(schema.names), name), schema)
+            table = parquet_file(file, name)
+            names = _distinct(tuple(table.schema_arrow.names), name)
+            rows = table.metadata.num_rows
+            return FileSource(place, kind, names, table.schema_arrow, count=rows)
     if kind == "txt":
         return FileSource(place, kind, (TEXT_COLUMN,))
     rows = (row for _, row in FileSource(place, kind, ()).rows() if not isinstance(row, RowProblem))

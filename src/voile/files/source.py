@@ -21,6 +21,8 @@ class Source(ABC):
     format: str
     types: Any
     """The Arrow schema, where there is one."""
+    count: int | None = None
+    """How many records there are, where that is known before they are read."""
 
     @property
     @abstractmethod

@@ -56,18 +56,22 @@ def report_of(output: str, notes: Sequence[Note], resumed: int, job: str) -> Job
 
 
 class Progress:
-    """How far a job is, by rows and by how much of the file was read."""
+    """How far a job is: by rows where their number is known, else by how much was read."""
 
     def __init__(self, source: Source, size: int) -> None:
         self.rows = self.read = 0
-        plain = source.format != "parquet" and not format_of(source.location.name)[1]
-        self.size = size if plain else None
+        self.count = source.count
+        packed = bool(format_of(source.location.name).packing)
+        self.size = None if packed else size
 
     def add(self, note: Note) -> None:
         """One more part is there."""
         self.rows += sum(note.get(key, 0) for key in ("rows", "skipped", "masked", "over_budget"))
-        self.read += int(note["read"].split()[0]) if self.size else 0
-        tell(f"releasing: {self.rows:,} rows", done=self.read or None, total=self.size)
+        self.read += int(note["read"].split()[0])
+        by_rows = self.count is not None
+        total = self.count if by_rows else self.size
+        done = (self.rows if by_rows else self.read) if total else None
+        tell(f"releasing: {self.rows:,} rows", done=done, total=total)
 
 
 def check_rows_left(notes: Sequence[Note]) -> None:
