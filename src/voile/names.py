@@ -27,7 +27,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from voile.errors import InvalidInput
+from voile.errors import InvalidInput, VoileError
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,8 @@ def named_after_files(
 ) -> tuple[Named, ...]:
     """An entry for each constructor of a package, but those that have one under another name.
 
-    >>> [one.home for one in named_after_files("math", ["tau", "pi"], but=shapes.entries)]
+    >>> round_one = Named("round", home="math:tau")
+    >>> [one.home for one in named_after_files("math", ["tau", "pi"], but=[round_one])]
     ['math:pi']
     """
     taken = {one.home for one in but}
@@ -178,6 +179,22 @@ def called(thing: Any) -> str:
             return found.strip("<>")
     inner = getattr(thing, "func", None)
     return called(inner) if inner is not None else type(thing).__name__
+
+
+def asked(name: str, work: Callable[[], Any]) -> Any:
+    """What a user's own code answers; its errors could quote a text, so they are not repeated.
+
+    >>> asked("mine", lambda: sys.exit("a text"))
+    Traceback (most recent call last):
+    ...
+    voile.errors.InvalidInput: mine failed with SystemExit
+    """
+    try:
+        return work()
+    except VoileError:
+        raise
+    except (Exception, SystemExit) as problem:
+        raise InvalidInput(f"{name} failed with {type(problem).__name__}") from problem
 
 
 def placed(given: str, what: str) -> Named:

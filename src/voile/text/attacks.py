@@ -20,7 +20,7 @@ from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator, seeded_rng
 from voile.errors import InvalidInput
 from voile.files import make_private_folder
-from voile.names import Named
+from voile.names import Named, asked
 from voile.rewriting.prepared import Prepared
 from voile.rewriting.trained_here import language_named
 from voile.text.own import parameters_of
@@ -39,7 +39,8 @@ class OwnAttack:
 
     def scores(self, pool: Sequence[str], sets: Indices, releases: Sequence[Any]) -> Floats:
         """How well each candidate explains its release, by the user's own rule."""
-        return np.asarray(self.attack.scores(pool, sets, releases), dtype=np.float64)
+        found = asked(self.name, lambda: self.attack.scores(pool, sets, releases))
+        return asked(self.name, lambda: np.asarray(found, dtype=np.float64))
 
     @property
     def note(self) -> str:
@@ -71,8 +72,9 @@ def _made(which: Named, handed: dict[str, Any]) -> Attribution:
     thing = which.load()
     if inspect.isclass(thing):
         make: Callable[..., Any] = thing
-        asked = parameters_of(make)
-        thing = make(**{name: value for name, value in handed.items() if name in asked})
+        taken = parameters_of(make)
+        given = {name: value for name, value in handed.items() if name in taken}
+        thing = asked(which.name, lambda: make(**given))
     if which.home.startswith("voile."):
         return cast(Attribution, thing)
     if not hasattr(thing, "scores"):

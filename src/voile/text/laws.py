@@ -14,7 +14,7 @@ from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput
 from voile.mechanisms import names_in
-from voile.names import Family, Named, named_after_files
+from voile.names import Family, Named, asked, named_after_files
 
 _HOME = "voile.mechanisms"
 
@@ -63,7 +63,7 @@ class OwnLaw:
 
     def __init__(self, name: str, law: Callable[..., Any], space: Any, epsilon: float) -> None:
         self._name, self._size = name, len(space)
-        made = self._asked(lambda: law(space, epsilon=epsilon))
+        made = asked(name, lambda: law(space, epsilon=epsilon))
         if not isinstance(getattr(made, "guarantee", None), Guarantee) or not hasattr(
             made, "release"
         ):
@@ -78,7 +78,7 @@ class OwnLaw:
 
     def release(self, secrets: Any, rng: Generator) -> Any:
         """Its answer, if it is a word of the space for each secret."""
-        drawn = self._asked(lambda: np.asarray(self._made.release(secrets, rng)))
+        drawn = asked(self._name, lambda: np.asarray(self._made.release(secrets, rng)))
         words = drawn.dtype.kind in "iu" and drawn.shape == np.shape(secrets)
         if not words or (len(drawn) and not 0 <= drawn.min() <= drawn.max() < self._size):
             raise InvalidInput(
@@ -86,9 +86,3 @@ class OwnLaw:
                 f"secret, got an array of {drawn.dtype} of shape {drawn.shape}"
             )
         return drawn.astype(np.intp)
-
-    def _asked(self, question: Callable[[], Any]) -> Any:
-        try:
-            return question()
-        except Exception as problem:  # whatever it raises may hold a text
-            raise InvalidInput(f"{self._name} failed with {type(problem).__name__}") from problem

@@ -7,13 +7,13 @@ anything at all.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
-from voile.errors import InvalidInput, VoileError, require
-from voile.names import Named
+from voile.errors import InvalidInput, require
+from voile.names import Named, asked
 from voile.rewriting.prepared import Prepared, mean_words
 
 _TEXT_UNITS: dict[str, Callable[[Sequence[str]], float]] = {
@@ -51,7 +51,7 @@ def _made(thing: Any, epsilon: float | None, name: str) -> Any:
     """The thing itself, or what a class makes at this epsilon."""
     if not inspect.isclass(thing):
         return thing
-    return _asked(name, lambda: thing(**_given(epsilon, parameters_of(thing))))
+    return asked(name, lambda: thing(**_given(epsilon, parameters_of(thing))))
 
 
 def _given(epsilon: float | None, known: dict[str, inspect.Parameter]) -> dict[str, Any]:
@@ -78,9 +78,9 @@ def _drawing(
     def draw(texts: Sequence[str], rng: Generator) -> list[str]:
         more = given | ({randomness: rng} if randomness in known else {})
         if whole:
-            found = list(_asked(name, lambda: work(list(texts), **more)))
+            found = asked(name, lambda: work(list(texts), **more))
         else:
-            found = _asked(name, lambda: [work(text, **more) for text in texts])
+            found = asked(name, lambda: [work(text, **more) for text in texts])
         return _checked(found, len(texts), name)
 
     return draw
@@ -109,17 +109,10 @@ def _second(known: dict[str, inspect.Parameter]) -> str:
     return next(iter(list(known)[1:]), "")
 
 
-def _asked(name: str, work: Callable[[], Any]) -> Any:
-    """What a user's own code answers; its errors could quote a text, so they are not repeated."""
-    try:
-        return work()
-    except VoileError:
-        raise
-    except Exception as problem:
-        raise InvalidInput(f"{name} failed with {type(problem).__name__}") from problem
-
-
-def _checked(found: list[Any], wanted: int, name: str) -> list[str]:
+def _checked(given: Any, wanted: int, name: str) -> list[str]:
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise InvalidInput(f"{name} must give a list of texts, got a {type(given).__name__}")
+    found = asked(name, lambda: list(given))
     require(len(found) == wanted, f"releases of {name}", f"one for each of {wanted}", len(found))
     wrong = {type(one).__name__ for one in found if not isinstance(one, str)}
     if wrong:

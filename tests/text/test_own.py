@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -60,6 +61,11 @@ class Fixed:
         return all_at_once(texts)
 
 
+class Exiting:
+    def release(self, texts, rng):
+        sys.exit(texts[0])
+
+
 def drawn(thing, epsilon=None):
     made = own_rewriter(Named("it", given=thing), epsilon)
     return made.rewrite(["one two", "three"], seeded_rng(1))
@@ -82,6 +88,12 @@ def test_what_does_not_rewrite_is_refused_without_a_word_of_the_texts():
         (lambda text: [text], "must give a str for each text, got list"),
         (lambda texts: texts[:1], "releases of it must be one for each of 2, got 1"),
         (lambda text: None, "got NoneType"),
+        (lambda texts: 3, "must give a list of texts, got a int"),
+        (lambda texts: "one two", "must give a list of texts, got a str"),
+        (lambda texts: {"one two": 1}, "must give a list of texts, got a dict"),
+        (lambda texts: (1 / 0 for _ in texts), "it failed with ZeroDivisionError"),
+        (lambda text: sys.exit(text), "it failed with SystemExit"),
+        (Exiting, "it failed with SystemExit"),
         (3, r"must be a function, or have release\(texts, rng\)"),
     ):
         with pytest.raises(InvalidInput, match=message) as problem:
