@@ -89,6 +89,25 @@ def test_names_left_are_counted_in_the_released_file(folder):
     assert 0 <= left.found <= 2
 
 
+def test_a_drawn_number_is_no_identifier_left_unless_nobody_can_tell(folder, monkeypatch):
+    """One that stands in its original counts; without the originals, everything does."""
+    from voile import runs
+
+    before = ["call 030 7946 0958 or a@example.org", "nothing here"]
+    after = ["call 030 7946 0958 for it", "ring 030 7946 1111 or b@example.org"]
+    counts = {}
+    for originals in (before, before[:1], None):
+
+        def texts(made, *, original=False, given=originals):
+            if original and given is None:
+                raise InvalidInput("absent")
+            return given if original else after
+
+        monkeypatch.setattr(runs, "_texts", texts)
+        counts[len(originals or ())] = runs._identifiers_left(None)
+    assert counts == {2: 1.0, 1: 3.0, 0: 3.0}
+
+
 def test_another_file_than_the_release_is_no_release(folder):
     made()
     path = with_checks(epsilon=2)

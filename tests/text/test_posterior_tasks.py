@@ -117,6 +117,8 @@ def test_claims_about_noise_are_no_violation(files, attacker):
     assert "nothing is shown" in run.audit.findings[0].detail
     assert found.to_dict()["learned"]["shown"] is False
     assert "open: it learned nothing" in str(found)
+    assert repr(found).startswith("TextAudit: The attacker learned nothing from the releases, so")
+    assert "allowed" not in repr(found)
     assert "the leakage it claims is no evidence" in str(found)
 
 

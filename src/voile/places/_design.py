@@ -14,7 +14,7 @@ from voile.jobs.settings import Workers
 from voile.options import Option, use_case
 from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.designs import PlacesDesign
-from voile.places.methods import Comparison
+from voile.places.methods import MethodComparison
 from voile.places.price import priced
 from voile.places.public_map import public_map
 from voile.places.settings import HERE, MADE_UP, USUAL, Map, Solving
@@ -45,7 +45,7 @@ def design(
         Path | None, Option("Where to save the mechanism.", "Output", writes=True)
     ] = None,
     overwrite: Annotated[bool, Option("Replace the output.", "Output")] = False,
-) -> PlacesDesign | Designs | Comparison:
+) -> PlacesDesign | Designs | MethodComparison:
     """Solve for the mechanism of least travel error at a stated epsilon, and certify it.
 
     Example: `voile places design --roads city.graphml --epsilon 0.8 --out city.voile`
@@ -72,7 +72,7 @@ def design(
     public = public_map(area, columns, step=solving.step)
     if compare:
         rows = compare_sweep(public, epsilons=epsilons, solving=solving, engine=engine)
-        return Comparison(public.description, rows)
+        return MethodComparison(public.description, rows)
     if len(epsilons) > 1:
         return design_sweep(public, epsilons=epsilons, solving=solving, out=out, engine=engine)
     with best_so_far():

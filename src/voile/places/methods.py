@@ -39,7 +39,7 @@ class Compared:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison(Result):
+class MethodComparison(Result):
     """All methods on one map."""
 
     map: str

@@ -18,15 +18,10 @@ _SECRETS = {"pii,poii": "names and words close to names", "all": "all words"}
 def audit_report(found: TextAudit) -> Report:
     """What a reader of whole documents learns about single words."""
     told = found.finding
-    compared = "more than" if told.share > told.delta else "within"
     return Report(
         title="Audit of released text",
         about=TESTED,
-        answer=(
-            f"An attacker who reads whole documents moves the odds between two words by more than "
-            f"ε = {told.epsilon:g} in {percent(told.share)} of cases, {compared} the "
-            f"{percent(told.delta)} allowed."
-        ),
+        answer=_answer(found),
         verdict=found.verdict,
         because=_because(found),
         guarantee=(
@@ -79,6 +74,27 @@ def _tested(found: TextAudit) -> Table:
     )
 
 
+def _answer(found: TextAudit) -> str:
+    """What was found; of an attacker that learned nothing, that nothing was."""
+    told = found.finding
+    if _learned_nothing(found):
+        return (
+            f"The attacker learned nothing from the releases, so whether odds move by more than "
+            f"ε = {told.epsilon:g} was not tested."
+        )
+    compared = "more than" if told.share > told.delta else "within"
+    return (
+        f"An attacker who reads whole documents moves the odds between two words by more than "
+        f"ε = {told.epsilon:g} in {percent(told.share)} of cases, {compared} the "
+        f"{percent(told.delta)} allowed."
+    )
+
+
+def _learned_nothing(found: TextAudit) -> bool:
+    broken = found.verdict == Verdict.VIOLATED
+    return not broken and found.learned is not None and not found.learned.shown
+
+
 def _because(found: TextAudit) -> str:
     told = found.finding
     if found.verdict == Verdict.VIOLATED:
@@ -86,7 +102,7 @@ def _because(found: TextAudit) -> str:
             f"Even the cautious end of the interval, {percent(told.lower)}, is above the "
             f"{percent(told.delta)} allowed."
         )
-    if found.learned is not None and not found.learned.shown:
+    if _learned_nothing(found):
         return (
             "The attacker was not shown to learn anything from the releases (held-out secrets, "
             "right releases against shuffled ones): the leakage it claims is its own error, and "
