@@ -119,8 +119,9 @@ def protect(
     return Released(tuple(map(str, drawn)), epsilon)
 '''
 DOMAIN = {
-    "src/voile/colours/__init__.py": '"""Colours."""\n\nfrom voile.colours._protect import protect'
-    '\n\n__all__ = ["protect"]\n',
+    "src/voile/colours/__init__.py": '"""Colours."""\n\nfrom voile.exports import exported\n\n'
+    "__getattr__, __dir__, __all__ = exported(__name__, __file__)\n",
+    "src/voile/colours/__init__.pyi": "from voile.colours._protect import protect as protect\n",
     "src/voile/colours/_protect.py": USE_CASE,
     "src/voile/colours/colours.py": '"""What a colour is."""\n\nPUBLIC = ("red", "blue", "green")\n'
     "\n\ndef positions_of(colours: tuple[str, ...]) -> list[int]:\n"
@@ -244,8 +245,8 @@ def test_a_domain_takes_at_most_sixteen_files(copy: Copy) -> None:
         line='    "colours": {"protect": "voile.colours._protect:protect"},\n',
     )
     copy.line("src/voile/surface.py", after="ABOUT = {\n", line='    "colours": "Colours.",\n')
-    copy.line("src/voile/__init__.py", after='_ROOMS = ("audit", ', line='"colours", ')
-    copy.line("src/voile/__init__.py", after='    "check",\n', line='    "colours",\n')
+    room = "from voile import labels as labels\n"
+    copy.line("src/voile/__init__.pyi", after=room, line=room.replace("labels", "colours"))
     copy.line(".importlinter", after="(voile.labels)", line=" | (voile.colours)")
     copy.line(
         "docs/api_pages.py", after='"Tables with a secret column",\n', line='    "colours": "…",\n'
