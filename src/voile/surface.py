@@ -35,6 +35,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "protect": "voile.places._protect:protect",
         "audit": "voile.places._audit:audit",
         "show": "voile.places._show:show",
+        "follow": "voile.places._follow:follow",
         "export": "voile.places._export:export",
     },
     "labels": {

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
 
 from voile.core.randomness import seeded_rng
+from voile.errors import InvalidInput, require_epsilon
 from voile.files import no_such_column
+from voile.files.source import Source
 from voile.jobs import ColumnsInClear, JobReport, columns_in_clear, open_source
 from voile.jobs.ledger_choice import charging_for
 from voile.jobs.release import Columns as ReleasedColumns
@@ -18,10 +22,14 @@ from voile.places.blurring import Blurring
 from voile.places.columns import times_among
 from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.designs import PlacesDesign
+from voile.places.earth import carrier
 from voile.places.noise import Blur
 from voile.places.outside import Outside
-from voile.places.released import PlacesRelease, distance, fall, named
+from voile.places.released import PlacesRelease, Traces, distance, fall, named
 from voile.places.releaser import MakePlacesReleaser
+from voile.places.trace_releaser import MakeTraceReleaser
+from voile.places.traces import TraceLaw
+from voile.places.tracing import ALONE, Tracing
 from voile.progress import tell
 from voile.values import one_of
 
@@ -40,6 +48,7 @@ def protect(
     ],
     *,
     blurring: Blurring = NOT_NAMED,
+    tracing: Tracing = ALONE,
     coordinates: Coordinates = DEGREES,
     out: Annotated[
         str | None,
@@ -75,6 +84,7 @@ def protect(
     `<out>.guarantee.json` beside its release; a table, an array or a list comes back as `.data`,
     of the same kind.
     """
+    tracing.check()
     rule = Outside(one_of(outside, ("few", "move", "refuse"), "--outside"))
     target = output_for(data, out, overwrite=running.overwrite)
     if seed is not None:
@@ -83,6 +93,10 @@ def protect(
     for column in coordinates.names:
         if column not in source.columns:
             raise no_such_column(column, source.columns, do="name it with --lat and --lon")
+    if tracing.trace is not None:
+        return _traces(
+            source, target, blurring, tracing, coordinates, columns, running, charge, seed
+        )
     chosen = blurring.chosen()
     blur = chosen.opened()
     clear = columns_in_clear(
@@ -113,6 +127,56 @@ def protect(
     )
 
 
+def _traces(
+    source: Source,
+    target: str | None,
+    blurring: Blurring,
+    tracing: Tracing,
+    coordinates: Coordinates,
+    columns: Columns,
+    running: Running,
+    charge: LedgerChoice,
+    seed: int | None,
+) -> PlacesRelease:
+    """Whole traces, each under its own budget."""
+    if blurring.epsilon is None or blurring.mechanism is not None or blurring.remap is not None:
+        raise InvalidInput("--trace must go with --epsilon, and --box if there is one")
+    law = TraceLaw(require_epsilon(blurring.epsilon), tracing, carrier(blurring.box))
+    for column in (tracing.trace, tracing.time):
+        if column is not None and column not in source.columns:
+            raise no_such_column(column, source.columns, do="name it with --trace and --time")
+    clear = columns_in_clear(
+        source, changed=coordinates.names, passing=columns.passing, dropping=columns.drop
+    )
+    times = tuple(times_among(source, clear))
+    charging = charging_for(charge, law.guarantee, source.columns, seed=seed)
+    if charging is not None:
+        charging = replace(charging, beforehand=True)
+    known = hashlib.sha256(repr((law.epsilon, tracing, blurring.box)).encode()).hexdigest()
+
+    def describe(report: JobReport) -> PlacesRelease:
+        made = _described(law, known, clear, times, report, seed)
+        counts = (int(report.totals.get(name, 0)) for name in ("traces", "draws"))
+        return replace(made, traces=Traces(tracing.way, tracing.per, *counts))
+
+    return carry_out(
+        source,
+        MakeTraceReleaser(law, coordinates, clear, None if charging is None else charge.person),
+        out=target,
+        describe=describe,
+        identity={
+            "task": "places protect traces",
+            "mechanism": known,
+            "columns": [*coordinates.names, coordinates.crs, tracing.trace, tracing.time],
+            "seed": seed,
+        },
+        clear=clear,
+        running=running,
+        charging=charging,
+        seed=seed,
+    )
+
+
 def _compile(blur: Blur) -> None:
     """Draw once, before any worker starts: loops become machine code here and are kept."""
     tell("preparing to draw")
@@ -121,7 +185,7 @@ def _compile(blur: Blur) -> None:
 
 
 def _described(
-    blur: Blur,
+    blur: Blur | TraceLaw,
     digest: str,
     clear: ColumnsInClear,
     times: tuple[str, ...],

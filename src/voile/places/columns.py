@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -43,6 +45,39 @@ def read_traces(data: Data, column: str) -> list[Indices]:
     _, member = np.unique(np.array([str(name) for name in names]), return_inverse=True)
     order = np.argsort(member, kind="stable")
     return list(np.split(order, np.flatnonzero(np.diff(member[order])) + 1))
+
+
+def read_times(data: Data, column: str) -> Floats:
+    """Seconds of every row's time; a row without one is named by its line."""
+    source = open_source(data)
+    lines, (values,) = _columns(source, (column,), do="name the column of times with --time")
+    found = np.array([instant(value) for value in values])
+    wrong = np.flatnonzero(~np.isfinite(found))
+    if len(wrong):
+        raise InvalidInput(
+            f"{source.name}, {source.where(lines[wrong[0]])}: {column} must be a number or an ISO "
+            f"date and time; {len(wrong):,} rows are not so"
+        )
+    return found
+
+
+def instant(value: Any) -> float:
+    """Seconds of a time: a number, or an ISO date and time; NaN for anything else.
+
+    >>> instant("2024-05-01T00:00:10") - instant("2024-05-01 00:00:00"), instant("later")
+    (10.0, nan)
+    """
+    if isinstance(value, datetime):
+        return value.timestamp()
+    try:
+        number = float(value)
+        return number if math.isfinite(number) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        pass
+    try:
+        return datetime.fromisoformat(str(value).strip()).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return math.nan
 
 
 def times_among(source: Source, clear: ColumnsInClear) -> list[str]:

@@ -170,6 +170,18 @@ class PlacesNoise:
         flat = float((shares * scales * curved).sum() / shares.sum()) * math.sqrt(math.pi / 2)
         return flat * (1 + 1e-9) + math.sqrt(self.ground.dimensions) / 2 * self.step + _WRITTEN
 
+    def log_density(self, distances: Floats) -> Floats:
+        """Ln of the density per km² of releases so many km along the ground from a place.
+
+        What an attacker reckons with: the law's own scales, on flat ground.
+        """
+        from scipy.special import logsumexp
+
+        scales = self.noise.scales * self.step
+        logs = self.noise.log_shares - np.log(2 * math.pi * scales**2)
+        squared = np.asarray(distances, dtype=float)[..., None] ** 2
+        return np.asarray(logsumexp(logs - squared / (2 * scales**2), axis=-1))
+
     def share_within(self, distance: float) -> float:
         """The share of releases that falls within so many km, before a remap."""
         scales, shares = self.noise.scales * self.step, np.exp(self.noise.log_shares)

@@ -15,10 +15,34 @@ from voile.places.designs import PlacesDesign
 from voile.places.earth import Globe
 from voile.places.noise import Blur, PlacesNoise
 from voile.places.noise_charts import fall_chart
+from voile.places.traces import TraceLaw
 from voile.report.charts_common import guarantee_chart
 from voile.report.model import Chart, Report, Table, promised
 from voile.report.result import SILENT
 from voile.report.words import COUNTS, counted, ground, sentence, times_in_clear
+
+
+@dataclass(frozen=True)
+class Traces:
+    """Traces, and how many of their places were drawn; the rest repeats or lies between those."""
+
+    way: str
+    per: str
+    traces: int
+    draws: int
+
+    def sentence(self, places: int) -> str:
+        """What a reader should know of it."""
+        rest = {
+            "every": "those between lie on straight lines",
+            "predict": "the others repeat the release before them",
+            "stays": "the others repeat what was drawn for their square",
+        }
+        more = f"; {rest[self.way]}" if self.way in rest and self.draws < places else ""
+        return (
+            f"{counted(self.traces, 'trace')} of {counted(places, 'place')}, of which "
+            f"{self.draws:,} {'was' if self.draws == 1 else 'were'} drawn{more}"
+        )
 
 
 @dataclass(frozen=True)
@@ -52,9 +76,11 @@ class PlacesRelease(Release):
     """Columns that passed in clear and look like times."""
     mechanism_sha256: str
     places_outside_the_map: int
+    traces: Traces | None = None
+    """What became of traces, where places were released in traces."""
     fall: Fall | None
     """How far releases of noise lie from the truth; a design's report says it of designs."""
-    blur: Blur = field(metadata=SILENT)
+    blur: Blur | TraceLaw = field(metadata=SILENT)
 
     def _report(self) -> Report:
         """What was promised for the released places."""
@@ -69,13 +95,13 @@ class PlacesRelease(Release):
             title="A release of places",
             answer=(
                 f"{counted(rows.released, 'place')} {'was' if rows.released == 1 else 'were'} "
-                f"replaced by draws: between two places 1 {unit} apart, one release moves the odds "
+                f"replaced by draws: {self._between()}, one release moves the odds "
                 f"by at most {odds_at_most(guarantee.odds_factor(1.0))}."
             ),
             verdict=Verdict.OPEN if unsure else Verdict.HOLDS,
             because=f"ε = {claim:g} per {unit} is {guarantee.basis}. {ground(guarantee.basis)}",
             guarantee=promised(guarantee),
-            not_protected=(*clear, *outside, REPEATED, COUNTS),
+            not_protected=(*clear, *outside, *self._again(), COUNTS),
             notes=tuple(self._notes(rows)),
             tables=(self._table(rows),),
             draw=self._charts,
@@ -92,16 +118,27 @@ class PlacesRelease(Release):
             in_clear=clear,
         )
 
+    def _between(self) -> str:
+        if self.traces is None or self.traces.per == "place":
+            return f"between two places 1 {self.guarantee.metric.unit} apart"
+        which = "" if self.traces.per == "trace" else f" {self.guarantee.granularity} differ and"
+        return f"between two traces of which{which} no place differs by more than 1 km"
+
+    def _again(self) -> tuple[str, ...]:
+        if self.traces is None:
+            return (REPEATED,)
+        return ("The same person in another trace: each trace has a budget of its own.",)
+
     def _charts(self) -> tuple[Chart, ...]:
         odds = guarantee_chart(self.guarantee, farthest=2.0)
         if isinstance(self.blur, PlacesDesign):
             return likely_place(self.blur), odds
-        assert isinstance(self.blur, PlacesNoise)
-        return fall_chart(self.blur), odds
+        return (fall_chart(self.blur), odds) if isinstance(self.blur, PlacesNoise) else (odds,)
 
     def _notes(self, rows: Rows) -> list[str]:
         """How the release went, in sentences."""
         said = [] if self.fall is None else [self.fall.sentence()]
+        said += [] if self.traces is None else [self.traces.sentence(rows.released)]
         if self.output is not None and self.seconds is not None:
             speed = rows.released / max(self.seconds, 1e-9)
             said.append(
@@ -148,12 +185,16 @@ class PlacesRelease(Release):
                 ("mean error at most (km)", self.fall.mean_km),
                 ("nine in ten within (km)", self.fall.nine_in_ten_km),
             )
+        if self.traces is not None:
+            return (("traces", self.traces.traces), ("places drawn", self.traces.draws))
         assert isinstance(self.blur, PlacesDesign)
         return (("places that can be reported", len(self.blur.mechanism.outputs)),)
 
 
-def named(blur: Blur) -> str:
+def named(blur: Blur | TraceLaw) -> str:
     """What releases the places, in a few words."""
+    if isinstance(blur, TraceLaw):
+        return f"traces: {blur.tracing.way}, with Laplace noise"
     if isinstance(blur, PlacesDesign):
         return blur.solved.method
     assert isinstance(blur, PlacesNoise)
@@ -161,8 +202,11 @@ def named(blur: Blur) -> str:
     return f"Laplace noise, {where}" + ("" if blur.remap is None else ", then a public remap")
 
 
-def distance(blur: Blur) -> str:
+def distance(blur: Blur | TraceLaw) -> str:
     """What ε is per, and between which places."""
+    if isinstance(blur, TraceLaw):
+        whose = "the place moves" if blur.tracing.per == "place" else "any of its places moves"
+        return f"geodesic km on the WGS 84 ellipsoid: the most that {whose}"
     if isinstance(blur, PlacesDesign):
         return distance_words(blur.mechanism.p, blur.reach)
     if blur.reach == math.inf:
@@ -170,7 +214,7 @@ def distance(blur: Blur) -> str:
     return distance_words(2.0, blur.reach)
 
 
-def fall(blur: Blur) -> Fall | None:
+def fall(blur: Blur | TraceLaw) -> Fall | None:
     """How far noise moves places; nothing for a design."""
     if not isinstance(blur, PlacesNoise):
         return None

@@ -1,0 +1,322 @@
+"""Traces under one budget: sums, tests and memos are exact, liars are caught, readers are exact."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import voile
+from voile.attackers.markov import fit_markov
+from voile.errors import InvalidInput
+from voile.places.earth import BoxMap, Globe
+from voile.places.following import follower, smoothed
+from voile.places.geodesy import geodesic_km
+from voile.places.noise import PlacesNoise
+from voile.places.sample_trips import trips
+from voile.places.traces import Released, TraceLaw, squares
+from voile.places.tracing import Tracing
+
+pytest.importorskip("pyproj")
+WAYS, PER = ("each", "every", "predict", "stays"), ("place", "window", "trace")
+
+
+def law(way="each", per="trace", epsilon=20.0, ground=None, **more):
+    return TraceLaw(epsilon, Tracing(trace="v", way=way, per=per, **more), ground or Globe())
+
+
+def walk(count, seed=0, step=0.002):
+    rng = np.random.default_rng(seed)
+    return 45 + np.cumsum(rng.normal(0, step, count)), 5 + np.cumsum(rng.normal(0, step, count))
+
+
+# ── what is spent ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("per", PER)
+@settings(max_examples=12, deadline=None)
+@given(count=st.integers(1, 40), seed=st.integers(0, 5))
+def test_no_trace_spends_more_than_its_budget(way, per, count, seed):
+    ruled = law(way, per, window=4, every=3)
+    found = ruled.release(*walk(count, seed), None, voile.seeded_rng(seed))
+    assert len(found.latitudes) == count
+    assert found.spent <= ruled.most(count) * (1 + 1e-9)
+    if way != "predict":
+        assert found.spent >= 0.9 * min(ruled.most(count), ruled.epsilon) or per != "trace"
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 30])
+def test_no_window_holds_more_draws_than_it_may(count):
+    """Every 3rd place and the last: what any 5 places in a row spend, counted one by one."""
+    ruled = law("every", "window", window=5, every=3)
+    drawn = ruled.drawn_places(count)
+    share = ruled.share(count, len(drawn))
+    for start in range(count):
+        assert share * np.sum((drawn >= start) & (drawn < start + 5)) <= ruled.epsilon * (1 + 1e-9)
+    each = law("each", "window", window=5)
+    assert each.share(count, count) * min(5, count) <= each.epsilon * (1 + 1e-9)
+
+
+def test_a_trace_too_long_for_its_budget_is_refused():
+    with pytest.raises(InvalidInput, match="too long for its budget"):
+        law(epsilon=0.5).release(*walk(2000), None, voile.seeded_rng(1))
+
+
+# ── each way's own law ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("ground", [Globe(), BoxMap((44.5, 4.5, 45.5, 5.5))], ids=["globe", "map"])
+def test_a_test_tells_places_apart_by_its_own_epsilon_at_most(ground):
+    """The chance of *near*, summed from the integers that are drawn, at all distances."""
+    ruled = law("predict", "trace", ground=ground)
+    laws = ruled.predicting(30)
+    away = np.arange(0, 3 * laws.near, max(1, laws.near // 150))
+    logs = []
+    for near in (True, False):
+        low = np.full((len(away), 1), -(2**40)) if near else (laws.near - away + 1)[:, None]
+        high = (laws.near - away + 1)[:, None] if near else np.full((len(away), 1), 2**40)
+        logs.append(laws.test.box_log_prob(low, high))
+    gaps = np.diff(away)
+    for log in logs:
+        assert (np.abs(np.diff(log)) <= laws.test.rate * gaps * (1 + 1e-9)).all()
+    assert np.allclose(np.exp(logs[0]) + np.exp(logs[1]), 1)
+    per_km = laws.test.rate / laws.noise.step * ground.stretch
+    assert 29 * per_km + laws.fresh * laws.noise.epsilon <= 20.0
+
+
+def repeated_share(release, away_steps, trials=600):
+    """How often a second place so many steps off is answered by repeating the first release."""
+    ruled = law("predict", "place", epsilon=4.0, ground=BoxMap((44.5, 4.5, 45.5, 5.5)))
+    laws = ruled.predicting(2)
+    again = 0
+    for seed in range(trials):
+        rng = voile.seeded_rng(seed)
+        start = np.zeros((1, 2))
+        lat, lon = laws.noise.drawn(start, rng)  # what the same seed will release first
+        last = ruled.ground.to_km(lat, lon)[0][0]
+        second = last + np.array([(laws.near + away_steps) * laws.noise.step, 0.0])
+        points = np.stack([start[0], second])
+        found = release(ruled, points, voile.seeded_rng(seed))
+        again += found.latitudes[0] == found.latitudes[1]
+    return again / trials
+
+
+def honest_test(ruled, points, rng):
+    return ruled._predicted(points, rng)
+
+
+def leaking_test(ruled, points, rng):
+    """A liar: the distance is compared without noise."""
+    noise = ruled.predicting(2).noise
+    lat, lon = noise.drawn(points[:1], rng)
+    last = ruled.ground.to_km(lat, lon)[0][0]
+    near = np.linalg.norm(points[1] - last) <= noise.mean_error
+    twice = noise.drawn(points[1:], rng)
+    return Released(
+        np.array([lat[0], lat[0] if near else twice[0][0]]), np.array([lon[0], lon[0]]), 1, 0.0
+    )
+
+
+def test_a_test_that_leaks_is_caught():
+    """20 m on either side of the threshold, the odds of an answer may change by e^(ε·40 m)."""
+    allowed = math.exp(4.0 * 0.045)
+    for release, caught in ((honest_test, False), (leaking_test, True)):
+        inside, outside = (repeated_share(release, steps) for steps in (-20, 20))
+        slack = 6.2 * 0.5 / math.sqrt(600)
+        assert bool(inside - slack > (outside + slack) * allowed) is caught
+
+
+def test_a_place_that_returns_is_drawn_once_and_a_memo_that_forgets_is_caught():
+    """Home every other day, 300 times: the mean of the releases is one draw, not the truth."""
+    home = np.tile([[45.0, 5.0], [45.03, 5.04]], (150, 1))
+
+    def forgets(lat, lon, rng):  # a liar: the square is drawn anew at every visit
+        noise = law("stays").noise(10.0)
+        return noise.drawn(Globe().to_km(lat, lon)[0], rng)
+
+    def honest(lat, lon, rng):
+        found = law("stays").release(lat, lon, None, rng)
+        return found.latitudes, found.longitudes
+
+    def draws_of(way):
+        lat, lon = way(*home.T, voile.seeded_rng(3))
+        return len(set(zip(lat[::2], lon[::2], strict=True)))
+
+    assert draws_of(honest) == 1
+    assert draws_of(forgets) > 100
+
+
+def test_noise_that_is_reused_is_caught():
+    """Displacements of two places of a trace are independent: the same twice gives them away."""
+    lat, lon = walk(30)
+
+    def moved(made):
+        return np.stack([made[0] - lat, made[1] - lon], axis=1).round(5)
+
+    honest = law("each").release(lat, lon, None, voile.seeded_rng(1))
+    noise = law("each").noise(20 / 30)
+    once = noise.drawn(Globe().to_km(lat[:1], lon[:1])[0], voile.seeded_rng(1))
+    liar = (lat + (once[0] - lat[0]), lon + (once[1] - lon[0]))
+    assert len(np.unique(moved((honest.latitudes, honest.longitudes)), axis=0)) == 30
+    assert len(np.unique(moved(liar), axis=0)) == 1
+
+
+@given(st.floats(-89.9, 89.9), st.floats(-179.9, 179.9), st.floats(0.05, 1.0))
+def test_a_square_s_middle_is_near(lat, lon, side):
+    middle = squares(np.array([lat]), np.array([lon]), side)
+    assert middle[2].tolist() == [0]
+    off = geodesic_km(np.array([lat]), np.array([lon]), *middle[:2])[0]
+    assert off <= 0.75 * side  # half of what the guarantee adds
+
+
+def test_places_between_lie_on_lines_over_time_across_the_antimeridian():
+    ruled = law("every", every=4)
+    times = np.array([0.0, 10, 20, 90, 100])
+    lat, lon = np.full(5, -17.0), np.array([179.98, 179.99, -179.99, -179.98, -179.97])
+    found = ruled.release(lat, lon, times, voile.seeded_rng(1))
+    a, b = found.latitudes[0], found.latitudes[4]
+    assert np.allclose(found.latitudes, a + (b - a) * times / 100)
+    assert (np.abs(found.longitudes) > 160).all()
+    same = ruled.release(lat, lon, np.zeros(5), voile.seeded_rng(1))  # duplicate timestamps
+    assert np.isfinite(same.latitudes).all()
+
+
+# ── files ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    path = tmp_path / "trips.csv"
+    rows = trips(6, stops=8)
+    order = sorted(range(len(rows)), key=lambda i: (rows[i][1], rows[i][0]))  # interleaved
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["vehicle", "stop", "lat", "lon"])
+        writer.writerows(rows[i] for i in order)
+    return path
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_file_is_released_trace_by_trace_whatever_its_parts(fleet, tmp_path, way):
+    how = {"epsilon": 20, "trace": "vehicle", "time": "stop", "way": way, "pass_": "all", "seed": 4}
+    one = voile.places.protect(fleet, out=str(tmp_path / "a.csv"), **how)
+    many = voile.places.protect(fleet, out=str(tmp_path / "b.csv"), batch_rows=7, **how)
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    assert one.traces == many.traces
+    assert one.traces.traces == 6
+    assert one.guarantee.granularity == "one whole trace"
+    text = str(one)
+    assert "no place differs by more than 1 km" in text
+    assert ("the same square" in text or "one square" in text) is (way == "stays")
+
+
+def test_a_ledger_is_charged_once_for_each_trace(fleet, tmp_path):
+    book, key = str(tmp_path / "l.db"), tmp_path / "l.key"
+    voile.ledger.init(book, ledger_key=key)
+    how = {"epsilon": 20, "trace": "vehicle", "pass_": "all", "person": "vehicle"}
+    spent = {"ledger": book, "ledger_key": key, "budget": 50.0, "over_budget": "drop"}
+    for again in (48, 48, 0):  # 20, 40, and nobody has 60
+        if not again:
+            with pytest.raises(voile.errors.VoileError):
+                voile.places.protect(fleet, **how, **spent, overwrite=True)
+            break
+        done = voile.places.protect(fleet, **how, **spent, overwrite=True)
+        assert done.rows.released == again
+
+
+def test_bad_rows_and_odd_traces(tmp_path):
+    rows = [
+        {"who": "a", "at": "2024-05-01T10:00:00", "lat": 45.0, "lon": 5.0},  # of one place
+        {"who": "b", "at": "2024-05-01T10:00:00", "lat": 0.0, "lon": -30.0},  # at sea
+        {"who": "b", "at": "2024-05-01T10:00:00", "lat": 60.0, "lon": 170.0},  # teleports
+        {"who": "c", "at": "later", "lat": 45.0, "lon": 5.0},
+        {"who": "", "at": "2024-05-01T10:00:00", "lat": 45.0, "lon": 5.0},
+        {"who": "d", "at": "2024-05-01T10:00:00", "lat": 985_000.0, "lon": 201_000.0},  # feet
+    ]
+    how = {"epsilon": 20, "trace": "who", "time": "at", "pass_": "all"}
+    for way in WAYS:
+        done = voile.places.protect(rows, **how, way=way, on_error="skip")
+        assert (done.rows.released, done.rows.skipped, done.traces.traces) == (3, 3, 2)
+    with pytest.raises(InvalidInput, match="in a trace"):
+        voile.places.protect(rows, **how)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"epsilon": 2, "way": "every"}, "go with --trace"),
+        ({"mean_error": "1km", "trace": "vehicle"}, "must go with --epsilon"),
+        ({"epsilon": 2, "trace": "nobody"}, "nobody"),
+        ({"epsilon": 2, "trace": "vehicle", "time": "never"}, "never"),
+        ({"epsilon": 2, "trace": "vehicle", "every": 0}, "--every"),
+        ({"epsilon": 2, "trace": "vehicle", "window": 0}, "--window"),
+        ({"epsilon": 2, "trace": "vehicle", "stay": "200"}, "with its unit"),
+        ({"epsilon": 2, "trace": "vehicle", "way": "guess"}, "way"),
+    ],
+)
+def test_what_cannot_be_is_refused(fleet, options, said):
+    with pytest.raises(InvalidInput, match=said):
+        voile.places.protect(fleet, pass_="all", **options)
+
+
+# ── the reader of whole traces ─────────────────────────────────────────────────────────────────
+
+
+def test_beliefs_are_those_of_all_ways_counted():
+    """Forward–backward against the sum over every path."""
+    rng = np.random.default_rng(2)
+    chain = fit_markov([[0, 1, 2, 1, 0, 2]], size=3)
+    evidence = rng.normal(0, 2, (5, 3))
+    table, start = chain.dense(), chain.start
+    exact = np.zeros((5, 3))
+    for path in itertools.product(range(3), repeat=5):
+        weight = start[path[0]] * math.exp(evidence[range(5), path].sum())
+        weight *= math.prod(table[a, b] for a, b in itertools.pairwise(path))
+        exact[range(5), path] += weight
+    assert np.allclose(smoothed(chain, evidence), exact / exact.sum(axis=1, keepdims=True))
+
+
+def test_the_density_is_that_of_the_noise():
+    noise = PlacesNoise(2.0)
+    radius = np.linspace(0, 40, 40_001)
+    mass = np.exp(noise.log_density(radius)) * 2 * math.pi * radius
+    assert float(np.trapezoid(mass, radius)) == pytest.approx(1, abs=1e-4)
+    inside = radius <= 1.5
+    within = float(np.trapezoid(mass[inside], radius[inside]))
+    assert within == pytest.approx(noise.share_within(1.5), abs=1e-3)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_reader_of_traces_comes_closer_than_the_releases(way):
+    frame = [
+        dict(zip(("v", "stop", "lat", "lon"), row, strict=True)) for row in trips(25, stops=10)
+    ]
+    public = [
+        dict(zip(("v", "stop", "lat", "lon"), row, strict=True))
+        for row in trips(150, stops=10, seed=9)
+    ]
+    how = {"epsilon": 10, "trace": "v", "way": way}
+    done = voile.places.protect(frame, **how, pass_="all", seed=1)
+    found = voile.places.follow(frame, done.data, public=public, **how, side="1km")
+    assert found.traces == 25
+    assert found.guess_error_m < found.released_error_m * 1.05
+    assert found.homes_found <= found.homes
+    assert len(found.restored[0]) == 250
+    assert f"{found.guess_error_m:,.0f} m off" in str(found)
+
+
+def test_a_reader_without_public_trips_or_rows_that_match_is_refused():
+    frame = [{"v": "a", "lat": 45.0, "lon": 5.0}] * 4
+    with pytest.raises(InvalidInput, match="equally many"):
+        voile.places.follow(frame, frame[:2], public=frame, epsilon=2, trace="v")
+    with pytest.raises(InvalidInput, match="--trace"):
+        voile.places.follow(frame, frame, public=frame, epsilon=2)
+    wide = [(np.linspace(40, 50, 30_000), np.linspace(0, 10, 30_000))]
+    with pytest.raises(InvalidInput, match="take larger ones"):
+        follower(law(), wide, side=0.02)
