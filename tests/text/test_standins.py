@@ -223,6 +223,8 @@ def test_stand_ins_and_the_rest_in_clear(here: Path, scope: str | None) -> None:
     assert shown.startswith("100 % of the words stand IN CLEAR")
     assert "9 places hold stand-ins for names and identifiers (EMAIL 2, PERSON 6, PHONE 1)" in shown
     assert "✓" not in shown
+    assert "Nearest words" not in shown
+    assert "ε = " not in shown
     addresses = [re.search(r"\S+@example\.\w+", row).group() for row in rows[:2]]
     anns = [re.match(r"\S+", rows[0])[0], re.match(r"\S+", rows[1])[0],
             re.search(r"to (\S+)\.$", rows[2])[1]]  # fmt: skip
@@ -252,6 +254,15 @@ def test_what_cannot_go_together(here: Path) -> None:
         text.protect("in.csv", **OPTIONS)
     with pytest.raises(InvalidInput, match="a mapping must have a key"):
         text.protect("in.csv", pseudonyms=True, keep_mapping="m", **OPTIONS)
+    with pytest.raises(voile.errors.VoileError, match="existing file"):
+        kept_of("nowhere.csv")
+    assert not Path("names.key").exists()
+
+
+def kept_of(name: str) -> None:
+    text.protect(
+        name, pseudonyms=True, keep_mapping="names.map", mapping_key="names.key", **OPTIONS
+    )
 
 
 # ── kept ───────────────────────────────────────────────────────────────────────────────────────

@@ -83,7 +83,6 @@ def protect(
     if seed is not None:
         seeded_rng(seed)  # a wrong one is refused before anything is done
     target = output_for(data, out, overwrite=running.overwrite or dry_run)
-    kept = keeper(names, overwrite=running.overwrite) if not dry_run else None
     source = open_source(data)
     if source.in_memory and len(source.columns) == 1:
         (column,) = source.columns  # a Series is its own column, whatever its name
@@ -96,6 +95,7 @@ def protect(
     settings = settings_from(column, strength, mechanism, words, names)
     charged = check_person(as_scope(words.consistent), charge, source.columns)
     settings = with_epsilon(settings, strength, source)
+    kept = keeper(names, overwrite=running.overwrite) if not dry_run else None
     tell("loading the vocabulary")
     vocabulary = load_vocabulary(settings, source)
     deleted = delete_telling_caches(cache_folder())

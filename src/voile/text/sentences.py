@@ -88,6 +88,8 @@ def odds_sentences(release: TextRelease) -> list[str]:
     """What the bound allows between words that are as near as nearest words are."""
     nearest, unit = release.nearest, release.guarantee.metric.unit
     drawn = _by_epsilon(release)
+    if all(level.released == "in clear" for level in release.levels):
+        return []
     if nearest.median is None:
         return [
             "The bound says nothing about most pairs of nearest words: see what is not covered."

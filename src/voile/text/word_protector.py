@@ -81,9 +81,9 @@ class TextProtector:
     @cached_property
     def nearest(self) -> NearestWords:
         """How far apart nearest words are in this vocabulary."""
-        drawn = any(law is not None for law in self.laws)
-        metric = self.guarantee.metric if drawn else self.vocabulary.embedding.metric
-        return nearest_words(metric, len(self.vocabulary.embedding))
+        if all(law is None for law in self.laws):
+            return NearestWords(None, None, 0)  # nothing is drawn: no distance matters
+        return nearest_words(self.guarantee.metric, len(self.vocabulary.embedding))
 
     def explain(self) -> str:
         """The guarantee in sentences, at distances that nearest words have."""
