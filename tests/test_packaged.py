@@ -190,10 +190,13 @@ def test_the_guarantee_file_names_the_models_it_rests_on(tmp_path):
 
 def test_a_pipeline_of_ones_own_is_recorded_as_such(tmp_path):
     from voile.text.models_used import models_used
+    from voile.text.options import Words
+    from voile.text.settings import TextSettings
 
     (tmp_path / "my pipeline").mkdir()
     (tmp_path / "my pipeline/config.cfg").write_text("x")
-    record = models_used("glove", str(tmp_path / "my pipeline"))[1]
+    record = models_used("glove", [str(tmp_path / "my pipeline")])[1]
     assert (record.name, record.origin) == ("my pipeline", YOURS)
-    assert models_used("minilm", None) == (packaged.MINILM.record("word vectors"),)
-    assert models_used("private-corpus", None) == models_used("glove", None)
+    assert models_used("minilm") == (packaged.MINILM.record("word vectors"),)
+    cut = TextSettings("text", 1.0, words=Words(vocabulary="private-corpus"))
+    assert cut.vectors == "glove"

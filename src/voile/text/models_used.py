@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from voile.errors import MissingExtra
-from voile.packaged import GLOVE, MINILM, SPACY_ENGLISH, YOURS, ModelRecord, own_record
-from voile.text.tiers import DEFAULT_PIPELINE
+from voile.packaged import YOURS, ModelRecord, own_record
+from voile.text.tiers import PIPELINES
+from voile.text.vocabulary_names import vocabulary_records
 
 VECTORS, NAMES = "word vectors", "names"
 
 
-def models_used(vocabulary: str, pipeline: str | None) -> tuple[ModelRecord, ...]:
-    """A record of each model, packaged or the user's own; `pipeline` is None without tiers.
+def models_used(vocabulary: str, pipelines: Sequence[str] = ()) -> tuple[ModelRecord, ...]:
+    """A record of each model, packaged or the user's own; no pipelines without names to find.
 
-    >>> [record.name for record in models_used("glove", None)]
+    >>> [record.name for record in models_used("glove")]
     ['GloVe 6B 50d']
     """
-    return (_vectors(vocabulary), *([] if pipeline is None else [_pipeline(pipeline)]))
-
-
-def _vectors(vocabulary: str) -> ModelRecord:
-    if vocabulary == "minilm":
-        return MINILM.record(VECTORS)
-    if vocabulary in ("glove", "private-corpus"):  # the latter is cut from it
-        return GLOVE.record(VECTORS)
-    return own_record(VECTORS, Path(vocabulary))
+    return (*vocabulary_records(vocabulary, VECTORS), *map(_pipeline, pipelines))
 
 
 def _pipeline(name: str) -> ModelRecord:
     if name.endswith(".txt"):
         # no hash: a short list of names could be guessed from it
         return ModelRecord(NAMES, "a list of names", None, YOURS, None)
-    if name == DEFAULT_PIPELINE and SPACY_ENGLISH.location() is not None:
-        return SPACY_ENGLISH.record(NAMES)
+    for packaged in PIPELINES:
+        if name == packaged.module and packaged.location() is not None:
+            return packaged.record(NAMES)
     if Path(name).is_dir():
         return own_record(NAMES, Path(name))
     try:

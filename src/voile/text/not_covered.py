@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from voile.text.languages import AUTO, LANGUAGES, stopwords_of
 from voile.text.released import Unknown
 from voile.text.signs import Signs
 from voile.text.standins import NOT_FOUND, SHOWS
-from voile.text.stopwords import STOPWORDS
 
 if TYPE_CHECKING:
     from voile.text.word_protector import TextProtector
@@ -34,7 +34,12 @@ def not_covered(protector: TextProtector) -> tuple[str, ...]:
     if protector.unknown is Unknown.DROP:
         notes.append("words outside the vocabulary: they are dropped, which shows in the gaps")
     if protector.keep_stopwords:
-        notes.append(f"{len(STOPWORDS)} STOP WORDS: THEY ARE RELEASED IN CLEAR")
+        notes.append(f"{_stop_words(protector)} STOP WORDS: THEY ARE RELEASED IN CLEAR")
+    if protector.reading.chosen == AUTO:
+        notes.append(
+            "which language a row was read in, as detected: it decides which words count as names "
+            "and as stop words"
+        )
     if protector.tiers is not None:
         notes.append("which tier a word belongs to: the bound holds between words of one tier")
         clear = [
@@ -49,3 +54,9 @@ def not_covered(protector: TextProtector) -> tuple[str, ...]:
     if protector.consistent is not None:
         notes.append(protector.consistent.shows)
     return tuple(notes)
+
+
+def _stop_words(protector: TextProtector) -> int:
+    chosen = protector.reading.chosen
+    languages = LANGUAGES if chosen == AUTO else (chosen,)
+    return len(frozenset().union(*map(stopwords_of, languages)))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from voile.errors import InvalidInput, require
 from voile.options import Data, Option, Options
 
 DEFAULT_TOP = 50_000
 """How many words of a list are used, the most frequent first."""
+DEFAULT_FINDERS = ("patterns",)
+"""What looks for personal data."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,22 @@ ONE_OF = "give one of --epsilon, --keep, --max-kept and --document-epsilon"
 class Words(Options):
     """What a word is, and what may stand in its place."""
 
+    language: Annotated[
+        Literal["en", "de", "fr", "es", "auto"] | None,
+        Option(
+            "What the texts are in; auto: each row as detected. Default: English, if they are.",
+            "Names",
+        ),
+    ] = None
     vocabulary: Annotated[
-        str, Option("glove, minilm, a file of vectors, or private-corpus.", "Names", shown=True)
-    ] = "glove"
+        str | None,
+        Option(
+            "glove, glove-100d, minilm, wordllama, multilingual, a file of vectors, or "
+            "private-corpus; default: glove in English, multilingual elsewhere.",
+            "Names",
+            shown=True,
+        ),
+    ] = None
     top: Annotated[int | None, Option("Use this many most frequent words.", "Names")] = DEFAULT_TOP
     metric: Annotated[
         Literal["euclidean", "angular"], Option("How far apart two words are.", "Names")
@@ -78,9 +93,18 @@ class Words(Options):
         Option("What happens to words outside the vocabulary.", "Names"),
     ] = "perturb"
     keep_stopwords: Annotated[bool, Option("Leave stop words in clear.", "Names")] = False
-    identifiers: Annotated[
-        bool, Option("Replace e-mails, phones, cards, … by placeholders.", "Names")
-    ] = True
+    identifiers: Annotated[bool, Option("Replace what --find finds by placeholders.", "Names")] = (
+        True
+    )
+    find: Annotated[
+        tuple[Any, ...],
+        Option(
+            "Comma-separated: patterns, numbers, addresses, names, presidio, and your own as "
+            "mine=./mine.py:find.",
+            "Names",
+            shown=True,
+        ),
+    ] = DEFAULT_FINDERS
     signs: Annotated[
         Literal["drop", "keep"], Option("Signs at words, as in HIV+ and O-.", "Names")
     ] = "drop"
@@ -161,7 +185,7 @@ class Names(Options):
     ] = ("0.3", "0.6", "1")
     pipeline: Annotated[
         str | None,
-        Option("Finds names: a spaCy pipeline, or a .txt list; default: small English.", "Names"),
+        Option("Finds names: a spaCy pipeline, or a .txt list; default: by language.", "Names"),
     ] = None  # fmt: skip
 
     pseudonyms: Annotated[

@@ -31,6 +31,8 @@ class Plan:
     distinct: set[tuple[int, int]] = field(default_factory=set)
     stand_ins: Counter[str] = field(default_factory=Counter)
     """How many stand-ins there are, by kind."""
+    seen: Counter[str] = field(default_factory=Counter)
+    """What else was met: `found KIND`, `language xx`, `unknown` words."""
 
     def draw(self, token: Token, level: int) -> None:
         """Draw for a word here."""

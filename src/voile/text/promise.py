@@ -17,6 +17,7 @@ from voile.text.nearest import NearestWords
 from voile.text.plan import SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS
 from voile.text.released import ReleasedText, Unknown
 from voile.text.restored import read_totals
+from voile.text.seen import PREFIX
 from voile.text.settings import TextSettings
 from voile.text.signs import Signs
 from voile.text.word_protector import TextProtector
@@ -163,6 +164,8 @@ def counted(answers: Sequence[ReleasedText]) -> dict[str, float]:
             add(f"clear {why}", number)
         for kind, number in answer.stand_ins.items():
             add(f"stand-ins {kind}", number)
+        for what, number in answer.seen.items():
+            add(PREFIX + what, number)
     return totals | read_totals(answers)
 
 

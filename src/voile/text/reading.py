@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from voile.errors import InvalidInput, require
@@ -21,6 +22,13 @@ def texts_of(data: Any, column: str = "text") -> list[str]:
     alone = source.in_memory and not hasattr(data, "columns") and len(source.columns) == 1
     column = source.columns[0] if alone else column
     return list(_values(source, column))
+
+
+def texts_at_first(source: Source, column: str, count: int = 200) -> list[str]:
+    """The first texts of a source, to see what they are like."""
+    rows = (row for _, row in source.rows() if not isinstance(row, RowProblem))
+    texts = (row.get(column) for row in islice(rows, count))
+    return [text for text in texts if isinstance(text, str)]
 
 
 def values_of(data: Any, given: Any, name: str, *, rows: int) -> list[str] | None:

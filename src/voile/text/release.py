@@ -18,6 +18,7 @@ from voile.text.consistent import Scope
 from voile.text.nearest import NearestWords
 from voile.text.promise import Counts, Level
 from voile.text.restored import Restored
+from voile.text.seen import Seen, read_in
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class TextRelease(Release):
     """How many stand-ins there are, by kind."""
     remap: Remapped | None = None
     restored: Restored | None = None
+    language: str = "en"
+    seen: Seen | None = None
     notes: tuple[str, ...] = ()
     sample: tuple[tuple[str, str], ...] = field(default=(), metadata=SILENT)
     """Texts before and after, drawn apart from the release, where the owner asked for them."""
@@ -71,6 +74,8 @@ class TextRelease(Release):
             tables.append(_watched(self))
         if self.counts is not None:
             tables.append(_counts(self))
+        if self.seen is not None:
+            tables.append(self.seen.table())
         return Report(
             title="A release of text",
             in_clear=clear,
@@ -124,6 +129,8 @@ def _notes(release: TextRelease) -> list[str]:
             f"words, {release.seconds or 0.0:.1f} s."
         )
     lines += sentences.counted_sentences(release)
+    if release.seen is not None and release.counts is not None:
+        lines += release.seen.sentences(release.counts.words)
     if release.resumed_parts:
         lines.append(f"Continued an interrupted job: {release.resumed_parts} parts were there.")
     if release.columns.dropped:
@@ -191,6 +198,7 @@ def _settings(release: TextRelease) -> Table:
         ("mechanism", release.mechanism),
         ("distance", release.guarantee.metric.name),
         ("vocabulary", f"{words.name}, {words.words:,} words"),
+        ("language", read_in(release.language)),
         ("randomness", release.randomness),
         ("columns in clear", ", ".join(release.columns.passed_in_clear) or "none"),
         ("columns left out", ", ".join(release.columns.dropped) or "none"),

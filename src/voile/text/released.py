@@ -49,6 +49,8 @@ class ReleasedText:
     """Where the text was read as a whole after it was drawn."""
     stand_ins: Mapping[str, int] = field(default_factory=dict)
     """How many stand-ins there are, by kind."""
+    seen: Mapping[str, int] = field(default_factory=dict)
+    """What else was met in it, by what it is."""
 
 
 @dataclass(frozen=True)

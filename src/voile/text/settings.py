@@ -10,9 +10,13 @@ from typing import Any, Literal
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.names import Named
 from voile.text.consistent import Scope
+from voile.text.finders import FINDERS, Finders
+from voile.text.languages import AUTO, LANGUAGES, pipeline_of
 from voile.text.laws import LAWS
-from voile.text.options import ONE_OF, Misfit, Names, Strength, Use, Words
+from voile.text.options import DEFAULT_FINDERS, ONE_OF, Misfit, Names, Strength, Use, Words
+from voile.text.reading_language import Reading
 from voile.text.tiers import DEFAULT_PIPELINE
+from voile.text.vocabulary_names import vocabulary_for
 from voile.text.watched import read_watched
 
 PRIVATE_CORPUS = "private-corpus"
@@ -51,6 +55,47 @@ class TextSettings:
     pseudonyms: bool = False
     in_clear: bool = False
     """Whether all words beside those that have stand-ins are left as they are."""
+    language: str = "en"
+    detects: bool = False
+    """Whether rows are told apart by language, and counted."""
+    pipelines: tuple[tuple[str, str], ...] = ()
+    """What finds names in rows of other languages, where each row is read in its own."""
+    find: tuple[Named, ...] = field(default_factory=lambda: FINDERS.find_all(DEFAULT_FINDERS))
+
+    @property
+    def vocabulary(self) -> str:
+        """The vocabulary by its name or file: what was asked for, or the language's own."""
+        return self.words.vocabulary or vocabulary_for(self.language)
+
+    @property
+    def vectors(self) -> str:
+        """The vocabulary that the words are taken from, also where they are cut to the texts."""
+        whole = vocabulary_for(self.language)
+        return whole if self.vocabulary == PRIVATE_CORPUS else self.vocabulary
+
+    @property
+    def finds_names(self) -> bool:
+        """Whether something needs to know what is a name."""
+        named = {one.name for one in self.find} & {"names", "presidio"}
+        return bool(self.alphas or self.pseudonyms or (named and self.words.identifiers))
+
+    @property
+    def pipelines_used(self) -> tuple[str, ...]:
+        """What finds names, if anything is to."""
+        if not self.finds_names:
+            return ()
+        return tuple(dict.fromkeys((self.pipeline, *dict(self.pipelines).values())))
+
+    @property
+    def finders(self) -> Finders:
+        """What looks for personal data."""
+        return Finders(self.find, self.language, self.pipeline)
+
+    @property
+    def reading(self) -> Reading:
+        """How rows are read."""
+        named = tuple(dict.fromkeys((*dict(self.pipelines), "en")))
+        return Reading(self.language, detects=self.detects, named=named)
 
     def identity(self) -> dict[str, Any]:
         """What a restart must agree in: all that decides the draws."""
@@ -58,6 +103,10 @@ class TextSettings:
         del words["no_cache"]
         return {
             **words,
+            "vocabulary": self.vocabulary,
+            "language": self.language,
+            "find": [one.name for one in self.find],
+            "pipelines": list(map(list, self.pipelines)),
             "column": self.column,
             "epsilon": self.epsilon,
             "mechanism": self.mechanism.name,
@@ -75,8 +124,9 @@ class TextSettings:
 
 
 def settings_from(
-    column: str, strength: Strength, mechanism: Any, words: Words, names: Names
-) -> TextSettings:
+    column: str, strength: Strength, mechanism: Any, words: Words, names: Names,
+    *, language: str = "en",
+) -> TextSettings:  # fmt: skip
     """The settings that options mean, with the epsilon of a word worked out and checked."""
     given = (strength.epsilon, strength.keep, strength.max_kept, strength.document_epsilon)
     in_clear = all(value is None for value in given)
@@ -88,7 +138,7 @@ def settings_from(
         LAWS.find(mechanism),
         words,
         names.alphas(),
-        names.pipeline or DEFAULT_PIPELINE,
+        DEFAULT_PIPELINE,
         strength.longest,
         strength.document_epsilon,
         strength.public_length,
@@ -96,7 +146,11 @@ def settings_from(
         "none" if words.no_cache else "read",
         pseudonyms=names.pseudonyms,
         in_clear=in_clear,
+        language=language,
+        detects=True,
+        find=FINDERS.find_all(words.find),
     )
+    settings = _with_pipelines(settings, names.pipeline)
     for name, allowed in _CHOICES.items():
         require(getattr(words, name) in allowed, f"--{name}", " or ".join(allowed),
                 getattr(words, name))  # fmt: skip
@@ -109,6 +163,26 @@ def settings_from(
                 "cannot have a law for each document's length; use --longest"
             )
     return check_budget(settings)
+
+
+def _with_pipelines(settings: TextSettings, given: str | None) -> TextSettings:
+    """The settings with what finds names; refused where nothing can find them."""
+    language = settings.language
+    if not settings.finds_names:
+        return settings
+    if language != AUTO:
+        return replace(settings, pipeline=pipeline_of(language, given))
+    if not settings.alphas or settings.pseudonyms:
+        raise InvalidInput(
+            "--find names, --find presidio and --pseudonyms must go with one language, not with "
+            "auto; give --language, or --tiers pii"
+        )
+    if given is not None:
+        every = tuple((code, given) for code in LANGUAGES)
+        return replace(settings, pipeline=given, pipelines=every)
+    own = [(code, one.pipeline) for code, one in LANGUAGES.items() if one.pipeline is not None]
+    there = tuple((code, p.module) for code, p in own if p.location() is not None)
+    return replace(settings, pipelines=there)
 
 
 _CHOICES = {

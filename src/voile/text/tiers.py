@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import InvalidInput, MissingExtra, require
-from voile.packaged import SPACY_ENGLISH
+from voile.packaged import SPACY_ENGLISH, SPACY_FRENCH, SPACY_SPANISH
 from voile.text.stopwords import STOPWORDS
 from voile.text.vocabularies import Vocabulary
 
-ENTITY_LABELS = frozenset({"PERSON", "GPE", "ORG", "LOC", "NORP", "FAC"})
+ENTITY_LABELS = frozenset({"PERSON", "PER", "GPE", "ORG", "LOC", "NORP", "FAC"})
+"""What is a name, in the words of English pipelines and of those trained on other news."""
+Entities = tuple[tuple[int, int], ...]
+"""Where names stand in a text."""
 DEFAULT_PIPELINE = SPACY_ENGLISH.module
+PIPELINES = (SPACY_ENGLISH, SPACY_FRENCH, SPACY_SPANISH)
+"""Those that come in packages, their content checked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,16 +36,20 @@ class Tiers:
     pipeline: Any = field(repr=False)
     close: NDArray[np.bool_] = field(repr=False)
     names: tuple[str, ...] = ("pii", "poii", "rest")
+    others: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Pipelines of rows in a language of their own, by its code."""
 
-    def entities(self, texts: Sequence[Any]) -> list[tuple[tuple[int, int], ...]]:
-        """Character spans of names in each text."""
+    def entities(self, texts: Sequence[Any], languages: Sequence[str] = ()) -> list[Entities]:
+        """Character spans of names in each text, by its language's pipeline if it has one."""
         plain = [text if isinstance(text, str) else "" for text in texts]
-        limit = int(getattr(self.pipeline, "max_length", 10**6))
-        found = self.pipeline.pipe(text[:limit] for text in plain)
-        return [
-            tuple((e.start_char, e.end_char) for e in doc.ents if e.label_ in ENTITY_LABELS)
-            for doc in found
-        ]
+        which = [code if code in self.others else "" for code in languages] or [""] * len(plain)
+        found: dict[int, Entities] = {}
+        for code in sorted(set(which)):
+            rows = [row for row, own in enumerate(which) if own == code]
+            marks = marked(self.others.get(code, self.pipeline), [plain[row] for row in rows])
+            for row, names in zip(rows, marks, strict=True):
+                found[row] = tuple((e.start_char, e.end_char) for e in names)
+        return [found[row] for row in range(len(plain))]
 
     def level(
         self, position: int, start: int, end: int, entities: Sequence[tuple[int, int]]
@@ -50,8 +60,20 @@ class Tiers:
         return 1 if self.close[position] else 2
 
 
+def marked(pipeline: Any, texts: Iterable[str]) -> Iterator[list[Any]]:
+    """The names that a pipeline marks in each text, up to the longest that it reads."""
+    limit = int(getattr(pipeline, "max_length", 10**6))
+    for document in pipeline.pipe(text[:limit] for text in texts):
+        yield [e for e in document.ents if e.label_ in ENTITY_LABELS]
+
+
 def tiers(
-    words: Vocabulary, *, pipeline: str = DEFAULT_PIPELINE, share: float = 0.1, look_at: int = 5000
+    words: Vocabulary,
+    *,
+    pipeline: str = DEFAULT_PIPELINE,
+    others: Mapping[str, str] | None = None,
+    share: float = 0.1,
+    look_at: int = 5000,
 ) -> Tiers:
     """Tiers over a vocabulary with a spaCy pipeline, any installed one by name.
 
@@ -61,10 +83,14 @@ def tiers(
     """
     require(0 <= share <= 1, "share", "between 0 and 1", share)
     model = load_pipeline(pipeline)
+    loaded = {code: load_pipeline(name) for code, name in (others or {}).items()}
     shown = [word.capitalize() for word in words.words[:look_at]]
-    found = (any(e.label_ in ENTITY_LABELS for e in doc.ents) for doc in model.pipe(shown))
-    named = [i for i, is_name in enumerate(found) if is_name and words.words[i] not in STOPWORDS]
-    return Tiers(model, close_to(words, np.array(named, dtype=np.intp), share=share))
+    named: set[int] = set()
+    for one in (model, *loaded.values()):
+        found = marked(one, shown)
+        named |= {i for i, names in enumerate(found) if names and words.words[i] not in STOPWORDS}
+    close = close_to(words, np.array(sorted(named), dtype=np.intp), share=share)
+    return Tiers(model, close, others=loaded)
 
 
 def sensitive_tiers(words: Vocabulary, *, sensitive: str, pipeline: str | None) -> Tiers | None:
@@ -107,11 +133,11 @@ def close_to(words: Vocabulary, named: Any, *, share: float) -> NDArray[np.bool_
     return close
 
 
-def load_pipeline(name: str) -> Any:
+def load_pipeline(name: str, *, whole: bool = False) -> Any:
     """A spaCy pipeline (an installed package or a folder), or a list of names in a .txt file.
 
     The packaged one decides what is a name, so its content is checked; its package's own code is
-    not run.
+    not run. Unless `whole`, what names do not need is left out.
     """
     if name.endswith(".txt"):
         from voile.text.name_list import read_name_list
@@ -121,11 +147,14 @@ def load_pipeline(name: str) -> Any:
         import spacy
     except ImportError:
         raise MissingExtra("spacy", extra="ner") from None
-    unused = ["tagger", "parser", "attribute_ruler", "lemmatizer"]
+    unused = [] if whole else ["tagger", "parser", "attribute_ruler", "lemmatizer"]
+    packaged = next((p for p in PIPELINES if p.module == name and p.location() is not None), None)
     try:
-        if name == DEFAULT_PIPELINE and SPACY_ENGLISH.location() is not None:
-            return spacy.load(SPACY_ENGLISH.checked(), exclude=unused)
-        return spacy.load(name, exclude=unused)
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", r"\[W095\]"
+            )  # trained with an earlier spaCy: see models
+            return spacy.load(name if packaged is None else packaged.checked(), exclude=unused)
     except (ImportError, OSError):
         raise InvalidInput(
             f"the pipeline must be an installed spaCy package or a folder, got {name!r}; "

@@ -31,6 +31,8 @@ class Vocabulary:
     embedding: Embedding
     name: str
     private: bool = False
+    languages: tuple[str, ...] = ("en",)
+    """What the words are in, by which public frequencies are looked up."""
 
     @property
     def unknown(self) -> int:

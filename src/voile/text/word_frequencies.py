@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +24,12 @@ class WordFrequencies:
     shares: Floats
 
 
-def word_frequencies(words: Vocabulary, *, language: str = "en") -> WordFrequencies:
+def word_frequencies(words: Vocabulary) -> WordFrequencies:
     """Frequencies counted in public text (`wordfreq`), or Zipf's law by rank where it is missing.
 
     The unknown word gets what the list holds outside the vocabulary. A language that the list does
-    not know gets Zipf's law too. Public either way: nothing of a private text is looked at.
+    not know gets Zipf's law too; a vocabulary of several languages gets their mean. Public either
+    way: nothing of a private text is looked at.
 
     >>> from voile.text.vocabularies import vocabulary
     >>> found = word_frequencies(vocabulary(["the", "walrus"], [[0.0], [1.0]]))
@@ -36,15 +38,21 @@ def word_frequencies(words: Vocabulary, *, language: str = "en") -> WordFrequenc
     """
     try:
         counted = import_module("wordfreq")
-        listed = counted.get_frequency_dict(language, wordlist="best")
+        each = [_shares(counted, words, language) for language in words.languages]
     except (ImportError, LookupError):
         return WordFrequencies("Zipf's law by rank in the vocabulary", words.frequencies())
+    every = sum(each[1:], each[0])
+    name = f"word frequencies of wordfreq ({', '.join(words.languages)})"
+    return WordFrequencies(name, every / math.fsum(every))
+
+
+def _shares(counted: Any, words: Vocabulary, language: str) -> Floats:
+    """The share of each word in one language, and of what it holds outside the vocabulary."""
+    listed = counted.get_frequency_dict(language, wordlist="best")
     shares = [
         listed.get(word) or counted.word_frequency(word, language, wordlist="best")
         for word in words.words
     ]
     known = np.maximum(np.array(shares), RAREST)
     outside = max(RAREST, 1 - math.fsum(listed.get(word, 0.0) for word in words.words))
-    every = np.append(known, outside)
-    name = f"word frequencies of wordfreq ({language})"
-    return WordFrequencies(name, every / math.fsum(every))
+    return np.append(known, outside)

@@ -16,17 +16,17 @@ from voile.core.randomness import Generator
 from voile.core.rounding import product_upwards, sum_upwards
 from voile.errors import InvalidInput
 from voile.ledger.amounts import Cost
-from voile.personal.patterns import find_identifiers
-from voile.personal.spans import Span, merge
+from voile.personal.spans import merge
 from voile.text.consistent import Scope, SharedDraws, draw_words
 from voile.text.containers import like, values_of
+from voile.text.finders import Finders
 from voile.text.nearest import NearestWords, nearest_words
 from voile.text.not_covered import not_covered
 from voile.text.plan import KEPT, SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS, Plan
+from voile.text.reading_language import Marks, Reading
 from voile.text.released import Read, Refused, ReleasedText, Unknown
 from voile.text.signs import Signs, without_signs
 from voile.text.standins import ABOUT_NOBODY, StandIns, put_in
-from voile.text.stopwords import STOPWORDS
 from voile.text.tiers import Tiers
 from voile.text.tokens import Case, Piece, Token, Tokenizer, join
 from voile.text.vocabularies import Vocabulary
@@ -52,6 +52,8 @@ class TextProtector:
     unknown: Unknown = Unknown.PERTURB
     keep_stopwords: bool = False
     identifiers: bool = True
+    finders: Finders = field(default_factory=Finders)
+    reading: Reading = field(default_factory=Reading)
     tiers: Tiers | None = None
     longest: int | None = None
     signs: Signs = Signs.DROP
@@ -140,12 +142,15 @@ class TextProtector:
         self, texts: Sequence[Any], known: Sequence[frozenset[str]] = ()
     ) -> list[Plan | Refused]:
         """What is to be drawn for each text; no randomness yet. `known`: names in its scope."""
-        entities = self.tiers.entities(texts) if self.tiers is not None else None
-        named = self._named(texts, known)
-        return [
-            self._plan(text, entities[i] if entities is not None else (), named[i])
-            for i, text in enumerate(texts)
-        ]
+        languages = self.reading.languages_of(texts)
+        none: list[Any] = [()] * len(texts)
+        names = none if self.tiers is None else self.tiers.entities(texts, languages)
+        spans: Sequence[Any] = self.finders.find(texts) if self.identifiers else none
+        if self.stand_ins is not None:
+            named = self.stand_ins.named(texts, known)
+            spans = [merge([*own, *more]) for own, more in zip(spans, named, strict=True)]
+        marks = map(Marks, languages, names, spans)
+        return [self._plan(text, found) for text, found in zip(texts, marks, strict=True)]
 
     def costs(self, draws: Sequence[int]) -> Cost:
         """What so many draws at each level cost: (epsilon, delta, number), by level."""
@@ -194,30 +199,20 @@ class TextProtector:
             shown.append((before, after, plan.levels[piece]))
         return shown
 
-    def _named(
-        self, texts: Sequence[Any], known: Sequence[frozenset[str]]
-    ) -> Sequence[Sequence[Span]]:
-        """The names that are to have a stand-in."""
-        return [()] * len(texts) if self.stand_ins is None else self.stand_ins.named(texts, known)
-
-    def _plan(
-        self, text: Any, entities: Sequence[tuple[int, int]], named: Sequence[Span]
-    ) -> Plan | Refused:
-        if not isinstance(text, str):
-            missing = text is None or text != text
-            return Refused("the text is missing" if missing else "the text is not a string")
-        plan = Plan([], [], [], Counter())
+    def _plan(self, text: Any, marks: Marks) -> Plan | Refused:
+        refused = self.reading.refusal(text, marks.language, names=self.tiers is not None)
+        if refused:
+            return Refused(refused)
+        plan = Plan([], [], [], Counter(), seen=marks.seen())
         last = 0
-        spans = find_identifiers(text) if self.identifiers else []
-        spans = merge([*spans, *named]) if named else spans
-        for start, end, kind in (*spans, (len(text), len(text), "")):
+        for start, end, kind in (*marks.spans, (len(text), len(text), "")):
             pieces = self.tokenizer.split(text[last:start])
             for place, piece in enumerate(pieces):
                 if piece == " ":
                     plan.pieces.append(" ")
                 elif isinstance(piece, str):
                     self._add_gap(plan, pieces, place)
-                elif not self._add(plan, piece, text, last, entities):
+                elif not self._add(plan, piece, text, last, marks):
                     return Refused("a word is outside the vocabulary")
                 if self.longest is not None and self.size(plan) >= self.longest:
                     return plan
@@ -225,6 +220,7 @@ class TextProtector:
                 plan.pieces.extend(self.stand_ins.pieces(text[start:end], kind))
             elif kind:
                 plan.pieces.append(f"[{kind}]")
+                plan.seen[f"found {kind}"] += 1
             last = end
         return plan
 
@@ -242,13 +238,11 @@ class TextProtector:
         if bare:
             plan.pieces.append(bare)
 
-    def _add(
-        self, plan: Plan, token: Token, text: str, offset: int,
-        entities: Sequence[tuple[int, int]],
-    ) -> bool:  # fmt: skip
+    def _add(self, plan: Plan, token: Token, text: str, offset: int, marks: Marks) -> bool:
         """Plan one word; false if the text must be refused."""
         start, end = token.start + offset, token.end + offset
         if token.position == self.vocabulary.unknown:
+            plan.seen[UNKNOWN_WORDS] += 1
             if self.unknown is Unknown.FAIL:
                 return False
             if self.unknown is Unknown.DROP:
@@ -256,10 +250,13 @@ class TextProtector:
             if self.unknown is Unknown.KEEP:
                 plan.leave(text[start:end], UNKNOWN_WORDS)
                 return True
-        elif self.keep_stopwords and self.vocabulary.words[token.position] in STOPWORDS:
+        elif self.keep_stopwords and self.reading.is_stopword(
+            self.vocabulary.words[token.position], marks.language
+        ):
             plan.leave(text[start:end], STOP_WORDS)
             return True
-        level = 0 if self.tiers is None else self.tiers.level(token.position, start, end, entities)
+        names = marks.names
+        level = 0 if self.tiers is None else self.tiers.level(token.position, start, end, names)
         if self.law_of_length is None and self.laws[level] is None:
             plan.leave(text[start:end], self.levels[level])
             return True
@@ -279,7 +276,6 @@ class TextProtector:
             for chosen in (levels, levels[before != after])
         )
         draws = self.draws(plan)
-        return ReleasedText(
-            join(pieces), draws, replaced, changed, plan.clear, self.spent(draws), read,
-            plan.stand_ins,
-        )  # fmt: skip
+        spent = self.spent(draws)
+        done = (draws, replaced, changed, plan.clear, spent, read, plan.stand_ins, plan.seen)
+        return ReleasedText(join(pieces), *done)

@@ -1,0 +1,116 @@
+"""What looks for personal data in a text before anything is drawn, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from voile.names import Family, Named
+from voile.personal.patterns import find_identifiers
+from voile.personal.spans import Span, check_spans, merge
+from voile.text.options import DEFAULT_FINDERS
+
+FINDERS = Family(
+    "find",
+    (
+        Named("patterns", "e-mails, cards, keys, birth dates, … by pattern and check digit",
+              "voile.text.finders:_patterns"),
+        Named("numbers", "national numbers of 20 countries by check digit, telephones by plan",
+              "voile.text.finders:_numbers"),
+        Named("addresses", "streets, houses, post boxes, with what follows them",
+              "voile.text.finders:_addresses"),
+        Named("names", "persons, places, organisations and groups, by the pipeline",
+              "voile.text.finders:_names"),
+        Named("presidio", "all that Microsoft Presidio finds, over the same pipeline",
+              "voile.text.finders:_presidio"),
+    ),
+    groups=("voile.finders",),
+    open_to="NAME=FILE.py:FUNCTION, a function from a text to (start, end, KIND)",
+)  # fmt: skip
+"""Each gives spans; those of all are taken together."""
+
+Finder = Callable[[Sequence[str]], list[list[Span]]]
+
+NAME_KINDS = {
+    "PERSON": "PERSON", "PER": "PERSON", "GPE": "PLACE", "LOC": "PLACE", "FAC": "PLACE",
+    "ORG": "ORGANISATION", "NORP": "GROUP",
+}  # fmt: skip
+"""What pipelines call names, English ones and those of the news corpora, in our words."""
+
+
+@dataclass(frozen=True)
+class Finders:
+    """Several finders at work on one language; it travels to workers, who load it anew."""
+
+    chosen: tuple[Named, ...] = tuple(map(FINDERS.find, DEFAULT_FINDERS))
+    language: str = "en"
+    pipeline: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is at work, in order."""
+        return tuple(one.name for one in self.chosen)
+
+    @cached_property
+    def _loaded(self) -> tuple[Finder, ...]:
+        return tuple(_own(one) if one.own else one.load()(self) for one in self.chosen)
+
+    def find(self, texts: Sequence[Any]) -> list[list[Span]]:
+        """Personal data in each text, in order, never overlapping; nothing in what is no text.
+
+        >>> Finders().find(["a@example.org", None])
+        [[Span(start=0, end=13, kind='EMAIL')], []]
+        """
+        plain = [text if isinstance(text, str) else "" for text in texts]
+        found = [finder(plain) for finder in self._loaded]
+        if len(found) == 1 and self.names == DEFAULT_FINDERS:
+            return found[0]
+        return [
+            merge(s for spans in all_of_it for s in spans) for all_of_it in zip(*found, strict=True)
+        ]
+
+    def load(self) -> Finders:
+        """The same, once everything that it needs was found to be installed."""
+        assert self._loaded
+        return self
+
+
+def _own(named: Named) -> Finder:
+    """A user's own function of one text, its answers checked."""
+    function = named.load()
+    return lambda texts: [check_spans(function(text), text, named.name) for text in texts]
+
+
+def _patterns(finders: Finders) -> Finder:
+    return lambda texts: [find_identifiers(text) for text in texts]
+
+
+def _numbers(finders: Finders) -> Finder:
+    from voile.personal.national import number_finder
+
+    return number_finder(finders.language)
+
+
+def _addresses(finders: Finders) -> Finder:
+    from voile.personal.addresses import address_finder
+
+    return address_finder(finders.language)
+
+
+def _names(finders: Finders) -> Finder:
+    from voile.text.tiers import load_pipeline, marked
+
+    pipeline = load_pipeline(finders.pipeline)
+    return lambda texts: [
+        [Span(e.start_char, e.end_char, NAME_KINDS[e.label_]) for e in found]
+        for found in marked(pipeline, texts)
+    ]
+
+
+def _presidio(finders: Finders) -> Finder:
+    from voile.personal.presidio import presidio_finder
+    from voile.text.tiers import load_pipeline
+
+    return presidio_finder(finders.language, load_pipeline(finders.pipeline, whole=True))
