@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +215,6 @@ def safetensor(path: Path, ending: str) -> Any:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(length))
     name = next(key for key in header if key.endswith(ending))
-    found = header[name]
-    start = 8 + length + found["data_offsets"][0]
-    kind = {"F32": "<f4", "F16": "<f2"}[found["dtype"]]
-    return np.memmap(path, kind, "r", offset=start, shape=tuple(found["shape"]))
+    (start, _), kind, shape = itemgetter("data_offsets", "dtype", "shape")(header[name])
+    written = {"F32": "<f4", "F16": "<f2"}[kind]
+    return np.memmap(path, written, "r", offset=8 + length + start, shape=tuple(shape))
