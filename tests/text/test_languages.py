@@ -148,7 +148,7 @@ def test_auto_with_names_needs_a_pipeline_for_the_row(tiny: Vocabulary) -> None:
             pd.DataFrame({"text": GERMAN}), epsilon=5.0, language="auto", tiers="pii", seed=1
         )
     with pytest.raises(
-        InvalidInput, match="--find names, --find presidio and --pseudonyms must go with one"
+        InvalidInput, match="must go with one language, not"
     ):
         voile.text.protect(ENGLISH, epsilon=5.0, language="auto", find=["names"])
 
