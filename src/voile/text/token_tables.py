@@ -22,6 +22,7 @@ from voile.core.arrays import Items
 from voile.errors import MissingExtra
 from voile.packaged import GEMMA_PARTS, WORDLLAMA, WORDLLAMA_TOKENS, PackagedModel
 from voile.progress import tell
+from voile.text.languages import LANGUAGES
 from voile.text.vocabularies import Vocabulary, is_word
 from voile.text.vocabulary_files import chosen_words, safetensor
 
@@ -74,13 +75,24 @@ def multilingual(
 
 
 def _frequencies(words: Sequence[str], languages: tuple[str, ...]) -> Any:
-    """The largest frequency of each word in any of the languages; 0 where none lists it."""
+    """The largest frequency of each word in any of the languages; 0 where it is at home in none.
+
+    Lists of a language hold words of others, from names and quotations. A word that is three times
+    as frequent in another of our languages, or more, is left to that one.
+    """
     try:
         from wordfreq import get_frequency_dict
     except ImportError:
         raise MissingExtra("wordfreq", extra="languages") from None
-    listed = [get_frequency_dict(language) for language in languages]
-    return np.array([max(known.get(word, 0.0) for known in listed) for word in words])
+    table = np.array(
+        [
+            [get_frequency_dict(language).get(word, 0.0) for word in words]
+            for language in (*languages, *(code for code in LANGUAGES if code not in languages))
+        ]
+    )
+    own, foreign = table[: len(languages)].max(axis=0), table[len(languages) :]
+    at_home = 3 * own > foreign.max(axis=0, initial=0.0)
+    return np.where(at_home, own, 0.0)
 
 
 @cache
