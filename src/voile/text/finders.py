@@ -63,13 +63,17 @@ class Finders:
         >>> Finders().find(["a@example.org", None])
         [[Span(start=0, end=13, kind='EMAIL')], []]
         """
-        plain = [text if isinstance(text, str) else "" for text in texts]
-        found = [finder(plain) for finder in self._loaded]
-        if len(found) == 1 and self.names == DEFAULT_FINDERS:
-            return found[0]
+        found = self.found_by_each(texts)
+        if self.names == DEFAULT_FINDERS:
+            return found[0]  # they never overlap
         return [
             merge(s for spans in all_of_it for s in spans) for all_of_it in zip(*found, strict=True)
         ]
+
+    def found_by_each(self, texts: Sequence[Any]) -> list[list[list[Span]]]:
+        """What each finder finds in each text, as it is."""
+        plain = [text if isinstance(text, str) else "" for text in texts]
+        return [finder(plain) for finder in self._loaded]
 
     def load(self) -> Finders:
         """The same, once everything that it needs was found to be installed."""
