@@ -57,7 +57,8 @@ HEAD = "voile: found | precision | hidden | Presidio: found | precision | hidden
 NOT_CLAIMED = {"DATE_TIME", "AGE", "TITLE"}
 """Years and weekdays, ages and professions are words to us, drawn as others are."""
 ENTITIES = {"person": "PERSON", "per": "PERSON", "location": "PLACE", "loc": "PLACE",
-            "org": "ORGANISATION", "corporation": "ORGANISATION", "group": "ORGANISATION"}  # fmt: skip
+            "org": "ORGANISATION", "corporation": "ORGANISATION",
+            "group": "ORGANISATION"}  # fmt: skip
 
 
 def pii_synth() -> list[Known]:
