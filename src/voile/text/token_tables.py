@@ -12,7 +12,8 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ def wordllama(*, top: int | None = None, metric: str = "euclidean") -> Vocabular
     checked; the package's code is not run.
     """
     folder = WORDLLAMA.checked()
-    listed = json.loads(WORDLLAMA_TOKENS.checked().read_text("utf-8"))["model"]["vocab"]
+    tokeniser = json.loads(WORDLLAMA_TOKENS.checked().read_text("utf-8"))
+    listed = reduce(getitem, ("model", "vocab"), tokeniser)
     matrix = safetensor(folder / "l2_supercat_256.safetensors", "embedding.weight")
     rows = [(i, token[1:]) for token, i in listed.items() if token[:1] == BEGINS]
     rows = sorted(
