@@ -1,5 +1,7 @@
 """Learned attackers, held against the exact one on data where the truth is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,9 @@ import torch
 from voile.attackers.attack import Observed, SequenceAttack, hidden
 from voile.attackers.learned import fit_learned
 from voile.attackers.markov import MarkovPrior, markov_attack
-from voile.attackers.networks import CandidateHead, EmbeddingHead, lstm, rnn, transformer
+from voile.attackers.networks import EmbeddingHead, lstm, rnn, transformer
 from voile.attackers.reliability import reliability
+from voile.attackers.residual import fit_residual
 from voile.errors import InvalidInput
 from voile.leakage.posterior import belief_shift, posterior_leakage
 
@@ -55,12 +58,6 @@ def draw(rng, chain, law, count):
     return items
 
 
-def head_of(vectors, law=None):
-    candidates = torch.as_tensor(np.hstack([vectors, np.eye(SIZE)]), dtype=torch.float32)
-    known = None if law is None else torch.as_tensor(np.log(law), dtype=torch.float32)
-    return CandidateHead(candidates, log_law=known)
-
-
 def divergence(attack, exact, items):
     """Mean KL(exact ‖ learned) over positions."""
     sequences = [item.releases for item in items]
@@ -72,10 +69,14 @@ def divergence(attack, exact, items):
 def fitted(count, *, body=lstm, seed=0, law_known=True, epochs=25):
     rng, chain, law, vectors, _ = world(seed)
     training, validation = draw(rng, chain, law, count), draw(rng, chain, law, count // 3)
-    return fit_learned(
+    return fit_residual(
         training, validation, releases=np.eye(SIZE), body=body, width=32, epochs=epochs,
-        head=head_of(vectors, law if law_known else None),
+        candidates=candidates_of(vectors), log_law=np.log(law) if law_known else None,
     )  # fmt: skip
+
+
+def candidates_of(vectors):
+    return np.hstack([vectors, np.eye(SIZE)])
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +172,9 @@ def test_a_seed_repeats_and_leaves_torch_s_own_state_alone():
     torch.manual_seed(3)
     one = fitted(40, epochs=2)
     assert torch.equal(torch.rand(1), expected)
-    assert one.history == fitted(40, epochs=2).history
+    again = fitted(40, epochs=2)
+    assert (one.scale, one.gain) == (again.scale, again.gain)
+    assert all(map(torch.equal, one.change.parameters(), again.change.parameters()))
 
 
 def test_no_sensitive_words():
@@ -181,4 +184,42 @@ def test_no_sensitive_words():
         for item in draw(rng, chain, law, 5)
     ]
     with pytest.raises(InvalidInput, match="no sensitive words found"):
-        fit_learned(items, items, releases=np.eye(SIZE), body=rnn, head=head_of(vectors))
+        fit_residual(
+            items, items, releases=np.eye(SIZE), body=rnn, candidates=candidates_of(vectors)
+        )
+
+
+def test_releases_that_carry_nothing_leave_it_at_its_prior(test_items):
+    """What the network of before got wrong: it claimed leakage of its own making."""
+    rng, chain, law, vectors, distances = world()
+    nothing = np.full_like(law, 1 / SIZE)
+    parts = [draw(rng, chain, nothing, count) for count in (300, 100, 200)]
+    attack = fit_residual(
+        *parts[:2], releases=np.eye(SIZE), body=lstm, width=32, candidates=candidates_of(vectors)
+    )
+    assert attack.gain < 0.01
+    shifts = []
+    for item in parts[2]:
+        unseen = hidden(item.releases, item.sensitive)
+        after, before = attack.log_posteriors([item.releases, unseen], [item.sensitive] * 2)
+        shifts.append(belief_shift(after, before))
+    shares = posterior_leakage(iter(shifts), distances, epsilons=[0.3]).violation_shares
+    assert shares[0] < 0.01
+    shut = replace(attack, scale=0.0)
+    after, before = shut.log_posteriors([item.releases, unseen], [item.sensitive] * 2)
+    assert np.array_equal(after, before), "an attacker that found nothing is its prior"
+
+
+def test_fresh_noise_is_asked_for_each_epoch():
+    rng, chain, law, vectors, _ = world()
+    training, asked = draw(rng, chain, law, 60), []
+
+    def redraw(noise):
+        asked.append(noise.random())
+        return training
+
+    fit_residual(
+        training, training[:20], releases=np.eye(SIZE), body=rnn, width=16, epochs=3,
+        candidates=candidates_of(vectors), redraw=redraw,
+    )  # fmt: skip
+    assert len(set(asked)) == 3

@@ -18,7 +18,7 @@ class Opinion:
     def __init__(self, of_release, *, sure=0.99):
         self.of_release, self.sure = of_release, sure
 
-    def log_posteriors(self, sequences):
+    def log_posteriors(self, sequences, sensitive=None):
         tables = []
         for sequence in sequences:
             table = np.full((len(sequence), SIZE), (1 - self.sure) / (SIZE - 1))

@@ -79,7 +79,7 @@ def evaluator(
     counted: str = "triples",
     remapped: bool = True,
     epochs: int = 12,
-    batch: int = 64,
+    batch: int = 32,
     seed: int = 0,
 ) -> Evaluate:
     """Strengths → (violation share at epsilon, utility loss): perturb, attack, measure.
@@ -101,8 +101,24 @@ def evaluator(
             tell("forward–backward")
             chain = word_chain(texts, [*training, *validation])
             return chain_attacker(law, chain), sensitive_only(texts, test)
-        how = {"epochs": epochs, "batch": batch, "seed": seed}
-        return fit_reader(attacker, texts, training, validation, head=head, **how), test
+
+        def redraw(rng: np.random.Generator) -> list[Observed]:
+            numbers = [rng.random(len(item.sensitive)) for item in training]
+            return perturbed(texts, law, numbers, training)
+
+        fitted = fit_reader(
+            attacker,
+            texts,
+            training,
+            validation,
+            head=head,
+            epochs=epochs,
+            batch=batch,
+            seed=seed,
+            log_law=_over_releases(texts, law),
+            redraw=redraw,
+        )
+        return fitted, test
 
     def evaluate(strengths: tuple[float, ...]) -> tuple[float, float]:
         law = level_laws(texts, epsilon=epsilon, strengths=strengths)
@@ -121,6 +137,13 @@ def evaluator(
         return violation, expected_loss(law, loss, prior, remapped=remapped)
 
     return evaluate
+
+
+def _over_releases(texts: Corpus, law: Floats) -> Floats:
+    """The law's logarithms by release: a column for all that was seen, words in clear alike."""
+    table = np.zeros((len(law), len(texts.seen)))
+    table[:, np.searchsorted(texts.seen, texts.candidates)] = np.log(np.maximum(law, 1e-300))
+    return table
 
 
 def _prior(texts: Corpus) -> Floats:

@@ -32,8 +32,14 @@ class SequenceAttack(Protocol):
     Reading a sequence with the sensitive positions `HIDDEN` gives the attacker's prior.
     """
 
-    def log_posteriors(self, sequences: Sequence[Indices]) -> list[Floats]:
-        """One table for each sequence, shape (its length, candidates)."""
+    def log_posteriors(
+        self, sequences: Sequence[Indices], sensitive: Sequence[Indices] | None = None
+    ) -> list[Floats]:
+        """One table for each sequence, shape (its length, candidates).
+
+        `sensitive` says which positions hold secrets (all, unless it is given), for attackers that
+        start from what they believed before they read those.
+        """
         ...
 
 

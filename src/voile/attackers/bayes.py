@@ -22,7 +22,9 @@ class JointBayes:
     log_law: Floats
     log_joint: Floats
 
-    def log_posteriors(self, sequences: Sequence[Indices]) -> list[Floats]:
+    def log_posteriors(
+        self, sequences: Sequence[Indices], sensitive: Sequence[Indices] | None = None
+    ) -> list[Floats]:
         """The marginals of the joint posterior, for each sequence."""
         return [self._posterior(sequence) for sequence in sequences]
 

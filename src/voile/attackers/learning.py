@@ -82,7 +82,9 @@ def _truth(attack: SequenceAttack, items: Sequence[Observed]) -> Floats:
     sums = []
     for start in range(0, len(items), _BATCH):
         part = items[start : start + _BATCH]
-        tables = attack.log_posteriors([item.releases for item in part])
+        tables = attack.log_posteriors(
+            [item.releases for item in part], [item.sensitive for item in part]
+        )
         sums += [
             float(table[item.sensitive, item.secrets[item.sensitive]].sum())
             for item, table in zip(part, tables, strict=True)

@@ -88,7 +88,9 @@ class MarkovAttack:
     law: Floats
     prior: MarkovPrior
 
-    def log_posteriors(self, sequences: Sequence[Indices]) -> list[Floats]:
+    def log_posteriors(
+        self, sequences: Sequence[Indices], sensitive: Sequence[Indices] | None = None
+    ) -> list[Floats]:
         """The exact marginals of each sequence; all are padded to one length and done at once."""
         lengths = [len(sequence) for sequence in sequences]
         require(min(lengths, default=0) > 0, "sequences", "not empty", "an empty one")

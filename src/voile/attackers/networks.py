@@ -1,4 +1,4 @@
-"""Three readers of release sequences, and two ways to turn what they read into beliefs."""
+"""Three readers of release sequences, and the paper's way to turn what they read into beliefs."""
 
 from __future__ import annotations
 
@@ -102,40 +102,11 @@ class EmbeddingHead(nn.Module):
         self.base = float(spread) or 1.0
         self.width = candidates.shape[1]
 
-    def scores(self, states: Tensor, releases: Tensor) -> Tensor:
+    def scores(self, states: Tensor) -> Tensor:
         """Unnormalised log-beliefs over the candidates."""
         return -(torch.cdist(states, self.get_buffer("candidates")) ** 2) / self.base
 
-    def loss(self, states: Tensor, releases: Tensor, truth: Tensor) -> Tensor:
+    def loss(self, states: Tensor, truth: Tensor) -> Tensor:
         """Mean squared error of the estimated vector."""
         target: Tensor = self.get_buffer("candidates")[truth]
         return ((states - target) ** 2).sum(dim=1).mean()
-
-
-class CandidateHead(nn.Module):
-    """Cross-entropy over candidates: what Proposition 5 of the mPL paper assumes.
-
-    Scores are the read vector times each candidate's (learned) vector. An attacker who knows the
-    mechanism also adds ln K(y|x) of the release seen at that position: the network then only has
-    to learn the context.
-    """
-
-    def __init__(self, candidates: Tensor, *, log_law: Tensor | None = None) -> None:
-        super().__init__()
-        self.vectors = nn.Parameter(candidates / candidates.norm(dim=1, keepdim=True).mean())
-        self.bias = nn.Parameter(torch.zeros(len(candidates)))
-        self.register_buffer("log_law", log_law)
-        self.width = candidates.shape[1]
-
-    def scores(self, states: Tensor, releases: Tensor) -> Tensor:
-        """Unnormalised log-beliefs over the candidates."""
-        context = states @ self.vectors.T + self.bias
-        law = self.get_buffer("log_law")
-        if law is None:
-            return context
-        seen = (releases >= 0)[:, None]
-        return context + torch.where(seen, law.T[releases.clamp(min=0)], 0.0)
-
-    def loss(self, states: Tensor, releases: Tensor, truth: Tensor) -> Tensor:
-        """Cross-entropy of the true candidate."""
-        return nn.functional.cross_entropy(self.scores(states, releases), truth)

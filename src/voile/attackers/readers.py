@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from voile.attackers.attack import Observed, SequenceAttack
 from voile.attackers.corpus import Corpus
 from voile.attackers.names import ATTACKERS
+from voile.core.arrays import Floats
 from voile.errors import MissingExtra, require
 
 HEADS = ("candidates", "embedding")
@@ -21,12 +22,16 @@ def fit_reader(
     *,
     head: str = "candidates",
     epochs: int = 30,
-    batch: int = 64,
+    batch: int = 32,
     seed: int = 0,
+    log_law: Floats | None = None,
+    redraw: Callable[[Any], Sequence[Observed]] | None = None,
 ) -> SequenceAttack:
     """A learned attacker on a corpus: which reader, and which way to believe.
 
-    A smaller `batch` means more steps an epoch, which few documents need.
+    "candidates" starts at the prior and learns what releases change (`fit_residual`); "embedding"
+    is the paper's. A smaller `batch` means more steps an epoch, which few documents need. Where the
+    mechanism is known, `log_law` is its table and `redraw` draws the training documents anew.
     """
     reader = ATTACKERS.find(name)
     require(head in HEADS, "head", " or ".join(HEADS), head)
@@ -34,22 +39,18 @@ def fit_reader(
         import torch
     except ImportError:
         raise MissingExtra("torch", extra="neural") from None
-    from voile.attackers import networks
     from voile.attackers.learned import fit_learned
+    from voile.attackers.networks import EmbeddingHead
+    from voile.attackers.residual import fit_residual
     from voile.progress import about
 
-    vectors = torch.as_tensor(texts.candidate_vectors(), dtype=torch.float32)
-    made: Any = (
-        networks.CandidateHead(vectors) if head == "candidates" else networks.EmbeddingHead(vectors)
-    )
+    vectors = texts.candidate_vectors()
+    how: dict[str, Any] = {"epochs": epochs, "batch": batch, "seed": seed, "body": reader.load()}
+    how["releases"] = texts.release_vectors()
     with about(f"training the {reader.name}"):
-        return fit_learned(
-            training,
-            validation,
-            releases=texts.release_vectors(),
-            head=made,
-            body=reader.load(),
-            epochs=epochs,
-            batch=batch,
-            seed=seed,
+        if head == "embedding":
+            papers = EmbeddingHead(torch.as_tensor(vectors, dtype=torch.float32))
+            return fit_learned(training, validation, head=papers, **how)
+        return fit_residual(
+            training, validation, candidates=vectors, log_law=log_law, redraw=redraw, **how
         )

@@ -96,7 +96,9 @@ def held_out(attack: SequenceAttack, items: Sequence[Observed]) -> Reliability:
     used = [item for item in items if len(item.sensitive)]
     for start in range(0, len(used), 32):
         part = used[start : start + 32]
-        tables = attack.log_posteriors([item.releases for item in part])
+        tables = attack.log_posteriors(
+            [item.releases for item in part], [item.sensitive for item in part]
+        )
         for item, table in zip(part, tables, strict=True):
             beliefs.append(table[item.sensitive])
             truths.append(item.secrets[item.sensitive])

@@ -93,9 +93,11 @@ def posterior(
         used = [n for n in range(len(sequences)) if len(chosen[n])]
         for start in range(0, len(used), BATCH):
             batch = used[start : start + BATCH]
-            after = attack.log_posteriors([sequences[n] for n in batch])
+            where = [secret[n] for n in batch]
+            after = attack.log_posteriors([sequences[n] for n in batch], where)
             if log_prior is None:
-                before = attack.log_posteriors([hidden(sequences[n], secret[n]) for n in batch])
+                unseen = [hidden(sequences[n], secret[n]) for n in batch]
+                before = attack.log_posteriors(unseen, where)
                 priors = [table[chosen[n]] for n, table in zip(batch, before, strict=True)]
             else:
                 priors = [log_prior[None]] * len(batch)
