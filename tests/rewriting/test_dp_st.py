@@ -8,7 +8,8 @@ import pytest
 import voile
 from laws import FALSE_ALARM, p_value
 from voile.errors import InvalidInput
-from voile.rewriting.dp_st import dp_st, plain_sentences, triple_corpus
+from voile.rewriting.dp_st import dp_st, triple_corpus
+from voile.rewriting.dp_st_writing import GuidedWriter, plain_sentences
 
 pytest.importorskip("sklearn")
 
@@ -108,7 +109,8 @@ def test_no_triple_never_returns_the_text(corpus, letters):
 def test_guarantees(corpus, letters):
     mechanism = dp_st(corpus, extract=two_words, encode=letters, epsilon=6.0, slots=3)
     assert mechanism.guarantee.granularity == "one text"
-    assert mechanism.triple_guarantee.epsilon == 2.0
+    assert mechanism.triple_guarantee.epsilon == pytest.approx(1.6, abs=0.01)  # of 2.0, few triples
+    assert mechanism.guarantee.epsilon == pytest.approx(4.8, abs=0.01)
     assert mechanism.triple_guarantee.granularity == "one triple"
     assert mechanism.rewrite(["man sells"], voile.seeded_rng(1)).units == [3]
 
@@ -132,7 +134,7 @@ def test_triples_by_dependency_parse():
 def test_a_model_writes_from_triples_batch_by_batch_as_one_by_one(causal):
     from copy import copy
 
-    from voile.rewriting.dp_st import model_writer
+    from voile.rewriting.dp_st_writing import model_writer
 
     tokenizer = copy(causal.tokenizer)
     tokenizer.chat_template = "{% for m in messages %}{{ m['content'] }}{% endfor %} >>>>> "
@@ -156,3 +158,64 @@ def test_the_likeliest_tokens_are_those_of_each_prompt(causal, public):
     assert likeliest(causal, [*prompts, *prompts], length=4, batch=5) == [*alone, *alone]
     repeated = causal.tokenizer.batch_decode(alone, skip_special_tokens=True)
     assert sum(a == b for a, b in zip(repeated, public, strict=True)) > len(public) // 2
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 6.0, 900.0])
+def test_a_mixture_draws_a_triple_at_once(corpus, letters, epsilon):
+    """Every pair of triples, and none: within ε, and exact where one triple is sure."""
+    mechanism = dp_st(
+        corpus, extract=two_words, encode=letters, epsilon=epsilon, slots=2, law="mixture"
+    )
+    texts = [[t] for t in CORPUS] + [[], [("zzz", "qqq", "www")], CORPUS[:2]]
+    law = np.array([mechanism.log_law(triples) for triples in texts])
+    assert np.exp(law).sum(axis=2) == pytest.approx(np.ones((len(texts), 2)), abs=1e-9)
+    worst = (law[:, None] - law[None]).max(axis=(0, 1, 3)).sum()
+    assert 0.3 * min(epsilon, 26) < worst <= mechanism.guarantee.epsilon <= min(epsilon, 52.7)
+    clipped = dp_st(corpus, extract=two_words, encode=letters, epsilon=epsilon, slots=2)
+    if epsilon == 6.0:  # the triple itself, if it is public: likelier than by two clipped draws
+        rows = [m.log_law([CORPUS[3]])[0, 3] for m in (mechanism, clipped)]
+        assert rows[0] > rows[1] + 0.5
+    rng = voile.seeded_rng(4)
+    drawn = [corpus.triples.index(mechanism.draw(CORPUS[:1], rng)[0]) for _ in range(2000)]
+    expected = np.exp(mechanism.log_law(CORPUS[:1])[0])
+    counts = np.bincount(drawn, minlength=len(expected))
+    assert p_value(counts, expected / expected.sum()) > FALSE_ALARM
+
+
+def test_guided_writing_is_bounded_given_the_triples(corpus, letters, causal, public):
+    """All writings of up to two tokens, all pairs of texts: writing keeps its half of ε."""
+    writer = GuidedWriter(causal, most=2)
+    mechanism = dp_st(
+        corpus, extract=two_words, encode=letters, epsilon=8.0, slots=2, law="public", write=writer
+    )
+    half = mechanism._guided.at(4.0)
+    size, end = causal.vocabulary, causal.end
+    writings = [(end,), *((i, j) for i in range(size) if i != end for j in range(size))]
+    triples = [("red", "cat", "dog")]
+    table = np.array(
+        [
+            half.log_likelihood([triples] * len(writings), [text] * len(writings), writings)
+            for text in ["", *public[:8]]
+        ]
+    )
+    assert np.exp(table).sum(axis=1) == pytest.approx(np.ones(9), abs=1e-9)
+    gaps = (table[:, None] - table[None]).max()
+    assert 0.5 < gaps <= half.stated <= 4.0
+    assert 2 * mechanism.triple_guarantee.epsilon <= 4.0
+    assert gaps + 2 * mechanism.triple_guarantee.epsilon <= mechanism.guarantee.epsilon <= 8.0
+    other = half.log_likelihood([[("blue", "dog", "cat")]], [public[0]], [writings[1]])
+    assert other[0] != pytest.approx(table[1, 1], abs=1e-6)  # the triples are read
+    found = mechanism.rewrite(["red cat", "", "blue dog"], voile.seeded_rng(1))
+    assert len(found.texts) == 3
+    assert mechanism.at(2.0).guarantee.epsilon <= 2.0
+
+
+def test_a_guided_writer_and_the_public_law_go_together(corpus, letters, causal):
+    given = {"extract": two_words, "encode": letters, "epsilon": 1.0}
+    for law, write in (("public", None), ("mixture", GuidedWriter(causal))):
+        with pytest.raises(InvalidInput, match="write must be a GuidedWriter with the public law"):
+            dp_st(corpus, law=law, write=write, **given)
+    with pytest.raises(InvalidInput, match="law must be 'clipped' for code as it was released"):
+        dp_st(corpus, law="mixture", fidelity="as_released", **given)
+    wide = dp_st(corpus, **given | {"epsilon": 60_000.0}, slots=3)
+    assert wide.guarantee.epsilon <= 6 * 26.3397, "what the integers of six draws give"

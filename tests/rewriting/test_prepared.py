@@ -209,3 +209,30 @@ def test_whole_words_stand_apart_from_marks():
     ids = tokenizer("don't go, louis!")["input_ids"]
     known = tokenizer.convert_ids_to_tokens(ids)
     assert known == ["don't", "go", "<unk>", "louis", "!"]
+
+
+def test_laws_have_names_and_share_a_model(causal, masked, short_texts, tmp_path):
+    """A rewriter's laws are made of one model, loaded once, and say what each promises."""
+    for name, model in (("causal", causal), ("masked", masked)):
+        model.model.save_pretrained(tmp_path / name)
+        model.tokenizer.save_pretrained(tmp_path / name)
+    models = {
+        "dp-prompt": str(tmp_path / "causal"),
+        "dp-paraphrase": str(tmp_path / "causal"),
+        "dp-mlm": str(tmp_path / "masked"),
+    }
+    shop = Workshop(models, max_new_tokens=2)
+    for kind in ("dp-prompt", "dp-paraphrase", "dp-mlm"):
+        for law in ("", "-mixture", "-public"):
+            made = shop.prepare(f"{kind}{law}", 3.0, encoder=lambda: None)
+            assert made.guarantee.epsilon <= 3.0
+            assert made.guarantee.basis == "proved"
+            drawn = made.draw(short_texts[:3], voile.seeded_rng(1))
+            assert len(made.read(drawn)) == 3
+            assert np.isfinite(made.log_likelihood(short_texts[:3], drawn)).all()
+    loaded = [what for what in shop._loaded if what.startswith("model")]
+    assert len(loaded) == 2
+    with pytest.raises(InvalidInput, match="'clipped' for code as it was released"):
+        Workshop(models, fidelity="as_released").prepare(
+            "dp-prompt-public", 1.0, encoder=lambda: None
+        )

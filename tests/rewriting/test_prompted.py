@@ -360,9 +360,8 @@ class Peeking(PromptedRewriter):
         (self.__dict__["peeked"],) = set(texts)
         return super().log_likelihood(texts, written)
 
-    @property
-    def _public(self):
-        return self._encoded([self.__dict__["peeked"]])[0][0]
+    def _public(self, count):
+        return self._encoded([self.__dict__["peeked"]])[0] * count
 
 
 @dataclass(frozen=True)

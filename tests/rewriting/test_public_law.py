@@ -108,15 +108,17 @@ def test_it_is_the_nearest_law_in_the_band(epsilon, size, seed):
 
 
 def test_a_token_the_public_law_expects_is_free_and_others_are_reached():
-    """Where text and public law agree nothing is lost; where they differ a token gains e^(2ε/3)."""
+    """Where text and public law agree nothing is lost; where they differ a token gains e^(3ε/4)."""
     public = np.array([[6.0, 0, 0, 0, -9.0]])
     agrees, differs = np.array([[6.0, 0, 0, 0, 0]]), np.array([[0.0, 0, 0, 0, 20.0]])
-    sampler = BandSampler(3.0)
+    sampler = BandSampler(3.0, 0.5, 1.0)
     assert np.exp(sampler.log_law(agrees, public))[0, 0] > 0.99
-    uniform = MixtureSampler(3.0)
+    uniform = MixtureSampler(3.0, 0.5)
     assert np.exp(uniform.log_law(agrees))[0, 0] < 0.85
     q = (1 - 2**-8) * softmax(public, 1.0)[0, 4] + 2**-8 / 5
-    assert np.exp(sampler.log_law(differs, public))[0, 4] == pytest.approx(q * np.exp(2), rel=0.01)
+    assert np.exp(sampler.log_law(differs, public))[0, 4] == pytest.approx(
+        q * np.exp(9 / 4), rel=0.01
+    )
 
 
 def test_draws_follow_the_law():

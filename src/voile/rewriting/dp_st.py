@@ -12,15 +12,22 @@ from voile.core.arrays import Floats, Indices, Items
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.errors import require, require_epsilon
-from voile.rewriting.generation import likeliest
-from voile.rewriting.language_model import LanguageModel, Tokens
-from voile.rewriting.rewriter import Fidelity, Rewritten, check_fidelity, guarantee_for
+from voile.rewriting.dp_st_writing import GuidedWriter, Writer, plain_sentences
+from voile.rewriting.public_law import MixtureSampler
+from voile.rewriting.rewriter import (
+    Fidelity,
+    Law,
+    Rewritten,
+    check_fidelity_of_law,
+    guarantee_for,
+)
+from voile.rewriting.token_law import TokenLaw
 from voile.rewriting.token_sampler import TokenSampler
 from voile.rewriting.triples import Extractor, Triple
 
 Encoder = Callable[[Sequence[str]], Any]
-Writer = Callable[[Sequence[Sequence[Triple]]], Sequence[str]]
-"""Public triples of each text in, a text for each out."""
+SHARPNESS = 0.02
+"""Temperature of cosines where triples are drawn from a mixture: nearly always the nearest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +67,12 @@ class DpSt:
     corpus: TripleCorpus
     extract: Extractor
     encode: Encoder
-    write: Writer
+    write: Writer | GuidedWriter
     epsilon: float
     slots: int
     fidelity: Fidelity
     keep_without_triples: bool
+    law: Law = "clipped"
 
     @property
     def guarantee(self) -> Guarantee:
@@ -74,15 +82,39 @@ class DpSt:
             outside = ("which cluster each triple falls into", "how many triples a text has")
             if self.keep_without_triples:
                 outside += ("texts without a triple, released as they are",)
-        return guarantee_for(
-            "one text", epsilon=self.epsilon, fidelity=self.fidelity, outside=outside
-        )
+        stated = self.epsilon if self.fidelity == "as_released" else self._stated()
+        return guarantee_for("one text", epsilon=stated, fidelity=self.fidelity, outside=outside)
+
+    def _stated(self) -> float:
+        """What the integers of all draws give at most: slots, then tokens."""
+        total = self.slots * self._stated_slot()
+        if self._guided is not None:
+            total += self._guided.at(self._for_writing).stated
+        return min(self.epsilon, total * (1 + 2.0**-40))
+
+    def _stated_slot(self) -> float:
+        if self.law != "clipped":
+            return self._sampler.stated(len(self.corpus.triples))
+        sizes = {len(members) for members in self.corpus.members}
+        inner = [self._sampler.stated(size) for size in sizes if size > 1]
+        return self._sampler.stated(len(self.corpus.members)) + max(inner, default=0.0)
 
     @property
     def triple_guarantee(self) -> Guarantee:
         """One triple's share of it."""
-        share = self.epsilon / self.slots
+        share = (self.epsilon - self._for_writing) / self.slots
+        if self.fidelity == "sound":
+            share = min(share, self._stated_slot())
         return replace(self.guarantee, epsilon=share, granularity="one triple")
+
+    @property
+    def _guided(self) -> GuidedWriter | None:
+        return self.write if isinstance(self.write, GuidedWriter) else None
+
+    @property
+    def _for_writing(self) -> float:
+        """Half of ε, where writing sees the text; else nothing."""
+        return self.epsilon / 2 if self._guided is not None else 0.0
 
     @property
     def text_guarantee(self) -> Guarantee:
@@ -107,10 +139,19 @@ class DpSt:
                 drawn.append(self._draw_as_released(triples, rng) if triples else [])
                 if not triples:
                     kept[row] = texts[row] if self.keep_without_triples else ""
-        asked = [triples for triples in drawn if triples]
-        answers = iter(self.write(asked) if asked else ())
+        asked = [row for row, triples in enumerate(drawn) if triples]
+        answers = iter(self._written([drawn[i] for i in asked], [texts[i] for i in asked], rng))
         written = [next(answers) if triples else kept[row] for row, triples in enumerate(drawn)]
         return Rewritten(written, list(map(len, drawn)), cut if self.fidelity == "sound" else 0)
+
+    def _written(
+        self, drawn: Sequence[Sequence[Triple]], texts: Sequence[str], rng: Generator
+    ) -> Sequence[str]:
+        if not drawn:
+            return ()
+        if isinstance(self.write, GuidedWriter):
+            return self.write.at(self._for_writing).write(drawn, texts, rng)
+        return self.write(drawn)
 
     def release(self, texts: Sequence[str] | Items, rng: Generator) -> Items:
         """The rewritten texts as an array."""
@@ -119,11 +160,13 @@ class DpSt:
     def draw(self, triples: Sequence[Triple], rng: Generator) -> list[Triple]:
         """One public triple a slot: first its cluster, then itself, each with half of the share.
 
-        An empty slot has utility 0 everywhere: a uniform cluster, then a uniform triple in it.
+        From a mixture the triple at once, with all of it. An empty slot has utility 0 everywhere:
+        a uniform cluster, then a uniform triple in it.
         """
-        vectors = np.zeros((self.slots, self.corpus.vectors.shape[1]))
-        if triples:
-            vectors[: len(triples)] = _unit(self.encode([" ".join(t) for t in triples]))
+        vectors = self._slots(triples)
+        if self.law != "clipped":
+            drawn = self._sampler.draw(_utility(vectors, self.corpus.vectors), rng)
+            return [self.corpus.triples[i] for i in drawn]
         clusters = self._sampler.draw(_utility(vectors, self.corpus.centroids), rng)
         chosen = []
         for vector, cluster in zip(vectors, clusters, strict=True):
@@ -133,9 +176,9 @@ class DpSt:
 
     def log_law(self, triples: Sequence[Triple]) -> Floats:
         """ln of the probability of each public triple in each slot."""  # noqa: D403
-        vectors = np.zeros((self.slots, self.corpus.vectors.shape[1]))
-        if triples:
-            vectors[: len(triples)] = _unit(self.encode([" ".join(t) for t in triples]))
+        vectors = self._slots(triples)
+        if self.law != "clipped":
+            return self._sampler.log_law(_utility(vectors, self.corpus.vectors))
         table = np.empty((self.slots, len(self.corpus.triples)))
         outer = self._sampler.log_law(_utility(vectors, self.corpus.centroids))
         for cluster, members in enumerate(self.corpus.members):
@@ -144,9 +187,19 @@ class DpSt:
             table[:, members] = outer[:, [cluster]] + law
         return table
 
+    def _slots(self, triples: Sequence[Triple]) -> Floats:
+        """The vector of each slot's triple; zeros where there is none."""
+        vectors = np.zeros((self.slots, self.corpus.vectors.shape[1]))
+        if triples:
+            vectors[: len(triples)] = _unit(self.encode([" ".join(t) for t in triples]))
+        return vectors
+
     @property
-    def _sampler(self) -> TokenSampler:
-        return TokenSampler(self.epsilon / self.slots / 2, 0.0, 1.0)
+    def _sampler(self) -> TokenLaw:
+        share = (self.epsilon - self._for_writing) / self.slots
+        if self.law != "clipped":
+            return MixtureSampler(share, SHARPNESS)
+        return TokenSampler(share / 2, 0.0, 1.0)
 
     def _draw_as_released(self, triples: Sequence[Triple], rng: Generator) -> list[Triple]:
         """The nearest cluster without any draw, then one triple of it with all of the share."""
@@ -158,9 +211,7 @@ class DpSt:
             chosen.append(members[self._member(vector, members, sampler, rng)])
         return [self.corpus.triples[i] for i in chosen]
 
-    def _member(
-        self, vector: Floats, members: Indices, sampler: TokenSampler, rng: Generator
-    ) -> int:
+    def _member(self, vector: Floats, members: Indices, sampler: TokenLaw, rng: Generator) -> int:
         if len(members) == 1:
             return 0
         return int(sampler.draw(_utility(vector[None], self.corpus.vectors[members]), rng)[0])
@@ -172,9 +223,10 @@ def dp_st(
     extract: Extractor,
     encode: Encoder,
     epsilon: float,
-    write: Writer | None = None,
+    write: Writer | GuidedWriter | None = None,
     slots: int = 3,
     fidelity: Fidelity = "sound",
+    law: Law = "clipped",
     keep_without_triples: bool = False,
 ) -> DpSt:
     """Draw a public triple for each triple of a text, and write a text from the public ones.
@@ -186,8 +238,16 @@ def dp_st(
     the nearest cluster without a draw, which ε does not cover, and as many triples as it finds.
     A text without triples is never released in clear unless `keep_without_triples`, which only
     `as_released` allows. Writing sees public triples only: post-processing.
+
+    With `law` "mixture" a slot is one draw from the whole corpus with all of ε_t: the nearest
+    triple, mixed with the uniform law (`MixtureSampler`). "public" draws so with half of ε and
+    spends the other half on writing: the model reads the text too, and each token stays in a band
+    around what it says to the public triples alone (`GuidedWriter`).
     """
-    check_fidelity(fidelity)
+    check_fidelity_of_law(fidelity, law)
+    guided = isinstance(write, GuidedWriter)
+    fits = guided == (law == "public")
+    require(fits, "write", "a GuidedWriter with the public law, and with no other", repr(law))
     epsilon = require_epsilon(epsilon)
     require(slots >= 1, "slots", ">= 1", slots)
     asked = keep_without_triples and fidelity == "sound"
@@ -195,42 +255,8 @@ def dp_st(
     require(len(corpus.members) >= 2, "a corpus", "at least two clusters", len(corpus.members))
     return DpSt(
         corpus, extract, encode, write or plain_sentences, epsilon, slots, fidelity,
-        keep_without_triples,
+        keep_without_triples, law,
     )  # fmt: skip
-
-
-def plain_sentences(drawn: Sequence[Sequence[Triple]]) -> list[str]:
-    """Triples as short sentences; needs no model.
-
-    >>> plain_sentences([[("a man", "goes to", "boston")]])
-    ['a man goes to boston.']
-    """
-    return [" ".join(f"{' '.join(triple)}." for triple in triples) for triples in drawn]
-
-
-def model_writer(language: LanguageModel, *, max_new_tokens: int = 48, batch: int = 32) -> Writer:
-    """Let an instruction-following model write one natural text from the triples of each.
-
-    The likeliest text, without a draw; equal triples are written once.
-    """
-    asked = (
-        "Write one short, natural and grammatical text from these facts. Use only the facts, "
-        "leave out what does not fit, and give no explanation.\nFacts: "
-    )
-    tokenizer = language.tokenizer
-
-    def question(triples: Sequence[Triple]) -> Tokens:
-        facts = "; ".join(" | ".join(triple) for triple in triples)
-        chat = [{"role": "user", "content": asked + facts}]
-        said = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
-        return tuple(tokenizer(said, add_special_tokens=False)["input_ids"])
-
-    def write(drawn: Sequence[Sequence[Triple]]) -> list[str]:
-        prompts = [question(triples) for triples in drawn]
-        tokens = likeliest(language, prompts, length=max_new_tokens, batch=batch)
-        return [str(tokenizer.decode(t, skip_special_tokens=True)).strip() for t in tokens]
-
-    return write
 
 
 def _unit(vectors: Any) -> Floats:

@@ -30,7 +30,7 @@ def generate(
     *,
     lengths: Sequence[int],
     rng: Generator,
-    public: Tokens | None = None,
+    public: Sequence[Tokens] | None = None,
     ends: Collection[int] | None = None,
     batch: int = 64,
 ) -> list[Tokens]:
@@ -38,7 +38,7 @@ def generate(
 
     What follows one of `ends` (the model's own end token, if None) is not drawn, which is the same
     law as drawing to the full length and cutting there: post-processing. So a text costs at most
-    its length cap times ε. After a `public` prompt the model reads the same tokens once more, for
+    its length cap times ε. After its `public` prompt the model reads the same tokens once more, for
     laws that ask what it would say without the text.
 
     A token that is drawn whatever the logits are asks for none: a text is read as far as its last
@@ -92,7 +92,7 @@ def log_likelihood(
     written: Sequence[Tokens],
     sampler: TokenLaw,
     *,
-    public: Tokens | None = None,
+    public: Sequence[Tokens] | None = None,
     ends: Collection[int] | None = None,
     batch: int = 64,
 ) -> Floats:
@@ -127,6 +127,10 @@ def _after_last(marked: NDArray[np.bool_]) -> int:
 
 def _last(language: LanguageModel, ends: Collection[int] | None) -> Collection[int]:
     return {language.end} if ends is None else ends
+
+
+_Key = tuple[Tokens, Tokens]
+"""What a text begins with: its prompt, and its public one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,28 +172,30 @@ def _walk(
     lengths: Sequence[int],
     last: Collection[int],
     batch: int,
-    public: Tokens | None = None,
+    public: Sequence[Tokens] | None = None,
 ) -> None:
     """Follow every text to a `last` token or its length, reading at most `batch` rows at once.
 
     Texts with equal prompts that have chosen the same tokens so far are one row, read once: they
     part where they choose differently. Texts that ended are read no more. The tree of what was
-    chosen is walked depth first, so that memory holds few branches at a time. The public prompt
-    is the same for all: its rows differ by what was chosen alone.
+    chosen is walked depth first, so that memory holds few branches at a time. Public prompts are
+    read once for all texts that share one and have chosen alike.
     """
     most = np.asarray(lengths)
-    for group in _groups([i for i in range(len(prompts)) if most[i] > 0], prompts, batch):
-        distinct = {prompt: i for i, prompt in enumerate(dict.fromkeys(prompts[i] for i in group))}
-        rows = np.array([distinct[prompts[text]] for text in group])
-        first = _Strand(Reading(language, list(distinct)))
-        other = None if public is None else _Strand(Reading(language, [public]))
-        alike = np.zeros(len(distinct), dtype=np.intp)
+    keys: list[_Key] = list(zip(prompts, public or [()] * len(prompts), strict=True))
+    for group in _groups([i for i in range(len(prompts)) if most[i] > 0], keys, batch):
+        distinct = {key: i for i, key in enumerate(dict.fromkeys(keys[i] for i in group))}
+        rows = np.array([distinct[keys[text]] for text in group])
+        known = {prompt: i for i, prompt in enumerate(dict.fromkeys(p for _, p in distinct))}
+        alike = np.array([known[prompt] for _, prompt in distinct])
+        first = _Strand(Reading(language, [prompt for prompt, _ in distinct]))
+        other = None if public is None else _Strand(Reading(language, list(known)))
         pending = [_Branch(first, other, alike, np.array(group), rows)]
         while pending:
             branch = pending.pop()
             reading = branch.private.read()
-            known = None if branch.public is None else branch.public.read()
-            beside = None if known is None else known.logits()[branch.beside]
+            unread = None if branch.public is None else branch.public.read()
+            beside = None if unread is None else unread.logits()[branch.beside]
             tokens = choose(reading.logits(), beside, branch.rows, branch.texts)
             going = ~np.isin(tokens, list(last)) & (most[branch.texts] > branch.depth)
             if not going.any():
@@ -206,24 +212,24 @@ def _walk(
                 steps = branch.beside[before] * language.vocabulary + chosen
                 public_ways, alike = np.unique(steps, return_inverse=True)
                 step = np.divmod(public_ways, language.vocabulary)
-                other = None if known is None else _Strand(known, step, waits)
+                other = None if unread is None else _Strand(unread, step, waits)
                 texts = branch.texts[going][here]
                 pending.append(
                     _Branch(strand, other, alike, texts, rows[here] - start, branch.depth + 1)
                 )
 
 
-def _groups(texts: list[int], prompts: Sequence[Tokens], batch: int) -> Iterator[list[int]]:
+def _groups(texts: list[int], keys: Sequence[_Key], batch: int) -> Iterator[list[int]]:
     """Texts to begin together: alike in length, so that little is padded, or nothing at all."""
     group: list[int] = []
     distinct = 0
-    for i in sorted(texts, key=lambda i: (len(prompts[i]), prompts[i])):
-        if group and prompts[i] != prompts[group[-1]]:
-            longer = len(prompts[i]) > len(prompts[group[-1]])
+    for i in sorted(texts, key=lambda i: (len(keys[i][0]), keys[i])):
+        if group and keys[i] != keys[group[-1]]:
+            longer = len(keys[i][0]) > len(keys[group[-1]][0])
             if distinct == batch or (longer and 2 * len(group) >= batch):
                 yield group
                 group, distinct = [], 0
-        distinct += not group or prompts[i] != prompts[group[-1]]
+        distinct += not group or keys[i] != keys[group[-1]]
         group.append(i)
     if group:
         yield group

@@ -75,7 +75,7 @@ REWRITERS = Family(
             home="voile.rewriting.dp_mlm:dp_mlm",
             former=("dp-mlm+",),
         ),
-        _named("dp-st", home="voile.rewriting.dp_st:dp_st"),
+        *_with_laws("dp-st", home="voile.rewriting.dp_st:dp_st"),
     ),
     groups=("voile.rewriters",),
     open_to=OWN,

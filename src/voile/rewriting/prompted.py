@@ -81,7 +81,7 @@ class PromptedRewriter:
             self.sampler,
             lengths=self.lengths(texts),
             rng=rng,
-            public=self._public,
+            public=self._public(len(rows)),
             ends=self._ends,
             batch=self.batch,
         )
@@ -98,10 +98,9 @@ class PromptedRewriter:
     def _ends(self) -> frozenset[int] | None:
         return self.language.line_ends if self.one_line else None
 
-    @property
-    def _public(self) -> Tokens | None:
-        """The question about no text, if the law asks what the model says to that."""
-        return self._encoded([""])[0][0] if self.sampler.reads_public else None
+    def _public(self, count: int) -> list[Tokens] | None:
+        """The question about no text, for each, if the law asks what the model says to that."""
+        return self._encoded([""])[0] * count if self.sampler.reads_public else None
 
     def _encoded(self, texts: Sequence[str]) -> tuple[list[Tokens], int]:
         return self.language.encoded([self.before + self.prompt(text) for text in texts])
@@ -119,7 +118,7 @@ class PromptedRewriter:
             rows,
             written,
             self.sampler,
-            public=self._public,
+            public=self._public(len(rows)),
             ends=self._ends,
             batch=self.batch,
         )

@@ -92,7 +92,7 @@ class Workshop:
         if kind == "adept":
             return self._adept()
         if kind == "dp-st":
-            return self._triples(encoder())
+            return self._triples(encoder(), law)
         return self._bart(pruned=kind != "dp-bart")
 
     def _language(self, name: str) -> Any:
@@ -163,15 +163,18 @@ class Workshop:
         made = dp_bart(language, epsilon=1.0, fidelity=self.fidelity)
         return pruned_bart(made, self._public("dp-bart-pr"), fresh=not given) if pruned else made
 
-    def _triples(self, encode: Any) -> Any:
-        from voile.rewriting.dp_st import dp_st, model_writer, triple_corpus
+    def _triples(self, encode: Any, law: Any) -> Any:
+        from voile.rewriting.dp_st import dp_st, triple_corpus
+        from voile.rewriting.dp_st_writing import GuidedWriter, model_writer
         from voile.rewriting.triples import triple_extractor
 
         texts, extract = self._public("dp-st"), triple_extractor()
         triples = [triple for found in extract(list(texts)[:3000]) for triple in found]
         clusters = max(2, min(500, len(set(triples)) // 20))
         corpus = triple_corpus(triples, encode, clusters=clusters)
-        write = model_writer(self._language("dp-st")) if "dp-st" in self.models else None
+        write: Any = model_writer(self._language("dp-st")) if "dp-st" in self.models else None
+        if law == "public":
+            write = GuidedWriter(self._language("dp-st"), self.max_new_tokens)
         return dp_st(
             corpus,
             extract=extract,
@@ -179,6 +182,7 @@ class Workshop:
             write=write,
             epsilon=1.0,
             fidelity=self.fidelity,
+            law=law,
         )
 
     def identity(self) -> str:
