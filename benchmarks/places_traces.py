@@ -122,7 +122,8 @@ def main() -> None:
         "# Traces at equal ε",
         "",
         "`python benchmarks/places_traces.py`; what is measured stands at the top of that file.",
-        "ε is per km for one whole trace. Errors in metres, on average over places.",
+        "ε is per km for one whole trace. Errors in metres, on average over places; where the",
+        "attacker's is the larger, reading the release as it is serves an attacker better.",
     ]
     for name, read in (("GeoLife", geolife), ("Gowalla, New York", gowalla)):
         public, rows = read(Path(given.data))
