@@ -30,7 +30,7 @@ from voile.cli.app import app
 from voile.surface import names, schema
 
 CHARTS = {
-    "places design": {"loss", "sweep", "blur", "certificate", "odds"},
+    "places design": {"loss", "sweep", "blur", "errors", "certificate", "odds"},
     "places protect": {"blur", "odds"},
     "places audit": {"guesses", "findings", "certificate", "blur"},
     "labels audit": {"label-leakage", "features"},

@@ -105,7 +105,9 @@ def _gained(closer: float) -> str:
 @use_case("places follow")
 def follow(
     original: Annotated[Data, Option("The file of traces.", reads="private")],
-    released: Annotated[Data, Option("What `voile places protect --trace` made of it.")],
+    released: Annotated[
+        Data, Option("What `voile places protect --trace` made of it.", reads="private")
+    ],
     *,
     public: Annotated[
         Data,

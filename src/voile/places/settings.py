@@ -51,7 +51,8 @@ class Map(Options):
         Any,
         Option(
             "Your own loss: a function, or FILE.py:FUNCTION, from the degrees of n places and m "
-            "outputs to n × m numbers."
+            "outputs to n × m numbers.",
+            shown=True,
         ),
     ] = None
     seed: Annotated[int, Option("For sampled tasks and the made-up city.")] = 0

@@ -89,7 +89,11 @@ class Usefulness(Options):
     ] = None
     nearest: Annotated[int, Option("How many of the nearest --poi to look at.")] = 1
     loss: Annotated[
-        Any, Option("Your own loss: a function, or FILE.py:FUNCTION, of degrees before and after.")
+        Any,
+        Option(
+            "Your own loss: a function, or FILE.py:FUNCTION, of degrees before and after.",
+            shown=True,
+        ),
     ] = None
 
     def found(
