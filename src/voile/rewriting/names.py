@@ -42,11 +42,10 @@ _ABOUT = {
 }
 
 
-def _with_laws(name: str, *, home: str) -> tuple[Named, ...]:
+def _with_laws(title: str, *, home: str) -> tuple[Named, ...]:
     """The published law first."""
-    others = [
-        _named(f"{name}-{law}", _ABOUT[law].format(name=name.upper()), home=home) for law in LAWS
-    ]
+    name = title.lower()
+    others = [_named(f"{name}-{law}", _ABOUT[law].format(name=title), home=home) for law in LAWS]
     return (_named(name, home=home), *others)
 
 
@@ -66,16 +65,16 @@ REWRITERS = Family(
             home="voile.rewriting.dp_bart:dp_bart",
             former=("dp-bart-pr+",),
         ),
-        *_with_laws("dp-paraphrase", home="voile.rewriting.dp_paraphrase:dp_paraphrase"),
-        *_with_laws("dp-prompt", home="voile.rewriting.dp_prompt:dp_prompt"),
-        *_with_laws("dp-mlm", home="voile.rewriting.dp_mlm:dp_mlm"),
+        *_with_laws("DP-Paraphrase", home="voile.rewriting.dp_paraphrase:dp_paraphrase"),
+        *_with_laws("DP-Prompt", home="voile.rewriting.dp_prompt:dp_prompt"),
+        *_with_laws("DP-MLM", home="voile.rewriting.dp_mlm:dp_mlm"),
         _named(
             "dp-mlm-plus",
             "DP-MLM that also leaves out and inserts words at random.",
             home="voile.rewriting.dp_mlm:dp_mlm",
             former=("dp-mlm+",),
         ),
-        *_with_laws("dp-st", home="voile.rewriting.dp_st:dp_st"),
+        *_with_laws("DP-ST", home="voile.rewriting.dp_st:dp_st"),
     ),
     groups=("voile.rewriters",),
     open_to=OWN,
