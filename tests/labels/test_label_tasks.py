@@ -16,8 +16,6 @@ pytest.importorskip("sklearn")
 from voile import labels
 from voile.cli.app import app
 from voile.errors import CannotWrite, InvalidInput
-from voile.labels._compare import crossings
-from voile.labels.compared import Crossing, TradePoint
 from voile.labels.draw import LabelReleaser
 
 run = CliRunner()
@@ -242,7 +240,13 @@ def test_a_file_of_constants_is_refused(tmp_path):
 
 def test_comparison_holds_its_caps(patients):
     found = labels.compare(
-        patients, label="state", seed=1, label_epsilon=(4.0, 0.1), record_epsilon=(2.0,), repeats=2
+        patients,
+        label="state",
+        seed=1,
+        label_epsilon=(4.0, 0.1),
+        record_epsilon=(2.0,),
+        repeats=2,
+        draws=1,
     )
     assert {p.mechanism for p in found.points} == {"label DP", "label DP-CF", "local DP"}
     for point in found.points:
@@ -275,16 +279,3 @@ def test_seeded_parts_do_not_repeat_each_other(tmp_path):
                    **LABEL_ALONE)  # fmt: skip
     answers = [row["y"] for row in rows_of(tmp_path / "o.csv")]
     assert answers[:300] != answers[300:]
-
-
-def test_a_crossing_needs_more_than_chance():
-    def point(mechanism, leakage, auc, error):
-        return TradePoint(mechanism, 1.0, leakage, 0.01, None, auc, error)
-
-    label = point("label DP", 0.95, 0.60, 0.05)
-    sure = point("label DP-CF", 0.80, 0.95, 0.02)
-    chance = point("local DP", 0.80, 0.75, 0.05)  # more than two standard errors, and not enough
-    leaky = point("local DP", 0.99, 0.99, 0.001)
-    found = crossings([label, sure, chance, leaky], repeats=5)
-    assert found == (Crossing(sure, label),)
-    assert crossings([label, chance], repeats=2) == ()  # two splits prove little

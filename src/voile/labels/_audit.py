@@ -120,10 +120,10 @@ def spread_by(workers: Workers, what: str) -> Over:
     return over
 
 
-def sampled(table: Table, most: int, rng: Generator) -> tuple[Table, tuple[str, ...]]:
-    """The table, or a random part of it with a note that says so."""
-    require(most >= 100, "records", ">= 100", most)
-    if len(table) <= most:
+def sampled(table: Table, most: int | None, rng: Generator) -> tuple[Table, tuple[str, ...]]:
+    """The table, or a random part of it with a note that says so; all of it if no most is given."""
+    require(most is None or most >= 100, "records", ">= 100", most)
+    if most is None or len(table) <= most:
         return table, ()
     keep = np.sort(rng.choice(len(table), size=most, replace=False))
     note = f"{most:,} of {len(table):,} records, drawn at random, were used"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -14,6 +15,7 @@ from voile.core.randomness import Generator, seeded_rng
 from voile.errors import InvalidInput, require
 from voile.jobs.settings import Workers
 from voile.labels._audit import HERE, sampled, spread_by
+from voile.labels._recipe import CELLS_SHARE
 from voile.labels.columns import constant
 from voile.labels.compared import ComparedLabels, Crossing, TradePoint
 from voile.labels.reading import AS_WRITTEN, Label, Reading, read_labelled
@@ -24,7 +26,11 @@ from voile.progress import tell
 
 LABEL_EPSILONS = (8.0, 4.0, 2.0, 1.0, 0.1)
 RECORD_EPSILONS = (8.0, 4.0, 2.0, 1.4, 1.0)
-REPEATS = 5
+REPEATS = 12
+DRAWS = 3
+LEVEL = 0.05
+NO_MORE = 0.005
+"""Half a point more of leakage counts as no more."""
 
 
 @use_case("labels compare")
@@ -39,8 +45,11 @@ def compare(
         tuple[float, ...], Option("Epsilons for CF and local DP.", "How strong")
     ] = RECORD_EPSILONS,
     repeats: Annotated[int, Option("Random splits to average over.", "Running")] = REPEATS,
+    draws: Annotated[int, Option("Draws of noise on each split.", "Running")] = DRAWS,
     reading: Reading = AS_WRITTEN,
-    records: Annotated[int, Option("Use at most so many records, at random.")] = 4_000,
+    records: Annotated[
+        int | None, Option("Use at most so many records, at random; else all.")
+    ] = None,
     seed: Annotated[int, Option("Of splits and noise; nothing is released.", "Running")] = 0,
     workers: Workers = HERE,
 ) -> ComparedLabels:
@@ -58,9 +67,10 @@ def compare(
         label_epsilons=label_epsilon,
         record_epsilons=record_epsilon,
         repeats=repeats,
+        draws=draws,
         over=spread_by(workers, "comparing on splits"),
     )
-    return replace(found, notes=notes)
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def compare_table(
@@ -70,21 +80,23 @@ def compare_table(
     label_epsilons: Sequence[float] = LABEL_EPSILONS,
     record_epsilons: Sequence[float] = RECORD_EPSILONS,
     repeats: int = REPEATS,
+    draws: int = DRAWS,
     cells: int | None = None,
-    label_share: float = 0.5,
+    label_share: float = CELLS_SHARE,
     over: Over = in_turn,
 ) -> ComparedLabels:
     """Protect a random 70 % of the records each way, train on it, attack it, test on the rest.
 
-    The analyst fits a logistic regression to what was released. The attacker reads the same
-    release and has labelled examples of it: beliefs are cross-fitted on (release, true label), so
-    a leakage is a real attacker's, and for CF and local DP a theorem caps every attacker. Where
-    CF or local DP beats label DP is decided by `crossings`.
+    The analysts (`analysts.py`) fit models to what was released, on several draws of noise. The
+    attacker reads the same release and has labelled examples of it: beliefs are cross-fitted on
+    (release, true label), so a leakage is a real attacker's, and for CF and local DP a theorem caps
+    every attacker. Where CF or local DP beats label DP is decided by `crossings`.
 
     The repeats are computed `over` here or elsewhere. Each has a generator of its own, whose seed
     is drawn from `rng` beforehand, so the figures are the same wherever it was computed.
     """
     require(repeats >= 2, "repeats", ">= 2, so that there is an error to state", repeats)
+    require(draws >= 1, "draws", ">= 1", draws)
     keep = tuple(i for i, values in enumerate(table.columns) if not constant(values))
     if not keep:
         raise InvalidInput("at least one feature must vary, all are constant")
@@ -93,35 +105,63 @@ def compare_table(
         names=tuple(table.names[i] for i in keep),
         columns=tuple(table.columns[i] for i in keep),
     )
-    asked = Asked(table, tuple(label_epsilons), tuple(record_epsilons), cells, label_share)
+    asked = Asked(table, tuple(label_epsilons), tuple(record_epsilons), draws, cells, label_share)
     seeds = rng.integers(2**63, size=repeats).tolist()
     found = over(one_repeat, seeds, common=asked)
-    points = tuple(
-        _point(name, epsilon, [one.scores[name, epsilon] for one in found])
-        for name, epsilon in found[0].scores
-    )
+    runs = [Run.of(way, [one.scores[way] for one in found]) for way in found[0].scores]
     counts = np.unique(table.labels, return_counts=True)[1]
+    sure, note = crossings(runs)
+    clean = chosen_by_others([one.clean for one in found])[1]
     return ComparedLabels(
-        clean_auc=float(np.mean([one.clean for one in found])),
+        clean_auc=float(clean.mean()),
         guess=float(counts.max() / counts.sum()),
         features_alone=float(np.mean([one.alone for one in found])),
-        points=tuple(sorted(points, key=lambda p: (p.mechanism, -p.epsilon))),
-        crossings=crossings(points, repeats=repeats),
+        repeats=repeats,
+        draws=draws,
+        points=tuple(sorted((r.point for r in runs), key=lambda p: (p.mechanism, -p.epsilon))),
+        crossings=sure,
+        notes=note,
     )
 
 
-def _point(name: str, epsilon: float, rows: list[Score]) -> TradePoint:
-    leakage, auc = np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
-    caps = [r[2] for r in rows if r[2] is not None]
-    return TradePoint(
-        mechanism=name,
-        epsilon=epsilon,
-        leakage=float(leakage.mean()),
-        leakage_error=_error(leakage),
-        cap=float(np.mean(caps)) if caps else None,
-        auc=float(auc.mean()),
-        auc_error=_error(auc),
-    )
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One way at one epsilon over all repeats, split by split, and its means."""
+
+    point: TradePoint
+    leakage: Floats
+    auc: Floats
+
+    @classmethod
+    def of(cls, way: tuple[str, float], scores: Sequence[Score]) -> Run:
+        """Means with their standard errors."""
+        leakage = np.array([score.leakage for score in scores])
+        analyst, auc = chosen_by_others([score.aucs for score in scores])
+        caps = [score.cap for score in scores if score.cap is not None]
+        point = TradePoint(
+            mechanism=way[0],
+            epsilon=way[1],
+            leakage=float(leakage.mean()),
+            leakage_error=_error(leakage),
+            cap=float(np.mean(caps)) if caps else None,
+            auc=float(auc.mean()),
+            auc_error=_error(auc),
+            analyst=analyst,
+            aucs={n: float(np.mean([s.aucs[n] for s in scores])) for n in scores[0].aucs},
+        )
+        return cls(point, leakage, auc)
+
+
+def chosen_by_others(aucs: Sequence[dict[str, float]]) -> tuple[str, Floats]:
+    """Whose AUC counts on each split: the analyst who was best on the *other* splits.
+
+    So nobody is chosen by what is counted. The name is that of the best on all of them.
+    """
+    names = tuple(aucs[0])
+    table = np.array([[one[name] for name in names] for one in aucs])
+    others = table.sum(axis=0) - table
+    picked = others.argmax(axis=1)
+    return names[int(table.sum(axis=0).argmax())], table[np.arange(len(table)), picked]
 
 
 def _error(values: Floats) -> float:
@@ -130,24 +170,42 @@ def _error(values: Floats) -> float:
 
 
 def crossings(
-    points: Sequence[TradePoint], *, repeats: int, level: float = 0.05
-) -> tuple[Crossing, ...]:
-    """Where another point beats one of label DP: no more leakage, and surely a higher AUC.
+    runs: Sequence[Run], *, level: float = LEVEL
+) -> tuple[tuple[Crossing, ...], tuple[str, ...]]:
+    """Where another way surely beats label DP: no more leakage, and a higher AUC; and a note.
 
-    Surely: by Welch's t at `level` shared over all pairs that are compared, since with few
-    repeats and many pairs two standard errors are often exceeded by chance.
+    Surely: split by split, by Wilcoxon's signed-rank test (exact, one-sided) for both, at `level`
+    shared over all pairs that are compared. Given the file, splits and draws of noise are
+    independent of each other, so a rerun with another seed disagrees with all of these claims
+    together at most with that probability. n splits can reach 2^−n and no less: with too few of
+    them nothing is sure, and the note says so.
     """
-    from scipy.stats import t
-
-    base = [p for p in points if p.mechanism == "label DP"]
-    others = [p for p in points if p.mechanism != "label DP"]
+    base = [run for run in runs if run.point.mechanism == "label DP"]
+    others = [run for run in runs if run.point.mechanism != "label DP"]
     if not base or not others:
-        return ()
-    limit = float(t.isf(level / (len(base) * len(others)), 2 * (repeats - 1)))
-    return tuple(
-        Crossing(point, other)
-        for point in others
+        return (), ()
+    repeats, limit = len(base[0].auc), level / (len(base) * len(others))
+    needed = math.ceil(math.log2(1 / limit))
+    if repeats < needed:
+        pairs = len(base) * len(others)
+        return (), (
+            f"{repeats} repeats are too few to be sure of anything about {pairs} pairs: use "
+            f"--repeats {needed} or more",
+        )
+    sure = tuple(
+        Crossing(run.point, other.point)
+        for run in others
         for other in base
-        if point.leakage <= other.leakage
-        and point.auc - other.auc > limit * float(np.hypot(point.auc_error, other.auc_error))
+        if above(run.auc - other.auc) <= limit
+        and above(other.leakage + NO_MORE - run.leakage) <= limit
     )
+    return sure, ()
+
+
+def above(differences: Floats) -> float:
+    """The chance, were differences even about 0, of ranks that speak so much for above it."""
+    from scipy.stats import wilcoxon
+
+    if not differences.any():
+        return 1.0
+    return float(wilcoxon(differences, alternative="greater").pvalue)

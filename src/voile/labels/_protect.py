@@ -86,11 +86,13 @@ def protect(
         choice,
         source,
         label=label,
+        epsilon=epsilon,
         beside=beside,
         interrupted=job is not None and job.inside("manifest.json").exists(),
         leave=(*columns.drop, *_named(columns)),
         on_error=running.policy,
         rng=secure_rng() if seed is None else seeded_rng(seed),
+        person=charge.person if charge.ledger is not None else None,
     )
     if choice.mechanism == "ldp":
         made = made.without(columns.drop)  # what is not written need not be drawn
@@ -214,6 +216,8 @@ def _identity(
         "cells": choice.cells,
         "classes": list(choice.classes),
         "learn_from_private": choice.learn_from_private,
+        "learn_epsilon": choice.learn_epsilon,
+        "learn_delta": choice.learn_delta,
         "passed": list(clear.passed),
         "seed": seed,
         "recipe": hashlib.sha256(law.recipe.encode()).hexdigest(),

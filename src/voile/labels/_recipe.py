@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from voile.core.randomness import Generator, seeded_rng
-from voile.errors import CannotWrite, require
+from voile.errors import CannotWrite, require, require_epsilon
 from voile.files.locations import Location, location
 from voile.files.source import Source, open_source
 from voile.jobs.workspace import writing
@@ -28,6 +28,8 @@ from voile.report.words import counted
 
 FEATURES_TOO = ("cf", "ldp")
 """Mechanisms that change features, and so need a coding of each."""
+CELLS_SHARE, COLUMNS_SHARE = 0.3, 0.5
+"""The label's part of ε for cf and ldp, where nobody says another."""
 GAPS_AS_VALUES = Reading(on_error="mask")
 
 
@@ -82,7 +84,14 @@ def recipe(
     cells: Annotated[
         int | None, Option("For cf: into how many cells the features are cut.", "How strong")
     ] = None,
-    label_share: Annotated[float, Option("The label's own part of epsilon.", "How strong")] = 0.5,
+    epsilon: Annotated[
+        float | None,
+        Option("For cf: the epsilon of its releases, by which cells are counted.", "How strong"),
+    ] = None,
+    label_share: Annotated[
+        float | None,
+        Option("The label's own part of epsilon; 0.3 for cf, 0.5 for ldp.", "How strong"),
+    ] = None,
     reading: Reading = GAPS_AS_VALUES,
     seed: Annotated[int, Option("Of the split by which cells are learned.", "Running")] = 0,
     overwrite: Annotated[bool, Option("Replace the output.", "Output")] = False,
@@ -95,6 +104,8 @@ def recipe(
     same file, settings and seed give the same recipe.
     """
     mechanism = MECHANISMS.find(mechanism).name
+    if epsilon is not None:
+        epsilon = require_epsilon(epsilon)
     require(
         mechanism in FEATURES_TOO,
         "mechanism",
@@ -113,6 +124,7 @@ def recipe(
         classes=classes,
         levels=levels,
         cells=cells,
+        epsilon=epsilon,
         label_share=label_share,
         made_from=source_digest(source),
     )
@@ -161,17 +173,20 @@ def drafted_recipe(
     classes: Sequence[str] = (),
     levels: int = LEVELS,
     cells: int | None = None,
-    label_share: float = 0.5,
+    epsilon: float | None = None,
+    label_share: float | None = None,
     private: bool = False,
     made_from: str = "",
 ) -> Recipe:
     """A recipe learned from a table: for rr and prior its classes, for cf with cells."""
     if mechanism not in FEATURES_TOO:
         return replace(label_recipe(table.label, classes or table.classes), learned=private)
+    usual = CELLS_SHARE if mechanism == "cf" else COLUMNS_SHARE
+    own = usual if label_share is None else label_share
     drafted = draft_recipe(
         table,
         levels=levels,
-        label_share=label_share,
+        label_share=own,
         classes=classes,
         private=private,
         made_from=made_from,
@@ -189,6 +204,7 @@ def drafted_recipe(
         classes=len(drafted.classes),
         rng=rng,
         cells=cells,
+        epsilon=epsilon,
         private=private,
     )
     return replace(drafted, cells=found)

@@ -9,11 +9,12 @@ from voile.core.randomness import Generator
 from voile.errors import BadFile, InvalidInput, require_epsilon
 from voile.files.disk import LocalFile
 from voile.files.locations import Location, location
-from voile.files.rows import OnError
+from voile.files.rows import OnError, RowProblem
 from voile.files.source import Source
 from voile.labels._recipe import FEATURES_TOO, MadeRecipe, drafted_recipe
 from voile.labels.columns import LEVELS
 from voile.labels.mechanisms import MECHANISMS
+from voile.labels.private_learning import Price, learn_privately
 from voile.labels.reading import source_digest, table_from
 from voile.labels.recipe_file import load_recipe, recipe_from
 from voile.labels.recipes import Recipe, label_recipe
@@ -52,6 +53,16 @@ class LabelChoice(Options):
             "guarantee is claimed only."
         ),
     ] = False
+    learn_epsilon: Annotated[
+        float | None,
+        Option(
+            "For rr and ldp: learn ranges and names from this file under differential privacy, at "
+            "this epsilon beside the release's own."
+        ),
+    ] = None
+    learn_delta: Annotated[
+        float, Option("With --learn-epsilon: the chance that a rare name shows.")
+    ] = 1e-6
     prior: Annotated[
         tuple[float, ...],
         Option("For prior: public probabilities of the classes, in their order.", "How strong"),
@@ -96,11 +107,25 @@ class LabelChoice(Options):
         prior, classes = bool(self.prior), bool(self.classes)
         levels, cells = self.levels is not None, self.cells is not None
         share = self.label_share is not None
+        charged = self.learn_epsilon is not None
         fixed = (
             "must not stand beside --recipe, which fixes it; make another by `voile labels recipe`"
         )
         both = "must go with --mechanism cf or ldp"
         return (
+            (
+                charged and self.mechanism not in ("rr", "ldp"),
+                "--learn-epsilon",
+                "must go with --mechanism rr or ldp: the cells of cf need public records, and "
+                "prior is given its classes",
+            ),
+            (charged and given, "--learn-epsilon", fixed),
+            (charged and learned, "--learn-epsilon", "must not stand beside --learn-from-private"),
+            (
+                charged and classes and not features,
+                "--learn-epsilon",
+                "must have something to learn: rr with --classes needs nothing",
+            ),
             (prior and self.mechanism != "prior", "--prior", "must go with --mechanism prior"),
             (cells and self.mechanism != "cf", "--cells", "must go with --mechanism cf"),
             (levels and not features, "--levels", both),
@@ -114,7 +139,7 @@ class LabelChoice(Options):
             (classes and given, "--classes", fixed),
             (classes and learned, "--classes", "must not stand beside --learn-from-private"),
             (
-                classes and features,
+                classes and features and not charged,
                 "--classes",
                 "must go with --mechanism rr or prior; for cf and ldp `voile labels recipe` takes "
                 "it",
@@ -132,17 +157,20 @@ def chosen_recipe(
     source: Source,
     *,
     label: str,
+    epsilon: float,
     beside: Location | None,
     interrupted: bool,
     leave: tuple[str, ...],
     on_error: OnError,
     rng: Generator,
+    person: str | None = None,
 ) -> tuple[Recipe, bool]:
     """The recipe of a release, and whether it is new: then it is to be written beside the output.
 
     A given one, or that of the interrupted job, or one from the names of the classes, or one
-    learned from the private file, without the columns to `leave`. Otherwise a refusal that says
-    what can be done.
+    learned from the private file, without the columns to `leave`: under differential privacy, from
+    one record of each `person` if there are any, or as it is. Otherwise a refusal that says what
+    can be done.
     """
     kept = beside is not None and interrupted and beside.exists()
     if choice.recipe is not None or kept:
@@ -151,6 +179,9 @@ def chosen_recipe(
         if found.label != label:
             raise InvalidInput(f"the recipe is for the label {found.label!r}, got {label!r}")
         return found, False
+    if choice.learn_epsilon is not None:
+        price = Price(require_epsilon(choice.learn_epsilon), choice.learn_delta)
+        return _learned(choice, price, source, label, leave, on_error, rng, person), True
     if choice.classes:
         return label_recipe(label, choice.classes), True
     if choice.learn_from_private:
@@ -162,10 +193,46 @@ def chosen_recipe(
             mechanism=choice.mechanism,
             levels=LEVELS if choice.levels is None else choice.levels,
             cells=choice.cells,
+            epsilon=epsilon,
             private=True,
         )
         return drafted, True
     raise InvalidInput(_refusal(choice, beside))
+
+
+def _learned(
+    choice: LabelChoice,
+    price: Price,
+    source: Source,
+    label: str,
+    leave: tuple[str, ...],
+    on_error: OnError,
+    rng: Generator,
+    person: str | None,
+) -> Recipe:
+    """A recipe learned under differential privacy; a person counts once, by their first record."""
+    keep = [n for n in source.columns if n != label and n not in leave]
+    names = keep if choice.changes_features else []
+    rows, seen = [], set()
+    for line, row in source.rows():
+        if isinstance(row, RowProblem):
+            if on_error is OnError.SKIP:
+                continue
+            raise InvalidInput(f"{source.where(line)}: {row.reason}; mend it or --on-error skip")
+        if person is not None:
+            if row.get(person) in seen:
+                continue
+            seen.add(row.get(person))
+        rows.append(row)
+    return learn_privately(
+        label,
+        names,
+        [[row.get(name) for row in rows] for name in names],
+        [row.get(label) for row in rows],
+        price=price,
+        rng=rng,
+        classes=choice.classes,
+    )
 
 
 def _refusal(choice: LabelChoice, beside: Location | None) -> str:
@@ -176,11 +243,13 @@ def _refusal(choice: LabelChoice, beside: Location | None) -> str:
         if choice.changes_features
         else f"name them with --classes a,b,c, or give a --recipe{found}"
     )
+    possible = choice.mechanism in ("rr", "ldp")
+    charged = "--learn-epsilon learns them under differential privacy; " if possible else ""
     what = "ranges, categories and" if choice.changes_features else "the"
     return (
         f"{what} classes must be public, since the output shows them: {ways}; "
-        "--learn-from-private takes them from the private file, and the guarantee is then "
-        "claimed, not certified"
+        f"{charged}--learn-from-private takes them from the private file as they are, and the "
+        "guarantee is then claimed, not certified"
     )
 
 

@@ -13,6 +13,7 @@ from voile.core.arrays import Indices
 from voile.core.channel import Channel
 from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator
+from voile.core.rounding import at_most, sum_upwards
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.labels.blurs import blurred
 from voile.labels.recipes import Recipe
@@ -207,7 +208,24 @@ def _label_only(recipe: Recipe, channel: Channel) -> Protection:
 
 
 def _as_learned(recipe: Recipe, guarantee: Guarantee) -> Guarantee:
-    """The guarantee, or what is left of it where the recipe shows private records."""
-    if not recipe.learned:
+    """The guarantee, or what is left of it where the recipe shows private records.
+
+    A recipe that was learned under (ε, δ) is released first, and the draws given it: the bounds
+    add up.
+    """
+    if recipe.learned:
+        return replace(guarantee, basis=Basis.CLAIMED, outside=(LEARNED, *guarantee.outside))
+    epsilon, delta = recipe.spent
+    if not epsilon:
         return guarantee
-    return replace(guarantee, basis=Basis.CLAIMED, outside=(LEARNED, *guarantee.outside))
+    note = (
+        "the curator, who ran this and saw every record: ranges, names or classes were learned "
+        f"from the whole file (central trust model), at ε = {at_most(epsilon)} and "
+        f"δ = {at_most(delta)} of the bound"
+    )
+    return replace(
+        guarantee,
+        epsilon=sum_upwards(guarantee.epsilon, epsilon),
+        delta=sum_upwards(guarantee.delta, delta),
+        outside=(note, *guarantee.outside),
+    )

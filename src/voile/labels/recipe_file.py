@@ -29,6 +29,7 @@ def recipe_text(recipe: Recipe) -> str:
         "version": VERSION,
         "learned": recipe.learned,
         "made_from": recipe.made_from,
+        "spent": recipe.spent,
         "label": recipe.label,
         "classes": recipe.classes,
         "columns": [asdict(column) for column in recipe.columns],
@@ -78,11 +79,19 @@ def recipe_from(text: str, *, path: str = "the recipe") -> Recipe:
             cells,
             learned=bool(body.get("learned", False)),
             made_from=str(body.get("made_from", "")),
+            spent=_spent(body.get("spent", [0.0, 0.0])),
         )
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:
         raise BadFile(f"{path} is damaged ({type(problem).__name__})") from None
     _check(recipe, path)
     return recipe
+
+
+def _spent(given: Any) -> tuple[float, float]:
+    epsilon, delta = (float(value) for value in _list(given))
+    if not (0 <= epsilon < np.inf and 0 <= delta < 1):
+        raise BadFile("what a recipe spent must be an epsilon >= 0 and a delta between 0 and 1")
+    return epsilon, delta
 
 
 def _column(entry: dict[str, Any]) -> Column:

@@ -31,8 +31,10 @@ class Recipe:
 
     All of it is released: the output shows levels, categories, classes and typical records as they
     stand here. So it must be public. `learned` says that it was taken from private records instead;
-    `made_from` is the SHA-256 of the public file that it was made from, if there was one. A recipe
-    for the label alone has no columns.
+    `made_from` is the SHA-256 of the public file that it was made from, if there was one; `spent`
+    is (ε, δ) of a recipe that was learned from private records under differential privacy
+    (`private_learning`), which every release by it adds to its own. A recipe for the label alone
+    has no columns.
     """
 
     label: str
@@ -42,6 +44,7 @@ class Recipe:
     cells: Cells | None = None
     learned: bool = False
     made_from: str = ""
+    spent: tuple[float, float] = (0.0, 0.0)
 
     def label_codes(self, values: Sequence[Any] | NDArray[Any]) -> Indices:
         """Labels as positions among the classes, −1 for a label that is none of them.

@@ -46,6 +46,10 @@ def init(
     budget_delta: Annotated[
         float, Option("Count by moments, which may fail with this probability.", "Budget")
     ] = 0.0,
+    budget_leaks: Annotated[
+        float,
+        Option("The part of --budget-delta for releases that have a delta themselves.", "Budget"),
+    ] = 0.0,
     ledger_key: KeyFile = None,
 ) -> NewLedger:
     """Make an empty ledger, and a key for it that only you can read.
@@ -56,7 +60,9 @@ def init(
     """
     if budget_delta and budget is None:
         raise InvalidInput("--budget-delta must go with --budget")
-    terms = None if budget is None else Budget(budget, delta=budget_delta)
+    if budget_leaks and not budget_delta:
+        raise InvalidInput("--budget-leaks must go with --budget-delta")
+    terms = None if budget is None else Budget(budget, delta=budget_delta, leaks=budget_leaks)
     where = str(ledger)
     server = is_server(where)
     if ledger_key is None and server:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from voile.core.guarantee import Guarantee
 from voile.core.rounding import at_most, exp_upwards, odds_at_most, product_upwards
@@ -226,8 +227,12 @@ def frontier_chart(
     chosen_is: str = "chosen",
     levels: Sequence[tuple[float, str]] = (),
     axes: tuple[str, str] = ("", ""),
+    errors: tuple[str, str] | None = None,
 ) -> Chart:
-    """Two prices against each other, a line a mechanism, `beside` written at each point."""
+    """Two prices against each other, a line a mechanism, `beside` written at each point.
+
+    `errors` are the columns of their standard errors: bars reach two of them each way.
+    """
     library = altair()
     records = [dict(row) for row in table.records()]
     tips = [library.Tooltip(library.FieldName(c), title=c, format=".4g")
@@ -257,6 +262,12 @@ def frontier_chart(
         figure = drawn.mark_point(filled=True, size=80, color=colour("blue"), opacity=1).encode(
             **where, tooltip=tips
         )
+    if errors is not None:
+        figure = (
+            figure
+            + _bars(records, where, x, errors[0], "x")
+            + _bars(records, where, y, errors[1], "y")
+        )
     if beside is not None:
         words = drawn.mark_text(dy=-11, fontSize=11, color=colour("muted"))
         figure = figure + words.encode(**where, text=library.Text(beside, type="quantitative"))
@@ -268,3 +279,18 @@ def frontier_chart(
     for value, text in levels:
         figure = figure + level(value, text)
     return finished(figure, name=name, title=title, alt=alt, data=table, height=340)
+
+
+def _bars(
+    records: list[dict[str, Any]], where: dict[str, Any], of: str, error: str, way: str
+) -> Any:
+    """Two standard errors each way along one axis."""
+    library = altair()
+    low, high = f"{of} from", f"{of} to"
+    spread = [{**r, low: r[of] - 2 * r[error], high: r[of] + 2 * r[error]} for r in records]
+    along = type(where[way])(low, type="quantitative").title(
+        where[way].to_dict().get("title") or of
+    )
+    ends = {"x2": library.X2(high)} if way == "x" else {"y2": library.Y2(high)}
+    rule = base(spread).mark_rule(color=colour("muted"), strokeWidth=1)
+    return rule.encode(**(where | {way: along}), **ends)
