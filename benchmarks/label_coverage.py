@@ -95,8 +95,9 @@ def _success(table: np.ndarray, joint: np.ndarray, epsilon: float) -> float:
 
 
 def _bootstrap(success: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
-    picked = rng.integers(len(success), size=(200, len(success)))
-    low, high = np.quantile(success[picked].mean(axis=1), [0.025, 0.975])
+    values, counts = np.unique(success, return_counts=True)  # few: resampling is multinomial
+    drawn = rng.multinomial(len(success), counts / len(success), size=200)
+    low, high = np.quantile(drawn @ values / len(success), [0.025, 0.975])
     return float(low), float(high)
 
 
