@@ -188,7 +188,13 @@ def main() -> None:
         "Rules were written on the texts of half of pii_synth's templates; counted are the "
         f"{len(rows):,} texts of the other half. *Found*: spans of the kind cover half of it or "
         "more. *Hidden*: spans of any kind cover every letter and digit of it. *Precision*: half "
-        "or more of what was said to be of the kind is.",
+        "or more of what was said to be of the kind is."
+        " All spans of all finders of a side are counted, before overlapping ones become "
+        "one placeholder with one label; a run that counted ours after that found 0.467 of "
+        "ORGANIZATION here and 0.726 of PERSON in wikigold, less than Presidio's 0.474 and "
+        "0.733, since an address had swallowed the name: hidden, under another label. "
+        "US_DRIVER_LICENSE (5 spans) stands in the half that was looked at alone, and is "
+        "not counted.",
         "",
         f"| kind | spans | {HEAD} |",
         "| " + "--- | " * 8,
