@@ -25,8 +25,6 @@ def charging_for(
         return None
     assert choice.ledger is not None  # as agreed
     assert choice.person is not None
-    if choice.over_budget not in tuple(WhenSpent):
-        raise InvalidInput(f"--over-budget must be refuse, mask or drop, got {choice.over_budget}")
     if seed is not None:
         raise InvalidInput(
             "a ledger counts releases, and what a seed draws must not be released; "

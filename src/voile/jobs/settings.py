@@ -52,12 +52,7 @@ class Running(Workers):
     @property
     def policy(self) -> OnError:
         """What happens to a bad row."""
-        try:
-            return OnError(self.on_error)
-        except ValueError:
-            raise InvalidInput(
-                f"--on-error must be fail, skip or mask, got {self.on_error!r}"
-            ) from None
+        return OnError(self.on_error)
 
 
 @dataclass(frozen=True)

@@ -104,19 +104,6 @@ def level(value: float, text: str, *, tone: str = "muted", side: str = "left") -
     return line + words
 
 
-def upright(value: float, text: str, *, tone: str = "muted") -> Any:
-    """A dashed vertical line with its name at the top."""
-    alt = altair()
-    rows = [{"place": value, "says": text}]
-    line = base(rows).mark_rule(strokeDash=[5, 4], color=colour(tone)).encode(x="place:Q")
-    words = (
-        base(rows)
-        .mark_text(align="left", dx=5, dy=8, color=colour(tone), fontSize=12)
-        .encode(x="place:Q", y=alt.value(0), text="says:N")
-    )
-    return line + words
-
-
 def percent(share: float) -> str:
     """A share for a reader.
 

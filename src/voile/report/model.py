@@ -226,12 +226,3 @@ def promised(guarantee: Guarantee) -> tuple[str, ...]:
 def finite(value: Value) -> Value:
     """The value, or nothing where it is no finite number."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def or_infinity(value: Any) -> float:
-    """A number of a JSON document, where null stands for an infinity.
-
-    >>> or_infinity(None), or_infinity(2)
-    (inf, 2.0)
-    """
-    return math.inf if value is None else float(value)
