@@ -50,7 +50,7 @@ def test_an_unknown_name_lists_what_there_is_and_the_nearest():
     assert all(name in told for name in MECHANISMS)
     assert "NAME=FILE.py:FUNCTION" in told
     assert told.endswith("got 'madlip'; did you mean madlib?")
-    with pytest.raises(InvalidInput, match=r"one of rr, prior, cf, ldp, got 'x'$"):
+    with pytest.raises(InvalidInput, match=r"one of rr, prior, cf, ldp, sample, got 'x'$"):
         LABELS.find("x")
 
 

@@ -42,6 +42,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "audit": "voile.labels._audit:audit",
         "recipe": "voile.labels._recipe:recipe",
         "protect": "voile.labels._protect:protect",
+        "estimate": "voile.labels._estimate:estimate",
+        "learn": "voile.labels._learn:learn",
         "compare": "voile.labels._compare:compare",
     },
     "ledger": {

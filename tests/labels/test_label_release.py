@@ -203,7 +203,7 @@ def test_a_recipe_is_made_from_a_public_file(public, tmp_path):
     assert path.read_bytes() == first  # the same file, the same recipe
     bad = run.invoke(app, ["labels", "recipe", str(public), "--label", "state", "--mechanism", "rr",
                            "--overwrite"])  # fmt: skip
-    assert "mechanism must be cf or ldp" in str(bad.exception)
+    assert "mechanism must be cf, ldp or sample" in str(bad.exception)
     few = run.invoke(app, ["labels", "recipe", str(public), "--label", "state", "--overwrite",
                            "--classes", "ill,x"])  # fmt: skip
     assert "classes must be all that occur in the file" in str(few.exception)

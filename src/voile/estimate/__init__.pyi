@@ -1,9 +1,12 @@
+from voile.estimate.forward_logistic import ForwardLogistic as ForwardLogistic
 from voile.estimate.frequencies import Frequencies as Frequencies
 from voile.estimate.frequencies import likeliest_frequencies as likeliest_frequencies
 from voile.estimate.frequencies import unbiased_frequencies as unbiased_frequencies
 from voile.estimate.frequencies import unbiased_mean as unbiased_mean
 from voile.estimate.intervals import Estimate as Estimate
 from voile.estimate.intervals import sample_size as sample_size
+from voile.estimate.marginal_bayes import MarginalBayes as MarginalBayes
+from voile.estimate.marginal_bayes import ReportLaw as ReportLaw
 from voile.estimate.oracles import FrequencyOracle as FrequencyOracle
 from voile.estimate.oracles import supported_frequencies as supported_frequencies
 from voile.estimate.tables import TwoWay as TwoWay

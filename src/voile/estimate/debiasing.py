@@ -49,15 +49,20 @@ def unbiased_scores(channel: Channel) -> Floats:
     >>> unbiased_scores(warner).round(6).tolist()    # (1{y = x} − 1/4) / (3/4 − 1/4)
     [[1.5, -0.5], [-0.5, 1.5]]
     """
-    table = channel.probabilities()
-    law = table.mean(axis=0)
-    seen = law > 0
-    weighted = np.divide(table, law, out=np.zeros_like(table), where=seen)
-    gram = weighted @ table.T
-    condition = float(np.linalg.cond(gram))
-    if not condition < WORST_CONDITION:
+    found = scores_of(channel.probabilities())
+    if found is None:
         raise InvalidInput(
-            f"the releases must tell the {len(table)} secrets apart, the channel's rows are too "
-            f"much alike (condition number {condition:.2g}); merge secrets, or use a larger epsilon"
+            f"the releases must tell the {len(channel.space)} secrets apart, the channel's rows "
+            "are too much alike; merge secrets, or use a larger epsilon"
         )
+    return found
+
+
+def scores_of(table: Floats) -> Floats | None:
+    """The scores of a table K[x, y] of probabilities; none if its rows are too much alike."""
+    law = table.mean(axis=0)
+    weighted = np.divide(table, law, out=np.zeros_like(table), where=law > 0)
+    gram = weighted @ table.T
+    if not float(np.linalg.cond(gram)) < WORST_CONDITION:
+        return None
     return np.asarray(np.linalg.solve(gram, weighted))

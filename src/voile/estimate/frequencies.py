@@ -114,6 +114,11 @@ def likeliest_frequencies(
     return Frequencies(channel.space.items, shares, lower, upper, confidence, records, ground, left)
 
 
+def likeliest_shares(law: Floats, counts: Indices) -> Floats:
+    """The likeliest shares of secrets under a table K[x, y]; see `likeliest_frequencies`."""
+    return _likeliest(law, counts / counts.sum(), 1e-6, 3_000)[0]
+
+
 def _likeliest(law: Floats, seen: Floats, gap: float, steps: int) -> tuple[Floats, float]:
     used = seen > 0
     law, seen = law[:, used], seen[used]

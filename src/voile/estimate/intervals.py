@@ -76,6 +76,14 @@ def quantile(confidence: float) -> float:
     return float(ndtri(0.5 + confidence / 2))
 
 
+def records_for(scores: Floats, counts: Indices, half_width: float, confidence: float) -> int:
+    """How many records of this population would make the interval of a mean ± half_width."""
+    records = int(counts.sum())
+    mean = float(scores @ counts / records)
+    variance = float((scores - mean) ** 2 @ counts) / records
+    return max(1, math.ceil(quantile(confidence) ** 2 * variance / half_width**2))
+
+
 def worst_variance(channel: Channel, values: Floats) -> float:
     """The largest variance of one record's score for Σ_x f_x·values[x], over all populations f.
 

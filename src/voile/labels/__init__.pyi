@@ -1,5 +1,7 @@
 from voile.labels._audit import audit as audit
 from voile.labels._compare import compare as compare
+from voile.labels._estimate import estimate as estimate
+from voile.labels._learn import learn as learn
 from voile.labels._protect import protect as protect
 from voile.labels._recipe import recipe as recipe
 from voile.labels.cells import Cells as Cells

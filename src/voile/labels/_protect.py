@@ -22,17 +22,20 @@ from voile.jobs.workspace import Workspace
 from voile.labels._recipe import MadeRecipe, write_recipe
 from voile.labels.choice import LabelChoice, chosen_recipe
 from voile.labels.draw import LabelReleaser, kinds_of
+from voile.labels.grouping import grouped
 from voile.labels.protection import (
     Protection,
     cells_protection,
     noise_protection,
     prior_protection,
     response_protection,
+    sample_protection,
 )
 from voile.labels.reading import Label, require_label
 from voile.labels.recipe_file import recipe_from, recipe_text
 from voile.labels.recipes import Recipe
 from voile.labels.released import LabelBounds, ProtectedLabels, Shape
+from voile.labels.sampling import COLUMN, REPORT
 from voile.options import Data, Option, use_case
 
 BY_CELLS = LabelChoice()
@@ -94,8 +97,12 @@ def protect(
         rng=secure_rng() if seed is None else seeded_rng(seed),
         person=charge.person if charge.ledger is not None else None,
     )
-    if choice.mechanism == "ldp":
+    if choice.mechanism in ("ldp", "sample"):
         made = made.without(columns.drop)  # what is not written need not be drawn
+    if choice.mechanism == "sample" and not made.groups:
+        drafted = True
+        records = _count(source) if choice.records is None else choice.records
+        made = grouped(made, epsilon=epsilon, records=records)
     law = Law(recipe_text(made), epsilon, choice.mechanism, choice.prior, choice.label_share)
     protection = law.protection()
     clear = _columns(source, made, protection, columns)
@@ -103,7 +110,7 @@ def protect(
     if drafted and beside is not None:
         write_recipe(made, beside, like=source)
     stated = protection.beside([clear.shown[name] for name in clear.passed])
-    where = _where(choice.recipe, beside)
+    where = _where(None if choice.mechanism == "sample" and drafted else choice.recipe, beside)
     try:
         return carry_out(
             source,
@@ -115,9 +122,10 @@ def protect(
             running=running,
             charging=charging,
             seed=seed,
+            added_columns=() if protection.sampler is None else (COLUMN, REPORT),
         )
     except VoileError:
-        if choice.recipe is None and beside is not None and not (job and job.exists()):
+        if drafted and beside is not None and not (job and job.exists()):
             beside.remove()  # nothing of a job that was refused may stay
         raise
 
@@ -190,6 +198,7 @@ class Law:
             "prior": lambda: prior_protection(recipe, epsilon=epsilon, prior=self.prior),
             "cf": lambda: cells_protection(recipe, epsilon=epsilon, label_share=share),
             "ldp": lambda: noise_protection(recipe, epsilon=epsilon, label_share=share),
+            "sample": lambda: sample_protection(recipe, epsilon=epsilon),
         }
         return builders[self.mechanism]()
 
@@ -232,6 +241,11 @@ def _where(recipe: Data, beside: Location | None) -> str | None:
     return None if found is None or isinstance(found, Recipe) else str(found)
 
 
+def _count(source: Source) -> int:
+    """How many rows there are to release."""
+    return max(1, sum(1 for _ in source.rows()))
+
+
 def _named(columns: Columns) -> tuple[str, ...]:
     return () if columns.pass_ == "all" else tuple(columns.pass_)
 
@@ -254,5 +268,11 @@ def _columns(
         raise InvalidInput(
             f"the file must have the recipe's {len(drawn)} features, {len(absent)} are missing"
         )
+    if protection.sampler is not None:  # reports stand in place of records
+        taken = [name for name in (COLUMN, REPORT) if name in source.columns]
+        if taken:
+            raise InvalidInput(f"the file must have no column {taken[0]!r}: it is the release's")
+        left = (*columns.drop, *(n for n in (recipe.label, *drawn) if n not in columns.drop))
+        return columns_in_clear(source, changed=[], passing=columns.passing, dropping=left)
     changed = [recipe.label, *(name for name in drawn if name not in columns.drop)]
     return columns_in_clear(source, changed=changed, passing=columns.passing, dropping=columns.drop)

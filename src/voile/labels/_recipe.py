@@ -17,7 +17,7 @@ from voile.labels.columns import LEVELS, Column, NumberColumn
 from voile.labels.mechanisms import MECHANISMS
 from voile.labels.reading import Label, Reading, source_digest, table_from
 from voile.labels.recipe_file import recipe_text
-from voile.labels.recipes import Recipe, draft_recipe, label_recipe
+from voile.labels.recipes import Recipe, draft_recipe, label_recipe, with_known
 from voile.labels.table import Table
 from voile.labels.values import MISSING
 from voile.options import Data, Option, use_case
@@ -26,7 +26,7 @@ from voile.report.model import Report
 from voile.report.result import SILENT, Result
 from voile.report.words import counted
 
-FEATURES_TOO = ("cf", "ldp")
+FEATURES_TOO = ("cf", "ldp", "sample")
 """Mechanisms that change features, and so need a coding of each."""
 CELLS_SHARE, COLUMNS_SHARE = 0.3, 0.5
 """The label's part of ε for cf and ldp, where nobody says another."""
@@ -75,7 +75,7 @@ def recipe(
         Path | None, Option("Where to write it; else beside the file.", "Output", writes=True)
     ] = None,
     mechanism: Annotated[
-        str, Option("What it is for: cf (with cells) or ldp.", "How strong", shown=True)
+        str, Option("What it is for: cf (with cells), ldp or sample.", "How strong", shown=True)
     ] = "cf",
     classes: Annotated[
         tuple[str, ...], Option("All classes there may be, a,b,c; else those in the file.")
@@ -109,7 +109,7 @@ def recipe(
     require(
         mechanism in FEATURES_TOO,
         "mechanism",
-        "cf or ldp",
+        "cf, ldp or sample",
         repr(mechanism),
         "rr and prior need the names of the classes alone: --classes",
     )
@@ -178,7 +178,10 @@ def drafted_recipe(
     private: bool = False,
     made_from: str = "",
 ) -> Recipe:
-    """A recipe learned from a table: for rr and prior its classes, for cf with cells."""
+    """A recipe learned from a table: for rr and prior its classes, for cf with cells.
+
+    For sample with what public records know of each column; private ones are not asked.
+    """
     if mechanism not in FEATURES_TOO:
         return replace(label_recipe(table.label, classes or table.classes), learned=private)
     usual = CELLS_SHARE if mechanism == "cf" else COLUMNS_SHARE
@@ -191,6 +194,8 @@ def drafted_recipe(
         private=private,
         made_from=made_from,
     )
+    if mechanism == "sample" and not private:
+        return with_known(drafted, table)
     if mechanism != "cf":
         return drafted
     codes = drafted.label_codes(table.labels)

@@ -34,14 +34,15 @@ class LabelChoice(Options):
         str,
         Option(
             "rr: noise on the label, features clear. prior: the same among likely labels. "
-            "cf: label and what features say of it. ldp: the whole record.",
+            "cf: label and what features say of it. ldp: the whole record. "
+            "sample: one random column with the label, to learn from.",
             "How strong",
             shown=True,
         ),
     ] = "cf"
     recipe: Annotated[
         Data,
-        Option("For cf and ldp: a public recipe (`voile labels recipe`).", reads="public"),
+        Option("For cf, ldp and sample: a public recipe (`voile labels recipe`).", reads="public"),
     ] = None
     classes: Annotated[
         tuple[str, ...], Option("For rr and prior: the names of the classes, a,b,c.")
@@ -73,6 +74,14 @@ class LabelChoice(Options):
     ] = None
     cells: Annotated[
         int | None, Option("For cf with --learn-from-private: how many cells.", "How strong")
+    ] = None
+    records: Annotated[
+        int | None,
+        Option(
+            "For sample: about how many records there are, which sets how coarse columns are; "
+            "else they are counted.",
+            "How strong",
+        ),
     ] = None
     levels: Annotated[
         int | None,
@@ -112,6 +121,7 @@ class LabelChoice(Options):
             "must not stand beside --recipe, which fixes it; make another by `voile labels recipe`"
         )
         both = "must go with --mechanism cf or ldp"
+        sampled = self.mechanism == "sample"
         return (
             (
                 charged and self.mechanism not in ("rr", "ldp"),
@@ -129,6 +139,12 @@ class LabelChoice(Options):
             (prior and self.mechanism != "prior", "--prior", "must go with --mechanism prior"),
             (cells and self.mechanism != "cf", "--cells", "must go with --mechanism cf"),
             (levels and not features, "--levels", both),
+            (
+                self.records is not None and not sampled,
+                "--records",
+                "must go with --mechanism sample",
+            ),
+            (sampled and share, "--label-share", f"{both}: sample gives all of ε to both"),
             (
                 share and not features,
                 "--label-share",
@@ -175,7 +191,7 @@ def chosen_recipe(
     kept = beside is not None and interrupted and beside.exists()
     if choice.recipe is not None or kept:
         given = beside if choice.recipe is None else choice.recipe
-        found = _public(_recipe_of(given), source, private=choice.learn_from_private)
+        found = _public(recipe_of(given), source, private=choice.learn_from_private)
         if found.label != label:
             raise InvalidInput(f"the recipe is for the label {found.label!r}, got {label!r}")
         return found, False
@@ -266,7 +282,7 @@ def _public(recipe: Recipe, source: Source, *, private: bool) -> Recipe:
     return replace(recipe, learned=recipe.learned or same)
 
 
-def _recipe_of(given: Any) -> Recipe:
+def recipe_of(given: Any) -> Recipe:
     """A recipe from its file, or as `voile.labels.recipe` returned it."""
     if isinstance(given, MadeRecipe):
         return given.content

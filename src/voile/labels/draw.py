@@ -25,6 +25,7 @@ from voile.jobs import (
 from voile.labels.columns import OTHER, Column, NumberColumn
 from voile.labels.protection import Columns, Protection
 from voile.labels.recipes import Recipe
+from voile.labels.sampling import COLUMN, REPORT, Sampler
 from voile.labels.values import ABSENT, MISSING, shown, written
 from voile.ledger import Bill
 from voile.ledger.amounts import Bools
@@ -59,6 +60,8 @@ class LabelReleaser:
         """New values of the changed columns for the rows that are paid."""
         labels, values = planned.secrets
         good = np.flatnonzero(paid)
+        if self.protection.sampler is not None:
+            return self._reports(self.protection.sampler, values, labels, good, len(paid), rng)
         released: dict[str, Sequence[Any]] = {self.recipe.label: [None] * len(paid)}
         if len(good):
             drawn, answers = self.protection.draw(
@@ -69,6 +72,22 @@ class LabelReleaser:
             names = np.array(self.recipe.classes)[answers]
             released[self.recipe.label] = self._written(self.recipe.label, names, good, len(paid))
         return Replaced(released)
+
+    def _reports(
+        self,
+        sampler: Sampler,
+        values: Columns,
+        labels: Indices,
+        good: Indices,
+        count: int,
+        rng: Generator,
+    ) -> Replaced:
+        """Which column, from 1, and its report, for the rows that are paid."""
+        drawn = sampler.release(tuple(part[good] for part in values), labels[good], rng)
+        table: list[list[Any]] = [[None] * count, [None] * count]
+        for place, column, report in zip(good.tolist(), *drawn.T.tolist(), strict=True):
+            table[0][place], table[1][place] = column + 1, report
+        return Replaced(dict(zip((COLUMN, REPORT), table, strict=True)))
 
     @property
     def _drawn_columns(self) -> list[Column]:

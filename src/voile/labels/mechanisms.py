@@ -18,5 +18,11 @@ MECHANISMS = Family(
             home=f"{_HOME}:columnwise",
             former=("columnwise",),
         ),
+        Named(
+            "sample",
+            "Release one random column with the label, jointly, at the whole epsilon.",
+            home=f"{_HOME}:sampled_column",
+            former=("sampled-column",),
+        ),
     ),
 )

@@ -19,6 +19,7 @@ from voile.labels.blurs import blurred
 from voile.labels.recipes import Recipe
 
 if TYPE_CHECKING:
+    from voile.labels.sampling import Sampler
     from voile.mechanisms.labels.label_cf import LabelCF
 
 Columns = tuple[NDArray[Any], ...]
@@ -46,6 +47,10 @@ class Protection:
     """Whether features are replaced by those of typical records."""
     passes_features: bool = False
     """Whether features are released as they are; then `draw` hands on what it is given."""
+    channels: tuple[Channel, ...] = ()
+    """What each drawn part goes through: the features (or their cell), the label last."""
+    sampler: Sampler | None = None
+    """Draws reports of one column in place of records; then `draw` is not asked."""
 
     def beside(self, passed: Sequence[str]) -> Protection:
         """What is left of the bounds beside columns in clear, named as messages may call them.
@@ -159,6 +164,7 @@ def cells_protection(
         _as_learned(recipe, blur.guarantee),
         blur.kept,
         typical=True,
+        channels=(blur.cells, blur.labels),
     )
 
 
@@ -192,7 +198,37 @@ def noise_protection(
     local = _as_learned(recipe, blur.guarantee)
     conditional = replace(local, granularity="one label")
     label = _as_learned(recipe, channels[-1].guarantee)
-    return Protection("local DP", draw, label, conditional, local)
+    return Protection("local DP", draw, label, conditional, local, channels=tuple(channels))
+
+
+def sample_protection(recipe: Recipe, *, epsilon: float) -> Protection:
+    """One random column of a record with its label, at all of epsilon; the rest is not released.
+
+    The recipe must say how its codes are grouped (`grouped`).
+    """
+    from voile.labels.sampling import sampler_of
+
+    sampler = sampler_of(recipe, epsilon=epsilon)
+    repeats = (
+        "other reports of the same record: each is drawn anew and spends ε again, of whatever "
+        "column; what was released once can be handed on as often as you like"
+    )
+    guarantee = sampler.law.guarantee
+    local = _as_learned(recipe, replace(guarantee, outside=(*guarantee.outside, repeats)))
+    label = replace(local, granularity="one label")
+
+    def draw(values: Columns, labels: Indices, rng: Generator) -> tuple[Columns, Indices]:
+        raise InvalidInput("a sampled column is a report, and no record; use the sampler")
+
+    return Protection(
+        "sampled column",
+        draw,
+        label,
+        label,
+        local,
+        channels=sampler.law.channels,
+        sampler=sampler,
+    )
 
 
 def _label_only(recipe: Recipe, channel: Channel) -> Protection:
@@ -203,7 +239,13 @@ def _label_only(recipe: Recipe, channel: Channel) -> Protection:
     note = "what the features say about the label: run `voile labels audit` to see how much"
     label = replace(channel.guarantee, outside=(*channel.guarantee.outside, note))
     return Protection(
-        "label DP", draw, _as_learned(recipe, label), None, None, passes_features=True
+        "label DP",
+        draw,
+        _as_learned(recipe, label),
+        None,
+        None,
+        passes_features=True,
+        channels=(channel,),
     )
 
 

@@ -35,6 +35,10 @@ def recipe_text(recipe: Recipe) -> str:
         "columns": [asdict(column) for column in recipe.columns],
         "shares": recipe.shares,
     }
+    if recipe.known:
+        body["known"] = [table.tolist() for table in recipe.known]
+    if recipe.groups:
+        body["groups"] = recipe.groups
     if recipe.cells is not None:
         body["cells"] = {
             name: value.tolist() if isinstance(value, np.ndarray) else value
@@ -80,6 +84,8 @@ def recipe_from(text: str, *, path: str = "the recipe") -> Recipe:
             learned=bool(body.get("learned", False)),
             made_from=str(body.get("made_from", "")),
             spent=_spent(body.get("spent", [0.0, 0.0])),
+            known=tuple(np.array(_list(t), dtype=float) for t in _list(body.get("known", []))),
+            groups=tuple(tuple(map(int, _list(g))) for g in _list(body.get("groups", []))),
         )
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:
         raise BadFile(f"{path} is damaged ({type(problem).__name__})") from None
@@ -160,8 +166,23 @@ def _check(recipe: Recipe, path: str) -> None:
         )
     if len(set(recipe.classes)) != len(recipe.classes) or len(recipe.classes) < 2:
         raise BadFile(f"{path}: classes must be at least two different names")
+    _check_sampling(recipe, path)
     if recipe.cells is not None:
         _check_cells(recipe.cells, recipe, path)
+
+
+def _check_sampling(recipe: Recipe, path: str) -> None:
+    """What is known of each column has a row a code, and its codes fall into groups 0, 1, …."""
+    sizes = [len(column) for column in recipe.columns]
+    for table, size in zip(recipe.known, sizes, strict=False):
+        fine = table.ndim == 2 and len(table) == size and table.shape[1] in (1, len(recipe.classes))
+        if not fine or not bool(((table >= 0) & np.isfinite(table)).all()) or not table.any():
+            raise BadFile(f"{path}: what is known of a column must be counts, a row a code")
+    for groups, size in zip(recipe.groups, sizes, strict=False):
+        if len(groups) != size or sorted(set(groups)) != list(range(max(groups) + 1)):
+            raise BadFile(f"{path}: the groups of a column must number its codes from 0 on")
+    if any(part and len(part) != len(sizes) for part in (recipe.known, recipe.groups)):
+        raise BadFile(f"{path}: known and groups must have an entry for each column")
 
 
 def _signs(recipe: Recipe) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.core.arrays import Indices
+from voile.core.arrays import Floats, Indices
 from voile.errors import require
 from voile.labels.cells import Cells
 from voile.labels.columns import (
@@ -34,7 +34,8 @@ class Recipe:
     `made_from` is the SHA-256 of the public file that it was made from, if there was one; `spent`
     is (ε, δ) of a recipe that was learned from private records under differential privacy
     (`private_learning`), which every release by it adds to its own. A recipe for the label alone
-    has no columns.
+    has no columns. For releases of one sampled column, `known` says how often public records had
+    each code with each class, and `groups` which codes are released as one.
     """
 
     label: str
@@ -45,6 +46,8 @@ class Recipe:
     learned: bool = False
     made_from: str = ""
     spent: tuple[float, float] = (0.0, 0.0)
+    known: tuple[Floats, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
 
     def label_codes(self, values: Sequence[Any] | NDArray[Any]) -> Indices:
         """Labels as positions among the classes, −1 for a label that is none of them.
@@ -86,7 +89,14 @@ class Recipe:
         rest = sum(self.shares[i] for i in kept)
         shares = [self.shares[i] / rest * (1 - own) if rest else 0.0 for i in kept]
         columns = tuple(self.columns[i] for i in kept)
-        return replace(self, columns=columns, shares=(*shares, own if rest else 1.0), cells=None)
+        return replace(
+            self,
+            columns=columns,
+            shares=(*shares, own if rest else 1.0),
+            cells=None,
+            known=tuple(self.known[i] for i in kept) if self.known else (),
+            groups=tuple(self.groups[i] for i in kept) if self.groups else (),
+        )
 
 
 def draft_recipe(
@@ -118,6 +128,17 @@ def draft_recipe(
         learned=private,
         made_from=made_from,
     )
+
+
+def with_known(recipe: Recipe, table: Table) -> Recipe:
+    """The recipe, with how often each code occurs with each class in a table that is public."""
+    labels = recipe.label_codes(table.labels)
+    known = []
+    for column, values in zip(recipe.columns, table.columns, strict=True):
+        counts = np.zeros((len(column), len(recipe.classes)))
+        np.add.at(counts, (column.encode(values)[labels >= 0], labels[labels >= 0]), 1)
+        known.append(counts)
+    return replace(recipe, known=tuple(known))
 
 
 def label_recipe(label: str, classes: Sequence[str]) -> Recipe:

@@ -1,0 +1,195 @@
+"""A model from a released file, by a learner that knows the noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
+
+import numpy as np
+
+from voile.core.arrays import Floats
+from voile.errors import InvalidInput
+from voile.files.rows import OnError
+from voile.files.source import Source, open_source
+from voile.labels.columns import Column, columns_of, matrix_of
+from voile.labels.made_by import BESIDE, MadeBy
+from voile.labels.protection import Protection
+from voile.labels.reading import table_from
+from voile.labels.recipes import Recipe
+from voile.labels.reports import Reports, read_reports
+from voile.options import Data, Option, use_case
+from voile.report.model import Report, Table
+from voile.report.result import SILENT, Result
+from voile.report.words import counted
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LearnedLabels(Result):
+    """A model of the label, learned from a release; `model` has scikit-learn's methods.
+
+    `predict_proba` takes clean records as any frame or file, `classes` are its columns.
+    """
+
+    mechanism: str
+    learner: str
+    records: int
+    classes: tuple[str, ...]
+    tuned: float
+    test_records: int | None
+    auc: float | None
+    accuracy: float | None
+    majority: float | None
+    model: Any = field(metadata=SILENT)
+    columns: tuple[Column, ...] = field(metadata=SILENT)
+    reports: Reports | None = field(metadata=SILENT)
+
+    def predict_proba(self, records: Data) -> Floats:
+        """P(class | features) for clean records."""
+        source = open_source(records)
+        absent = [c.name for c in self.columns if c.name not in source.columns]
+        if absent:
+            raise InvalidInput(
+                f"records must have the model's {len(self.columns)} features, "
+                f"{len(absent)} are missing"
+            )
+        rows = [row for _, row in source.rows() if isinstance(row, dict)]
+        values = tuple(c.read([row.get(c.name) for row in rows]) for c in self.columns)
+        if self.reports is not None:
+            return np.asarray(self.model.predict_proba(self.reports.codes(values)))
+        return np.asarray(self.model.predict_proba(matrix_of(self.columns, values)[0]))
+
+    def _report(self) -> Report:
+        judged = (
+            "Give --test clean.csv to see how good it is."
+            if self.auc is None
+            else f"On {counted(self.test_records or 0, 'clean record')} its AUC is {self.auc:.3f} "
+            f"and it is right {100 * (self.accuracy or 0):.1f} % of the time (always the commonest "
+            f"class: {100 * (self.majority or 0):.1f} %)."
+        )
+        return Report(
+            title="A model learned from a release",
+            about="Learned from released records",
+            answer=f"{self.learner} on {counted(self.records, 'report')} by {self.mechanism}. "
+            f"{judged}",
+            guarantee=("It was fitted to the release alone: nothing more is spent by it.",),
+            tables=(
+                Table(
+                    "The model",
+                    ("what", "value"),
+                    (
+                        ("learner", self.learner),
+                        ("classes", len(self.classes)),
+                        ("features", len(self.columns)),
+                        ("tuned on the reports", f"{self.tuned:g}"),
+                    ),
+                ),
+            ),
+            terms=("AUC", "mechanism"),
+        )
+
+
+@use_case("labels learn")
+def learn(
+    released: Annotated[Data, Option("What `voile labels protect` wrote.", reads="private")],
+    *,
+    epsilon: Annotated[float, Option("The epsilon of the release.", "How strong")],
+    made_by: MadeBy = BESIDE,
+    drop: Annotated[
+        tuple[str, ...], Option("For rr and prior: columns to leave out of the features.")
+    ] = (),
+    test: Annotated[Data, Option("Clean records to judge the model on.", reads="private")] = None,
+) -> LearnedLabels:
+    """Learn to predict the label from a released file, with its noise taken into account.
+
+    Example: `voile labels learn released.csv --recipe released.csv.recipe.json --epsilon 2`
+
+    Where features stand in clear (rr, prior) a logistic regression whose loss passes through the
+    label's channel; otherwise naive Bayes on tables of feature and label that are estimated from
+    the reports. What is tuned is tuned on the reports themselves. In Python the result predicts:
+    `voile.labels.learn(…).predict_proba(frame)`.
+    """
+    recipe, protection = made_by.built(epsilon)
+    source = open_source(released)
+    judge = None if test is None else open_source(test)
+    fit = _forward if protection.passes_features else _marginal
+    made = fit(source, recipe, protection, drop)
+    return made if judge is None else _judged(made, judge, recipe)
+
+
+def _marginal(
+    source: Source, recipe: Recipe, protection: Protection, drop: tuple[str, ...]
+) -> LearnedLabels:
+    from voile.estimate.marginal_bayes import MarginalBayes, ReportLaw
+
+    if drop:
+        raise InvalidInput("--drop must go with features in clear (rr, prior)")
+    reports = read_reports(source, recipe, protection)
+    laws = [ReportLaw(view.law, len(recipe.classes)) for view in reports.views]
+    rows = np.concatenate(
+        [np.stack([np.full(len(v.outputs), j), v.outputs], 1) for j, v in enumerate(reports.views)]
+    )
+    model = MarginalBayes(laws).fit(rows)
+    return _learned("Naive Bayes on estimated tables", reports, model, model.strength_, recipe)
+
+
+def _forward(
+    source: Source, recipe: Recipe, protection: Protection, drop: tuple[str, ...]
+) -> LearnedLabels:
+    from voile.estimate.forward_logistic import ForwardLogistic
+
+    table = table_from(source, label=recipe.label, on_error=OnError.MASK, drop=drop)
+    reports = read_reports(source, recipe, protection)
+    columns = columns_of(table)
+    channel = protection.channels[-1]
+    if len(reports.labels if reports.labels is not None else ()) != len(table):
+        raise InvalidInput("every released record must have a label, some have none")
+    model = ForwardLogistic(channel).fit(
+        matrix_of(columns, table.columns)[0], channel.outputs[reports.labels]
+    )
+    found = _learned(
+        "Forward-corrected logistic regression", reports, model, model.penalty_, recipe
+    )
+    return replace(found, columns=columns, reports=None)
+
+
+def _learned(
+    learner: str, reports: Reports, model: Any, tuned: float, recipe: Recipe
+) -> LearnedLabels:
+    return LearnedLabels(
+        mechanism=reports.protection.name,
+        learner=learner,
+        records=reports.records,
+        classes=recipe.classes,
+        tuned=tuned,
+        test_records=None,
+        auc=None,
+        accuracy=None,
+        majority=None,
+        model=model,
+        columns=recipe.columns,
+        reports=reports,
+    )
+
+
+def _judged(made: LearnedLabels, source: Source, recipe: Recipe) -> LearnedLabels:
+    from sklearn.metrics import roc_auc_score
+
+    if recipe.label not in source.columns:
+        raise InvalidInput(f"clean records must have the label {recipe.label!r}")
+    rows = [row for _, row in source.rows() if isinstance(row, dict)]
+    truth = recipe.label_codes([row.get(recipe.label) for row in rows])
+    if not rows or (truth < 0).any():
+        raise InvalidInput("each clean record must have one of the recipe's classes as its label")
+    beliefs = made.predict_proba(rows)
+    several = len(set(truth.tolist())) == len(recipe.classes)
+    auc = None
+    if several:
+        given = beliefs[:, 1] if len(recipe.classes) == 2 else beliefs
+        auc = float(roc_auc_score(truth, given, multi_class="ovr"))
+    return replace(
+        made,
+        test_records=len(rows),
+        auc=auc,
+        accuracy=float((beliefs.argmax(axis=1) == truth).mean()),
+        majority=float(np.bincount(truth).max() / len(truth)),
+    )

@@ -1,0 +1,113 @@
+"""What was estimated from a released file, and its report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from voile.estimate.intervals import Estimate
+from voile.report.charts_common import bar_chart
+from voile.report.model import Chart, Report, Table
+from voile.report.result import Result, frame_of
+from voile.report.words import counted
+
+COLUMNS = ("what", "value", "estimate", "from", "to", "likeliest")
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share (or mean) of a column's value: unbiased with its interval, and the likeliest."""
+
+    column: str
+    value: str
+    estimate: Estimate
+    likeliest: float
+
+    def row(self) -> tuple[str, str, float, float, float, float]:
+        """As it stands in a table."""
+        one = self.estimate
+        return (self.column, self.value, one.value, one.lower, one.upper, self.likeliest)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class EstimatedLabels(Result):
+    """Shares of classes and of the features' values, means, and one two-way table if asked for."""
+
+    mechanism: str
+    records: int
+    confidence: float
+    classes: tuple[Share, ...]
+    features: tuple[Share, ...]
+    means: tuple[Share, ...]
+    column: str
+    table: tuple[Share, ...]
+    half_width: float
+    records_needed: int | None
+
+    def to_frame(self) -> Any:
+        """A pandas frame with a row for each estimate."""
+        every = (*self.classes, *self.features, *self.means, *self.table)
+        return frame_of(COLUMNS, [share.row() for share in every])
+
+    def _report(self) -> Report:
+        return Report(
+            title="What a release says about the population",
+            about="Estimates from released records",
+            answer=self._answer(),
+            guarantee=(
+                f"Each interval holds the population's value {100 * self.confidence:g} % of the "
+                "time by itself, for records drawn independently of one population "
+                f"({self.classes[0].estimate.ground}).",
+            ),
+            notes=self._notes(),
+            tables=self._tables(),
+            draw=lambda: (self._chart(),),
+            terms=("epsilon", "mechanism"),
+        )
+
+    def _answer(self) -> str:
+        top = max(self.classes, key=lambda share: share.likeliest)
+        one = top.estimate
+        return (
+            f"{counted(self.records, 'report')} by {self.mechanism}: {top.value} is "
+            f"{100 * top.likeliest:.1f} % of the population at the likeliest, between "
+            f"{100 * max(0.0, one.lower):.1f} % and {100 * min(1.0, one.upper):.1f} %."
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        if self.records_needed is None:
+            return ("The releases do not tell the classes apart: only the likeliest is given.",)
+        return (
+            f"For intervals of ± {self.half_width:g} about {self.records_needed:,} records are "
+            "needed.",
+        )
+
+    def _tables(self) -> tuple[Table, ...]:
+        parts = (
+            ("Classes", self.classes),
+            ("Means", self.means),
+            (f"{self.column} with each class", self.table),
+            ("Features", self.features),
+        )
+        return tuple(
+            Table(title, COLUMNS, tuple(_shown(share) for share in shares))
+            for title, shares in parts
+            if shares
+        )
+
+    def _chart(self) -> Chart:
+        return bar_chart(
+            [(share.value, max(0.0, share.likeliest)) for share in self.classes],
+            name="classes",
+            title="The likeliest share of each class",
+            alt="The share of each class in the population, as the releases say it.",
+            axis="share of records",
+            columns=("class", "share"),
+            shares=True,
+        )
+
+
+def _shown(share: Share) -> tuple[str, str, str, str, str, str]:
+    name, value, *numbers = share.row()
+    first, low, high, likely = (f"{number:.4g}" for number in numbers)
+    return (name, value, first, low, high, likely)
