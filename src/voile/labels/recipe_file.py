@@ -35,15 +35,11 @@ def recipe_text(recipe: Recipe) -> str:
         "columns": [asdict(column) for column in recipe.columns],
         "shares": recipe.shares,
     }
-    if recipe.known:
-        body["known"] = [table.tolist() for table in recipe.known]
-    if recipe.groups:
-        body["groups"] = recipe.groups
+    body |= {"known": [table.tolist() for table in recipe.known]} if recipe.known else {}
+    body |= {"groups": recipe.groups} if recipe.groups else {}
     if recipe.cells is not None:
-        body["cells"] = {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in vars(recipe.cells).items()
-        }
+        parts = vars(recipe.cells).items()
+        body |= {"cells": {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in parts}}
     return json.dumps(body, indent=1)
 
 
