@@ -10,7 +10,7 @@ from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
 from voile.estimate.debiasing import scores_of
 from voile.estimate.frequencies import CONFIDENCE, likeliest_shares
-from voile.estimate.intervals import Estimate, interval, records_for
+from voile.estimate.intervals import FEWEST, Estimate, interval, records_for
 from voile.files.source import open_source
 from voile.labels.estimated import EstimatedLabels, Share
 from voile.labels.made_by import BESIDE, MadeBy
@@ -39,8 +39,9 @@ def estimate(
     Example: `voile labels estimate released.csv --recipe released.csv.recipe.json --epsilon 2`
 
     It reads the release alone and costs no budget. Estimates are unbiased: a share may come out
-    below 0. Beside them stands the likeliest share, between 0 and 1. Intervals are for records
-    that are drawn independently of one population, and each holds by itself, not all at once.
+    below 0; beside it stands the likeliest one, between 0 and 1. A feature of fewer than 100
+    reports is left out. Intervals are for records that are drawn independently of one population,
+    and each holds by itself, not all at once.
     """
     require(0 < confidence < 1, "confidence", "between 0 and 1", confidence)
     require(half_width > 0, "half_width", "> 0", half_width)
@@ -115,7 +116,7 @@ def _shares(view: View, asked: Floats, names: tuple[str, ...], confidence: float
     """The share of some secrets of a view, or of sums of them; nothing where none can be told."""
     seen: Indices = view.counts
     table = scores_of(view.law)
-    if table is None or not seen.any():
+    if table is None or seen.sum() < FEWEST:
         return []
     likely = asked @ likeliest_shares(view.law, seen)
     return [
@@ -127,7 +128,7 @@ def _shares(view: View, asked: Floats, names: tuple[str, ...], confidence: float
 def _mean(found: Reports, view: View, confidence: float) -> Share | None:
     """The mean of a number, over its levels or the middles of its groups of levels."""
     table, seen = scores_of(view.law), view.counts
-    if view.values is None or table is None or not seen.any():
+    if view.values is None or table is None or seen.sum() < FEWEST:
         return None
     values = np.repeat(view.values, len(found.recipe.classes))
     likely = float(values @ likeliest_shares(view.law, seen))

@@ -78,8 +78,7 @@ class LabelChoice(Options):
     records: Annotated[
         int | None,
         Option(
-            "For sample: about how many records there are, which sets how coarse columns are; "
-            "else they are counted.",
+            "For sample: about how many records there are (sets how coarse); else counted.",
             "How strong",
         ),
     ] = None
