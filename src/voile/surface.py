@@ -22,6 +22,7 @@ ROOMS: dict[str, dict[str, str]] = {
     },
     "text": {
         "protect": "voile.text._protect:protect",
+        "restore": "voile.text._restore:restore",
         "reveal": "voile.text._reveal:reveal",
         "utility": "voile.text._utility:utility",
         "membership": "voile.text._membership:membership",

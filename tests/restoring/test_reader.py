@@ -139,8 +139,7 @@ def test_likeliest_and_least_loss_are_chosen_from_the_beliefs() -> None:
     drawn = [1, 4, 0, 5]
     wanted, _ = enumerated(law, ngrams, drawn, [-1] * 4, [-1] * 4, triples=True)
     read = reader(law, ngrams).read(observed(drawn), serving=False).words
-    best = wanted[:, :WORDS].argmax(axis=1)
-    assert read.tolist() == [-1 if word == WORDS - 1 else word for word in best.tolist()]
+    assert read.tolist() == wanted[:, : WORDS - 1].argmax(axis=1).tolist()
     points = law.embedding.points / np.linalg.norm(law.embedding.points, axis=1)[:, None]
     losses = -(wanted[:, :WORDS] @ points) @ points.T
     losses[:, WORDS - 1] = np.inf
@@ -148,13 +147,23 @@ def test_likeliest_and_least_loss_are_chosen_from_the_beliefs() -> None:
     assert least.tolist() == losses.argmin(axis=1).tolist()
 
 
+def test_where_the_unknown_word_is_likeliest_a_draw_that_is_kept_often_stays() -> None:
+    """At a large ε nothing but the unknown word can have been drawn as it: the draw is left."""
+    unknown = WORDS - 1
+    sharp, blunt = (word_exponential(embedding(), epsilon=e) for e in (40.0, 0.01))
+    often = fit_ngrams([np.full(50, unknown)], general=np.ones(WORDS + 1) / (WORDS + 1))
+    assert reader(sharp, often).read(observed([unknown]), serving=False).words.tolist() == [-1]
+    assert reader(sharp, often).read(observed([unknown]), serving=True).words.tolist() == [-1]
+    assert reader(blunt, often).read(observed([unknown]), serving=False).words[0] >= 0
+
+
 def test_without_context_the_frequencies_decide() -> None:
     law = word_exponential(embedding(), epsilon=1.0)
     kernel = np.exp(law.log_prob(np.arange(WORDS), np.arange(WORDS)))
     general = np.arange(1.0, WORDS + 1) / 28
-    best = (general[:, None] * kernel).argmax(axis=0)
+    best = (general[:, None] * kernel)[: WORDS - 1].argmax(axis=0)
     read = reader(law).read(observed(list(range(WORDS))), serving=False)
-    assert read.plain.tolist() == [-1 if word == WORDS - 1 else word for word in best.tolist()]
+    assert read.plain.tolist() == best.tolist()
     summed = np.log((general[:, None] * kernel).sum(axis=0)).sum()
     assert read.evidence[0, 1] == pytest.approx(summed)
 

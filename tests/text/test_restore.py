@@ -24,7 +24,7 @@ WORDS = [*STARTS, *VERBS, *ITEMS, *OTHER, "today", "tomorrow"]
 
 def sentence(rng: np.random.Generator, items: list[str] = ITEMS) -> str:
     """Each verb has its own few things: what a word is can be told from the one before."""
-    verbs = rng.integers(len(VERBS), size=3).tolist()
+    verbs = rng.integers(len(VERBS), size=rng.integers(2, 8)).tolist()
     asked = ", ".join(f"{VERBS[v]} {items[(6 * v + int(rng.integers(8))) % 40]}" for v in verbs)
     return f"{STARTS[rng.integers(4)]} {asked} {('today', 'tomorrow')[rng.integers(2)]}."
 
@@ -233,3 +233,87 @@ def test_the_remap_takes_a_real_prior(folder: Path) -> None:
     assert by_text.remap.prior == "the words of public.csv"
     assert "wordfreq" in by_list.remap.prior or "Zipf" in by_list.remap.prior
     assert right(folder, by_text) > share
+
+
+# ── by whoever received it ─────────────────────────────────────────────────────────────────────
+
+
+def test_a_recipient_reads_what_the_holder_would_have(folder: Path) -> None:
+    """From the file and its guarantee file alone: word for word what protecting with it gives."""
+    public = str(folder / "public.csv")
+    wanted = protect(folder, restore="reading", public=public, out=str(folder / "whole.csv"))
+    drawn = protect(folder, out=str(folder / "sent.csv"))
+    given = {"public": public, "vocabulary": str(folder / "vectors.txt"), "no_cache": True}
+    read = voile.text.restore(str(folder / "sent.csv"), overwrite=True, **given)
+    assert read.data == str(folder / "sent.restored.csv")
+    assert texts_of(read.data) == texts_of(wanted.data)
+    assert read.guarantee.epsilon == drawn.guarantee.epsilon
+    assert read.guarantee.outside == drawn.guarantee.outside
+    assert read.restored == wanted.restored
+    assert "post-processing" in str(read)
+    said = json.loads((folder / "sent.restored.csv.guarantee.json").read_text())
+    assert said["restored"]["use"] == "reading"
+    again = voile.text.restore(texts_of(drawn.data), guarantee=drawn, **given)
+    assert again.data == texts_of(wanted.data)
+    with pytest.raises(InvalidInput, match="lengths of the released ones"):
+        voile.text.restore(
+            str(folder / "sent.csv"), overwrite=True,
+            **(given | {"public": str(folder / "private.csv")}),
+        )  # fmt: skip
+    with pytest.raises(InvalidInput, match="read as a whole already"):
+        voile.text.restore(str(folder / "whole.csv"), **given)
+    with pytest.raises(InvalidInput, match=r"there is no public\.csv\.guarantee\.json"):
+        voile.text.restore(public, **given)
+    with pytest.raises(InvalidInput, match="for data in memory"):
+        voile.text.restore(["book thing1"], **given)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"mechanism": "madlib"}, "got madlib"),
+        ({"remap": True}, "remapped already"),
+        ({"keep_stopwords": True}, "stop words in clear"),
+        ({"tiers": "pii", "alpha": ("0.5", "1"), "pipeline": "names.txt"}, "with tiers"),
+    ],
+)
+def test_a_release_that_does_not_tell_its_draws_is_refused(
+    folder: Path, options: dict, said: str
+) -> None:
+    (folder / "names.txt").write_text("\n".join(ITEMS) + "\n")
+    given = dict(options)
+    if "pipeline" in given:
+        given["pipeline"] = str(folder / given["pipeline"])
+    sent = protect(folder, out=str(folder / "odd.csv"), **given)
+    with pytest.raises(InvalidInput, match=said):
+        voile.text.restore(sent.data, vocabulary=str(folder / "vectors.txt"), no_cache=True)
+
+
+def test_another_vocabulary_is_refused(folder: Path) -> None:
+    sent = protect(folder, out=str(folder / "other.csv"))
+    lines = (folder / "vectors.txt").read_text().splitlines()
+    (folder / "fewer.txt").write_text("\n".join(lines[:-1]) + "\n")
+    with pytest.raises(InvalidInput, match="it is another"):
+        voile.text.restore(sent.data, vocabulary=str(folder / "fewer.txt"), no_cache=True)
+
+
+def test_words_that_are_written_with_signs_are_one_draw_again() -> None:
+    from voile.text.released_file import draws_of
+    from voile.text.tokens import Tokenizer
+
+    listed = ["u.s.", "'s", "n't", "do", "o'clock", "semi-final", "u", "s", "it", "so"]
+    words = voile.text.vocabulary(listed, np.arange(20.0).reshape(10, 2))
+    tokenizer = Tokenizer(words)
+
+    def read(text: str) -> list[str]:
+        plan = draws_of(text, tokenizer, unknown_in_clear=False)
+        given = [words.written[token.position] for token in plan.drawn]
+        pieces = [p if isinstance(p, str) else text[plan.drawn[p].start : plan.drawn[p].end]
+                  for p in plan.pieces]  # fmt: skip
+        assert "[" in text or "".join(pieces) == text
+        return given
+
+    assert read("Do it, u.s. so.") == ["do", "it", "u.s.", "so"]
+    assert read("it's so 's don't") == ["it", "'s", "so", "'s", "do", "n't"]
+    assert read("semi-final o'clock [EMAIL] unk") == ["semi-final", "o'clock", "unk"]
+    assert read("U S") == ["u", "s"]

@@ -19,15 +19,18 @@ WINDOW, OVERLAP = 1024, 64
 """Texts of more words are read in windows of so many, which overlap by so many at either end."""
 REFINED = 12
 """So many candidates of a word are looked at again with triples."""
+SURE_ENOUGH = 0.5
+"""Where the unknown word is likeliest, a draw that the law keeps so often is left as it is."""
 FAINT = 1e-4
 """A word believed less than this passes on its back-off alone."""
 
 
 class Places(NamedTuple):
-    """Texts place by place: where each ends, states that are known, lists of draws, cases."""
+    """Texts place by place: where each ends, states that are known, draws, their lists, cases."""
 
     ends: Array
     known: Array
+    drawn: Array
     rows: Array
     cases: Array
 
@@ -63,7 +66,7 @@ def read_texts(
     chosen = np.empty((room, REFINED), dtype=np.int64)
     few = np.empty((room, REFINED), dtype=np.int32)
     few_likely, few_beliefs = np.empty((room, REFINED)), np.empty((room, REFINED))
-    few_widths = np.empty(room, dtype=np.int64)
+    few_widths, kept = np.empty(room, dtype=np.int64), np.empty(room)
     hits, hit_shares = np.empty((2**16, 2), dtype=np.int16), np.empty(2**16)
     slots = np.full(len(unigram), -1, dtype=np.int32)
     first = 0
@@ -82,19 +85,21 @@ def read_texts(
                     continue
                 row = rows[place]
                 widths[t] = listed.widths[row]
-                best, total, top = 0.0, 0.0, -1
+                best, total, top, kept[t] = 0.0, 0.0, -1, 0.0
                 for j in range(widths[t]):
                     word = listed.words[row, j]
                     words[t, j], likely[t, j] = word, listed.chances[row, j]
                     if cases[place] >= 0:
                         likely[t, j] *= listed.case_shares[word, cases[place]]
+                    if word == places.drawn[place]:
+                        kept[t] = listed.chances[row, j]
                     value = likely[t, j] * listed.general[word]
                     total += value
-                    if value > best:
+                    if value > best and word != unread:
                         best, top = value, word
                 if begin <= place < stop:
                     evidence[d, 1] += math.log(max(total, 1e-300))
-                    plain[place] = -1 if top == unread else top
+                    plain[place] = top
             # a window's edges are taken for the text's: 64 words on, that has been forgotten
             found, hits, hit_shares = pair_beliefs(
                 words[:size], likely[:size], widths[:size], edge, chain, slots, FAINT, hits,
@@ -116,14 +121,18 @@ def read_texts(
                 mass = 0.0
                 for k in range(few_widths[t]):
                     mass += beliefs[t, chosen[t, k]]
-                top, best = -1, -1.0
+                top, best, strange = -1, -1.0, 0.0
                 for k in range(few_widths[t]):
                     belief = few_beliefs[t, k] * mass
                     beliefs[t, chosen[t, k]] = belief
-                    if belief > best:
+                    if few[t, k] == unread:
+                        strange = belief
+                    elif belief > best:
                         best, top = belief, few[t, k]
                 if serving:
                     top = least_loss(words[t], beliefs[t], widths[t], directions, unread)
-                answers[place] = -1 if top == unread else top
+                if strange > best and kept[t] >= SURE_ENOUGH:
+                    top = -1
+                answers[place] = top
             begin = stop
         first = ends[d]

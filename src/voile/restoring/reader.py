@@ -33,7 +33,7 @@ class Observed:
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What was read at each place that was drawn; −1 elsewhere, and where it was the unread word.
+    """What was read at each place that was drawn; −1 elsewhere, and where a draw is left as it is.
 
     `words` are the likeliest ones, or those of least expected loss; `plain` the likeliest by
     general frequencies alone, without context. `left_out` bounds the share of the
@@ -56,7 +56,8 @@ class Reader:
     with triples. Texts of more than 1,024 words are read in windows that overlap by 64.
 
     `edge` is the state before and after a text, `unread` the unknown word, which tells a reader
-    nothing: where it is the likeliest, nothing is read.
+    nothing and is never handed out. Where it is the likeliest, the draw is left as it is if the law
+    keeps it half of the time or more; else the next best word is taken.
     """
 
     def __init__(
@@ -113,8 +114,9 @@ class Reader:
                 lists.words, lists.chances, lists.widths, self.case_shares, self.general,
                 self._directions,
             )  # fmt: skip
+            places = Places(texts.ends, texts.known, texts.drawn, rows, texts.cases)
             read_texts(
-                Places(texts.ends, texts.known, rows, texts.cases), self.ngrams.chain, listed,
-                self.edge, self.unread, serving, found.words, found.plain, found.evidence,
+                places, self.ngrams.chain, listed, self.edge, self.unread, serving, found.words,
+                found.plain, found.evidence,
             )  # fmt: skip
         return found

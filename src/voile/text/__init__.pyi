@@ -3,6 +3,7 @@ from voile.text._calibrate import calibrate as calibrate
 from voile.text._compare import compare as compare
 from voile.text._membership import membership as membership
 from voile.text._protect import protect as protect
+from voile.text._restore import restore as restore
 from voile.text._reveal import reveal as reveal
 from voile.text._tune import tune as tune
 from voile.text._utility import utility as utility

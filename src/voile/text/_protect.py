@@ -36,7 +36,7 @@ from voile.text.reading import texts_at_first
 from voile.text.release import Remapped, TextRelease, VocabularyUsed
 from voile.text.released import ReleasedText
 from voile.text.releaser import DOCUMENT_COLUMN, MakeTextReleaser
-from voile.text.restored import LEAST_LOSS, LIKELIEST, Restored
+from voile.text.restored import restored_with
 from voile.text.seen import Seen
 from voile.text.sentences import explanation
 from voile.text.settings import TextSettings, settings_from
@@ -178,7 +178,9 @@ def _promised(
         consistent=protector.consistent,
         pseudonyms=settings.pseudonyms,
         remap=None if prior is None or not settings.words.remap else _remapped(protector, prior),
-        restored=None if prior is None else _restored(settings, prior),
+        restored=None
+        if prior is None or settings.restore is None
+        else restored_with(settings, prior),
         language=settings.language,
     )
 
@@ -199,15 +201,6 @@ def _described(before: TextRelease, protector: TextProtector, report: JobReport)
         seen=Seen.of(report.totals, protector.reading.chosen, protector.finders.names),
     )
     return replace(done, explanation=explanation(done))
-
-
-def _restored(settings: TextSettings, prior: LanguagePrior) -> Restored | None:
-    if settings.restore is None:
-        return None
-    from voile.text.restorer import SERVING
-
-    output = LEAST_LOSS if SERVING[settings.restore] else LIKELIEST
-    return Restored(settings.restore, output, prior.used, settings.misfit, prior.expected)
 
 
 def _remapped(protector: TextProtector, prior: LanguagePrior) -> Remapped:

@@ -128,6 +128,8 @@ class Words(Options):
 
 Use = Literal["reading", "training", "retrieval"]
 """What restored text is for: words that are right, or meanings that are near."""
+SERVING: dict[Use, bool] = {"reading": False, "training": True, "retrieval": True}
+"""Which uses want the word of least expected loss; the other wants the likeliest word."""
 Misfit = Literal["drawn", "frequencies", "ignore"]
 """What is handed on where the public text does not fit."""
 
@@ -138,7 +140,11 @@ class Restoring(Options):
 
     restore: Annotated[
         Use | None,
-        Option("Read the draws as a whole, and release what they most likely were.", "Restoring"),
+        Option(
+            "Read the draws as a whole, and release what they most likely were.",
+            "Restoring",
+            shown=True,
+        ),
     ] = None
     public: Annotated[
         Data,
@@ -149,7 +155,11 @@ class Restoring(Options):
     ] = None
     misfit: Annotated[
         Misfit | None,
-        Option("Where the public text does not fit: words as drawn, or by frequency.", "Restoring"),
+        Option(
+            "Where the public text does not fit: words as drawn, or by frequency.",
+            "Restoring",
+            shown=True,
+        ),
     ] = None
 
     @property

@@ -59,6 +59,24 @@ def choose_prior(
     return replace(settings, public_sha256=prior.used.sha256), prior
 
 
+def prior_for_release(
+    restoring: Restoring, settings: TextSettings, words: Vocabulary, source: Source
+) -> tuple[TextSettings, LanguagePrior]:
+    """The same for a release that was received; its originals as public text are refused."""
+    settings = replace(settings, restore=restoring.restore, misfit=restoring.fall_back)
+    if restoring.public is None:
+        return settings, frequencies_prior(words)
+    told = open_source(restoring.public)
+    column = public_column(told, restoring.public_column)
+    pairs = zip(texts_in(source, settings.column), texts_in(told, column), strict=False)
+    lengths = [(len(_words(a)), len(_words(b))) for a, b in islice(pairs, _LOOKED_AT)]
+    alike = sum(a == b for a, b in lengths)
+    if len({a for a, _ in lengths}) >= 5 and alike > 0.9 * len(lengths):
+        raise InvalidInput(_REFUSED.format("its texts have the lengths of the released ones"))
+    prior = public_prior(restoring.public, restoring.public_column, words)
+    return replace(settings, public_sha256=prior.used.sha256), prior
+
+
 def with_expected(prior: LanguagePrior, protector: TextProtector) -> LanguagePrior:
     """The prior with what its context gains on held-out public text under these laws."""
     if protector.restorer is None or not prior.held_out:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from voile.core.rounding import percent_at_most
-from voile.text.language_prior import Gain, PriorUsed
-from voile.text.options import Misfit, Use
+from voile.text.language_prior import Gain, LanguagePrior, PriorUsed
+from voile.text.options import SERVING, Misfit, Use
 from voile.text.released import ReleasedText
+from voile.text.settings import TextSettings
 
 LIKELIEST, LEAST_LOSS = "likeliest word", "word of least expected loss"
 _WORDS, _LEFT_OUT, _GAIN, _TEXTS, _UNFIT = (
@@ -47,6 +48,13 @@ class Restored:
             texts=int(totals.get(_TEXTS, 0)),
             fell_back=int(totals.get(_UNFIT, 0)),
         )
+
+
+def restored_with(settings: TextSettings, prior: LanguagePrior) -> Restored:
+    """What is known before anything was read."""
+    assert settings.restore is not None
+    output = LEAST_LOSS if SERVING[settings.restore] else LIKELIEST
+    return Restored(settings.restore, output, prior.used, settings.misfit, prior.expected)
 
 
 def read_totals(answers: Iterable[ReleasedText]) -> dict[str, float]:

@@ -18,15 +18,13 @@ from voile.mechanisms._word_law import WordLaw
 from voile.restoring.reader import Observed, Reader, Readings
 from voile.text.consistent import draw_words
 from voile.text.language_prior import Gain, LanguagePrior
-from voile.text.options import Misfit, Use
+from voile.text.options import SERVING, Misfit, Use
 from voile.text.plan import Plan
 from voile.text.released import Read
 from voile.text.states import States
 from voile.text.word_protector import TextProtector
 
-SERVING: dict[Use, bool] = {"reading": False, "training": False, "retrieval": True}
-"""Which uses want the word of least expected loss; the others want the likeliest word."""
-ENOUGH = 0.5
+ENOUGH = 0.7
 """A prior that gains less than this share of what it gains on its own kind of text does not fit."""
 _SURE = 2.0
 """So many standard errors must lie between, for few words tell little."""
@@ -37,7 +35,7 @@ class Restorer:
 
     The prior's `expected` is what context gains on held-out public text put through the same
     laws. Texts that were drawn together are judged together: where context gains clearly less than
-    half of that, the prior does not fit, and `misfit` says what is done instead. Whether it fits is
+    that, the prior does not fit, and `misfit` says what is done instead. Whether it fits is
     read off the draws alone, so that too is post-processing.
     """
 

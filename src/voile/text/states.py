@@ -13,7 +13,7 @@ from voile.text.vocabularies import Vocabulary
 
 SIGNS = 4
 """States beside the words: a text's edge, the end of a sentence, a pause, a placeholder."""
-_PLACEHOLDER = re.compile(r"\[[A-Z][A-Z_ ]+\]")
+PLACEHOLDER = re.compile(r"\[[A-Z][A-Z_ ]+\]")
 _END, _PAUSE = frozenset(".!?…\n"), frozenset(',;:()"“”')
 
 UNTOLD = -1
@@ -69,7 +69,7 @@ class States:
 
     def _read(self, written: str) -> Iterator[int]:
         last = 0
-        for match in (*_PLACEHOLDER.finditer(written), None):
+        for match in (*PLACEHOLDER.finditer(written), None):
             end = len(written) if match is None else match.start()
             for piece in self._tokenizer.split(written[last:end]):
                 if not isinstance(piece, str):

@@ -96,7 +96,7 @@ class Tokenizer:
             parts = forms.get(surface)
             if parts is None:
                 parts = tuple(
-                    (*part, _case(surface[part[1] : part[2]])) for part in self._parts(surface, 0)
+                    (*part, case_of(surface[part[1] : part[2]])) for part in self._parts(surface, 0)
                 )
                 if len(surface) <= self._longest_form:
                     if len(forms) >= MOST_FORMS:
@@ -153,7 +153,8 @@ class Tokenizer:
         return 4 * (max(map(len, self.vocabulary.words)) + 3)
 
 
-def _case(written: str) -> Case:
+def case_of(written: str) -> Case:
+    """How a word is written; nothing at all is lower case."""
     if written.islower() or not written[0].isupper():
         return Case.LOWER
     return Case.UPPER if len(written) > 1 and written.isupper() else Case.CAPITAL

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voile.core.arrays import Items
 from voile.core.guarantee import Guarantee
 from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
@@ -166,20 +168,20 @@ class TextProtector:
         if self.stand_ins is not None:
             plans = put_in(plans, self.stand_ins.language, rng, shared)
         planned = [plan for plan in plans if isinstance(plan, Plan)]
-        before, after = draw_words(self, planned, rng, shared)
-        found: Sequence[Read | None] = [None] * len(planned)
+        return self.put_together(plans, *draw_words(self, planned, rng, shared))
+
+    def put_together(
+        self, plans: Sequence[Plan | Refused], before: Items, after: Items
+    ) -> list[ReleasedText | Refused]:
+        """Texts from their plans, words and draws; these are read as a whole if that is asked."""
+        planned = [plan for plan in plans if isinstance(plan, Plan)]
+        found: Iterable[Read | None] = repeat(None)
         if self.restorer is not None:
             after, found = self.restorer.read(planned, after)
-        answers: list[ReleasedText | Refused] = []
-        start, read = 0, iter(found)
-        for plan in plans:
-            if isinstance(plan, Refused):
-                answers.append(plan)
-                continue
-            end = start + len(plan.drawn)
-            answers.append(self._assembled(plan, before[start:end], after[start:end], next(read)))
-            start = end
-        return answers
+        ends = np.cumsum([len(plan.drawn) for plan in planned], dtype=np.intp)
+        words, draws = np.split(before, ends), np.split(after, ends)
+        made = map(self._assembled, planned, words, draws, found)
+        return [plan if isinstance(plan, Refused) else next(made) for plan in plans]
 
     def preview(self, text: str, rng: Generator) -> list[tuple[str, str, int]]:
         """One text as (before, after, level) pieces; gaps and kept words have level −1."""
