@@ -16,7 +16,7 @@ from voile.text.alignment import Spelling, spellings
 from voile.text.laws import KNOWN_WORD_BY_WORD, LAWS
 from voile.text.options import Words
 from voile.text.plan import STOP_WORDS, UNKNOWN_WORDS, Plan
-from voile.text.release import TextRelease
+from voile.text.release import TextRelease, VocabularyUsed
 from voile.text.settings import TextSettings
 from voile.text.states import PLACEHOLDER
 from voile.text.tokens import Token, Tokenizer, case_of
@@ -67,23 +67,31 @@ class Told:
         """Whether words outside the vocabulary stand as they were."""
         return UNKNOWN_WORDS in self._field("clear_by_choice")
 
+    @property
+    def vocabulary(self) -> VocabularyUsed:
+        """The words that could be drawn."""
+        try:
+            return VocabularyUsed(**self._field("vocabulary"))
+        except TypeError:
+            raise BadFile("the guarantee file must name the vocabulary") from None
+
     def guarantee(self) -> Guarantee:
         """What was promised, as it was written."""
         return Guarantee.from_dict(self._field("guarantee"))
 
     def settings(self, column: str, vocabulary: str | None, cache: bool) -> TextSettings:
         """The settings of the law that drew the words."""
-        used = self._field("vocabulary")
+        used = self.vocabulary
         angular = self.guarantee().metric.name == "chord"
-        named = vocabulary or ("minilm" if "MiniLM" in str(used["name"]) else "glove")
-        words = Words(named, used["words"], "angular" if angular else "euclidean")
+        named = vocabulary or ("minilm" if "MiniLM" in used.name else "glove")
+        words = Words(named, used.words, "angular" if angular else "euclidean")
         mechanism = LAWS.find(self._field("mechanism"))
         kept = "read" if cache else "none"
         return TextSettings(column, self.epsilon, mechanism, words, cache=kept)  # type: ignore[arg-type]
 
     def check_vocabulary(self, words: Vocabulary) -> None:
         """Refuse another vocabulary than the one that was drawn from."""
-        if words.embedding.digest != self._field("vocabulary")["sha256"]:
+        if words.embedding.digest != self.vocabulary.sha256:
             raise InvalidInput(
                 "the vocabulary must be the one that the words were drawn from, and it is another; "
                 "give its file with --vocabulary"
