@@ -235,6 +235,19 @@ def test_the_remap_takes_a_real_prior(folder: Path) -> None:
     assert right(folder, by_text) > share
 
 
+def test_what_was_drawn_alike_is_read_alike(folder: Path) -> None:
+    """One draw a distinct word: equal draws of a text come out as one word, others need not."""
+    public = str(folder / "public.csv")
+    drawn = texts_of(protect(folder, consistent="document").data)
+    read = protect(folder, consistent="document", restore="reading", public=public)
+    assert read.guarantee.granularity == "one distinct word of a document"
+    for before, after in zip(drawn, texts_of(read.data), strict=True):
+        found: dict[str, set[str]] = {}
+        for word, new in zip(before.split(), after.split(), strict=True):
+            found.setdefault(word.strip(",.").lower(), set()).add(new.strip(",.").lower())
+        assert all(len(words) == 1 for words in found.values())
+
+
 # ── by whoever received it ─────────────────────────────────────────────────────────────────────
 
 

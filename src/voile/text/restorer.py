@@ -26,8 +26,8 @@ from voile.text.word_protector import TextProtector
 
 ENOUGH = 0.7
 """A prior that gains less than this share of what it gains on its own kind of text does not fit."""
-_SURE = 2.0
-"""So many standard errors must lie between, for few words tell little."""
+_SURE, _FEW = 2.0, 1000
+"""So many standard errors must lie between where there are fewer words: they tell little."""
 
 
 class Restorer:
@@ -49,6 +49,7 @@ class Restorer:
         cache: Path | None = None,
     ) -> None:
         self.use, self.misfit, self.expected = use, misfit, prior.expected
+        self.alike = protector.consistent is not None
         self.states = States(protector.vocabulary)
         self._reader = Reader(
             [law if isinstance(law, WordLaw) else None for law in protector.laws],
@@ -69,6 +70,8 @@ class Restorer:
         fits = self._fits(gains, counts)
         words = self._chosen(found, fits)[places]
         answer = np.where(words >= 0, words, drawn)
+        if self.alike:
+            answer = _alike(answer, np.repeat(np.arange(len(plans)), counts), drawn)
         ends = np.cumsum(counts)
         left = np.append(0.0, np.cumsum(found.left_out[places]))
         shares = left[ends] - left[ends - counts]
@@ -89,7 +92,7 @@ class Restorer:
             return True
         seen = _gain(gains[counts > 0], counts[counts > 0])
         words = counts.sum()
-        error = _SURE * self.expected.spread / np.sqrt(words)
+        error = _SURE * self.expected.spread / np.sqrt(words) if words < _FEW else 0.0
         return bool(seen.mean + error >= ENOUGH * self.expected.mean)
 
     def _chosen(self, found: Readings, fits: bool) -> Indices:
@@ -126,6 +129,15 @@ class Restorer:
             np.array(cases, dtype=np.int64),
         )
         return seen, places
+
+
+def _alike(read: Items, texts: Items, drawn: Items) -> Items:
+    """Where a repeated word was drawn once: for equal draws of a text what most were read as."""
+    _, group = np.unique(np.stack([texts, drawn]), axis=1, return_inverse=True)
+    pairs, times = np.unique(np.stack([group.ravel(), read]), axis=1, return_counts=True)
+    order = np.lexsort((pairs[1], -times, pairs[0]))  # by group, most often first
+    _, first = np.unique(pairs[0][order], return_index=True)
+    return np.asarray(pairs[1][order][first][group.ravel()])
 
 
 def _gain(gains: Items, counts: Items) -> Gain:
