@@ -264,6 +264,7 @@ def test_a_recipient_reads_what_the_holder_would_have(folder: Path) -> None:
     assert read.guarantee.outside == drawn.guarantee.outside
     assert read.restored == wanted.restored
     assert "post-processing" in str(read)
+    assert read.randomness == "seeded: not for release"
     said = json.loads((folder / "sent.restored.csv.guarantee.json").read_text())
     assert said["restored"]["use"] == "reading"
     again = voile.text.restore(texts_of(drawn.data), guarantee=drawn, **given)

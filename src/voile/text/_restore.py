@@ -108,6 +108,7 @@ def restore(
         mechanism=settings.mechanism.name,
         guarantee=told.guarantee(),
         columns=ReleasedColumns.of(clear),
+        seed=told.seed,
         restored=restored_with(settings, prior),
     )
 

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from voile.core.guarantee import Guarantee
 from voile.errors import BadFile, InvalidInput
@@ -68,6 +68,12 @@ class Told:
         return UNKNOWN_WORDS in self._field("clear_by_choice")
 
     @property
+    def seed(self) -> int | None:
+        """What the draws were seeded with, if they were: what is read from them is no release."""
+        found = self._field("seed")
+        return None if found is None else int(found)
+
+    @property
     def vocabulary(self) -> VocabularyUsed:
         """The words that could be drawn."""
         try:
@@ -84,7 +90,8 @@ class Told:
         used = self.vocabulary
         angular = self.guarantee().metric.name == "chord"
         named = vocabulary or ("minilm" if "MiniLM" in used.name else "glove")
-        words = Words(named, used.words, "angular" if angular else "euclidean")
+        metric: Literal["angular", "euclidean"] = "angular" if angular else "euclidean"
+        words = Words(vocabulary=named, top=used.words, metric=metric)
         mechanism = LAWS.find(self._field("mechanism"))
         kept = "read" if cache else "none"
         return TextSettings(column, self.epsilon, mechanism, words, cache=kept)  # type: ignore[arg-type]
