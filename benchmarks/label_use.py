@@ -2,12 +2,13 @@
 
     python benchmarks/label_use.py [--adult adult.data] [--splits 4] [--full-splits 2]
 
-Splits are drawn anew from seed 90,000 on. They are redraws of the same records on which the number
-of groups, the shrinkage and CF's settings were chosen (by other seeds): these figures are not those of
-untouched data. In each split 500 records are the public file that recipes are made from, n others are the table: 70 % are released, the rest
-is the clean test. CF's cells come from the released records, as in `labels compare`. All settings
-are those that a user gets (CF's label share is --label-share .3): recipes by `drafted_recipe`,
-groups by ε and the number of records, learners tuned on the reports.
+Splits are drawn anew from seed 90,000 on. They are redraws of the same records on which the
+number of groups, the shrinkage and CF's settings were chosen (by other seeds): these figures are
+not those of untouched data. In each split 500 records are the public file that recipes are made
+from, n others are the table: 70 % are released, the rest is the clean test. CF's cells come from
+the released records, as in `labels compare`. All settings are those that a user gets (CF's label
+share is --label-share .3): recipes by `drafted_recipe`, groups by ε and the number of records,
+learners tuned on the reports.
 """
 
 from __future__ import annotations
@@ -181,8 +182,9 @@ def main() -> None:
         "`labels compare`); n others are the table, 70 % released, 30 % the",
         f"clean test. n = {sizes[0][0]:,} ({sizes[0][1]} splits) / {sizes[1][0]:,} "
         f"({sizes[1][1]} splits); ± is the standard deviation over splits.",
-        "Splits are redraws of the same 32,561 records on which the number of groups, the shrinkage",
-        "and CF's settings were chosen, by other seeds: figures are not those of untouched data.",
+        "Splits are redraws of the same 32,561 records on which the number of groups, the",
+        "shrinkage and CF's settings were chosen, by other seeds: figures are not those of",
+        "untouched data.",
         "",
         "| | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |",
         "| --- | " + " | ".join("---" for _ in EPSILONS) + " |",

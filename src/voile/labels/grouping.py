@@ -24,7 +24,7 @@ def grouped(recipe: Recipe, *, epsilon: float, records: int) -> Recipe:
     N = records/columns reports tell a share with variance c/N, c = min((2k − 2 + e^ε), 4e^ε) /
     (e^ε − 1)² for k classes. Each group adds such an error and takes off a bias that falls as the
     square of their number, so the best number grows as the cube root of N/c; a third of that, two
-    to sixteen, is what served on census records (Adult). Groups are runs of codes, numbers in their own
+    to sixteen, is what served on Adult. Groups are runs of codes, numbers in their own
     order, categories in that of their public leaning to a class (by frequency where no class is
     known): the runs that keep most of the public information on the label, then the most even ones.
     """
