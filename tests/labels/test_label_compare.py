@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -10,8 +12,10 @@ pytest.importorskip("sklearn")
 
 from voile.core.randomness import seeded_rng
 from voile.labels._compare import Run, chosen_by_others, crossings
+from voile.labels.analysts import ANALYSTS, Lesson, noise_aware, tuned_linear, usefulness
 from voile.labels.compared import Crossing
 from voile.labels.repeat import Score
+from voile.mechanisms import randomised_response
 
 
 def way(mechanism, leakage, aucs, *, repeats=12):
@@ -72,3 +76,19 @@ def test_an_analyst_is_never_chosen_by_what_is_counted():
     name, counted = chosen_by_others(aucs)
     assert name == "b"
     assert counted.tolist() == [0.1, 0.1, 0.1]  # the best on the others is bad on each
+
+
+def test_the_noise_aware_analyst_sees_through_the_channel():
+    """One in ten is ill; noise makes it four in ten, and one analyst alone knows of the noise."""
+    rng = seeded_rng(2)
+    features = rng.normal(size=(4000, 2))
+    truth = (features[:, 0] + 0.5 * rng.normal(size=4000) > 1.5).astype(int)
+    channel = randomised_response(("well", "ill"), epsilon=0.5)
+    answers = channel.space.index(channel.outputs[channel.draw(truth, rng)])
+    lesson = Lesson(features, answers, features, truth, 2, 1, channel)
+    plain, aware = (ANALYSTS[name](lesson) for name in ("tuned linear", "noise-aware"))
+    assert abs(aware[:, 1].mean() - truth.mean()) < 0.06
+    assert plain[:, 1].mean() > truth.mean() + 0.2
+    assert usefulness(lesson)["noise-aware"] > 0.9
+    clean = replace(lesson, answers=truth, channel=None)
+    assert np.array_equal(noise_aware(clean), tuned_linear(clean))

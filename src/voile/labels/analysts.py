@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from voile.attackers.label_classifier import stratified
 from voile.audit.label_classes import mean_area
 from voile.core.arrays import Floats, Indices
+from voile.core.channel import Channel
 from voile.core.randomness import seeded_rng
 from voile.errors import MissingExtra
 
@@ -31,6 +32,8 @@ class Lesson:
     truth: Indices
     classes: int
     seed: int
+    channel: Channel | None = None
+    """What the labels went through; None for clean ones."""
 
 
 Analyst = Callable[[Lesson], Floats]
@@ -72,7 +75,22 @@ def boosted_trees(lesson: Lesson) -> Floats:
     return np.asarray(_quietly(model, lesson.features, lesson.answers).predict_proba(lesson.tests))
 
 
-ANALYSTS: dict[str, Analyst] = {"tuned linear": tuned_linear, "boosted trees": boosted_trees}
+def noise_aware(lesson: Lesson) -> Floats:
+    """Logistic regression whose predictions pass through the labels' channel before the judging."""
+    if lesson.channel is None:
+        return tuned_linear(lesson)
+    from voile.estimate.forward_logistic import ForwardLogistic
+
+    model = ForwardLogistic(lesson.channel)
+    released = lesson.channel.space.items[lesson.answers]
+    return np.asarray(_quietly(model, lesson.features, released).predict_proba(lesson.tests))
+
+
+ANALYSTS: dict[str, Analyst] = {
+    "tuned linear": tuned_linear,
+    "boosted trees": boosted_trees,
+    "noise-aware": noise_aware,
+}
 
 
 def _quietly(model: Any, rows: Floats, answers: Indices) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from voile.attackers.label_beliefs import cross_fit
 from voile.audit.label_counts import attack_success
 from voile.core.arrays import Floats, Indices
+from voile.core.channel import Channel
 from voile.core.randomness import Generator, seeded_rng
 from voile.labels.analysts import Lesson, usefulness
 from voile.labels.cells import learn_cells
@@ -122,16 +123,22 @@ class _World:
     def _matrix(self, values: Columns) -> Floats:
         return matrix_of(self.recipe.columns, values)[0]
 
-    def learned(self, values: Columns, answers: Indices) -> dict[str, float]:
-        """What each analyst learns from a release."""
+    def learned(
+        self, values: Columns, answers: Indices, channel: Channel | None = None
+    ) -> dict[str, float]:
+        """What each analyst learns from a release whose labels went through a channel."""
         seed = int(self.rng.integers(2**31))
         matrix = self._matrix(values)
-        return usefulness(Lesson(matrix, answers, self.test, self.truth, self.classes, seed))
+        return usefulness(
+            Lesson(matrix, answers, self.test, self.truth, self.classes, seed, channel)
+        )
 
     def useful(self, protection: Protection) -> dict[str, float]:
         """The AUC of each analyst, over all draws of noise."""
         found = [
-            self.learned(*protection.draw(self.values, self.labels, self.rng))
+            self.learned(
+                *protection.draw(self.values, self.labels, self.rng), protection.channels[-1]
+            )
             for _ in range(self.asked.draws)
         ]
         return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
