@@ -206,7 +206,7 @@ def run(names: list[str], rows: int, epsilons: list[float]) -> None:
                     "ε": epsilon,
                     "release": called,
                     "rows": rows,
-                    **measuring.of(released, spent.half),
+                    **measuring.of(released, spent.median),
                     "rows/s": len(released) / took,
                 }
                 if called in ("as drawn", "restored, reading", "one draw a word and document"):
