@@ -282,6 +282,14 @@ def test_what_is_in_memory_goes_to_no_file(design, tmp_path):
 # ── Ctrl-C ─────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.fixture
+def hears_interrupts():
+    """As from a terminal: a shell's background job ignores SIGINT, and so would what it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupting(at):
     """A listener that presses Ctrl-C once, at a step whose words begin like this."""
     left = [1]
@@ -297,6 +305,7 @@ def interrupting(at):
 SOLVED = {"box": BOX, "cells": (2, 3), "epsilon": 0.8}
 
 
+@pytest.mark.usefixtures("hears_interrupts")
 @pytest.mark.parametrize(
     ("at", "method", "during"),
     [
@@ -326,6 +335,7 @@ def test_an_interrupt_keeps_the_best_so_far(at, method, during, tmp_path):
         assert 0 < found.facts.lower_bound < whole.facts.lower_bound
 
 
+@pytest.mark.usefixtures("hears_interrupts")
 def test_a_second_interrupt_stops_and_so_does_one_before_there_is_anything():
     first = interrupting("solving")
 
@@ -350,6 +360,7 @@ def test_a_second_interrupt_stops_and_so_does_one_before_there_is_anything():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures("hears_interrupts")
 def test_an_interrupt_on_the_command_line_saves_the_best_so_far(tmp_path, monkeypatch):
     from voile.optimise import lower_bounds
 
