@@ -58,7 +58,7 @@ def test_repeats_of_a_comparison_are_splits_of_their_own(
     )
     assert len(set(seeds)) == 3
     point = got.points[0]
-    one = [repeat.scores["label DP", 1.0][1] for repeat in found]
+    one = [repeat.scores["label DP", 1.0].aucs[point.analyst] for repeat in found]
     assert point.auc == np.mean(one)
     assert len(set(one)) == 3
     assert point.auc_error == pytest.approx(np.std(one, ddof=1) / np.sqrt(3))
@@ -74,54 +74,48 @@ def test_an_audit_of_labels_is_the_same_in_two_processes(people: Path) -> None:
 
     alone = audited(1)
     assert audited(2) == alone
-    assert len({share["left_out"] for share in alone["features"]}) > 1  # type: ignore[attr-defined]
+    assert len({share["nats"] for share in alone["features"]}) > 1  # type: ignore[attr-defined]
 
 
 def test_each_feature_is_judged_by_its_own_columns() -> None:
     """Answers of pieces go back to the feature that asked, whatever order they came in."""
     pytest.importorskip("sklearn")
-    from voile.attackers.label_classifier import FitDraws, fit_classifier, fit_drawn, halves
-    from voile.audit.label_features import feature_shares
+    from voile.attackers.label_classifier import FitDraws, fit_drawn
+    from voile.attackers.label_reading import read_as
+    from voile.audit.label_classes import mean_area
+    from voile.audit.label_features import feature_shares, fit_half, information
     from voile.core.randomness import seeded_rng
 
     rng = seeded_rng(5)
     labels = rng.integers(2, size=200).astype(np.intp)
-    features = rng.normal(size=(200, 4)) + np.outer(labels, [0.0, 3.0, 1.0, 0.0])
-    groups = [np.array([0]), np.array([1, 3]), np.array([2])]
-    shares = feature_shares(
-        features, labels, groups=groups, names=["a", "b", "c"], classes=2, rng=seeded_rng(6),
-        refit=2,
-    )  # fmt: skip
-    again = seeded_rng(6)
-    fitting, counting = halves(labels, rng=again)
-    whole = fit_classifier(features[fitting], labels[fitting], classes=2, rng=again)
-    truth = labels[counting]
+    features = [rng.normal(size=200) + labels * shift for shift in (0.0, 3.0, 1.0)]
+    halved = fit_half(features, labels, classes=2, rng=seeded_rng(6))
+    shares = feature_shares(halved, names=["a", "b", "c"], rng=seeded_rng(7), alone=2, shuffles=3)
+    again = seeded_rng(7)
+    fitting, counting, truth = halved.fitting, halved.counting, halved.truth
+    prior = np.bincount(labels[fitting]) / len(fitting)
 
-    def score(model, table):  # type: ignore[no-untyped-def]
-        return float((model.posteriors(table).argmax(axis=1) == truth).mean())
+    def told(table: list[np.ndarray]) -> float:
+        return information(halved.model.posteriors(table), truth, prior)
 
-    base = score(whole, features[counting])
-    guess = float(np.bincount(truth).max() / len(truth))
-    drops = []
-    for columns in groups:
-        lost = 0.0
-        for _ in range(3):
-            mixed = features[counting].copy()
-            mixed[:, columns] = mixed[again.permutation(len(mixed))][:, columns]
-            lost += base - score(whole, mixed)
-        drops.append(lost / 3)
-    assert {s.name: s.shuffled for s in shares} == dict(zip("abc", drops, strict=True))
+    counted = [values[counting] for values in features]
+    lost = []
+    for at, values in enumerate(counted):
+        mixed = [
+            told([*counted[:at], values[again.permutation(len(truth))], *counted[at + 1 :]])
+            for _ in range(3)
+        ]
+        lost.append(told(counted) - np.mean(mixed))
+    assert {s.name: s.lost for s in shares} == dict(zip("abc", lost, strict=True))
     expected = {}
-    for feature in np.argsort(-np.array(drops), kind="stable")[:2]:
-        scores = []
-        for columns in (np.setdiff1d(np.arange(4), groups[feature]), groups[feature]):
-            draws = FitDraws.of(labels[fitting], rng=again)
-            part = features[:, columns]
-            model = fit_drawn(part[fitting], labels[fitting], draws, classes=2, only=whole.name)
-            scores.append(score(model, part[counting]))
-        expected["abc"[feature]] = (base - scores[0], scores[1] - guess)
-    found = {s.name: (s.left_out, s.alone) for s in shares if s.alone is not None}
-    assert found == expected
+    for feature in np.argsort(-np.array(lost), kind="stable")[:2]:
+        draws = FitDraws.of(labels[fitting], rng=again)
+        part = features[feature]
+        model = fit_drawn([part[fitting]], labels[fitting], draws, how=(read_as(part),), classes=2)
+        beliefs = model.posteriors([part[counting]])
+        told_alone = information(beliefs, truth, prior)
+        expected["abc"[feature]] = (told_alone, mean_area(beliefs, truth))
+    assert {s.name: (s.nats, s.auc) for s in shares if s.nats is not None} == expected
 
 
 # ── places ─────────────────────────────────────────────────────────────────────────────────────

@@ -100,8 +100,8 @@ def bernstein_interval(
     >>> low, high = bernstein_interval(
     ...     np.array([0.0, 0.0, 0.0, 1.0] * 250), low=-1, high=1, failure_probability=0.05
     ... )
-    >>> round(low, 4), round(high, 4)
-    (0.1889, 0.3111)
+    >>> round(low, 3), round(high, 3)
+    (0.189, 0.311)
     """
     require(len(values) >= 2, "values", "at least 2", len(values))
     inside = bool((values >= low).all() and (values <= high).all())
