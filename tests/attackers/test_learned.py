@@ -197,14 +197,14 @@ def test_releases_that_carry_nothing_leave_it_at_its_prior(test_items):
     attack = fit_residual(
         *parts[:2], releases=np.eye(SIZE), body=lstm, width=32, candidates=candidates_of(vectors)
     )
-    assert attack.gain < 0.01
+    assert attack.gain == 0.0
     shifts = []
     for item in parts[2]:
         unseen = hidden(item.releases, item.sensitive)
         after, before = attack.log_posteriors([item.releases, unseen], [item.sensitive] * 2)
         shifts.append(belief_shift(after, before))
     shares = posterior_leakage(iter(shifts), distances, epsilons=[0.3]).violation_shares
-    assert shares[0] < 0.01
+    assert shares[0] == 0.0
     shut = replace(attack, scale=0.0)
     after, before = shut.log_posteriors([item.releases, unseen], [item.sensitive] * 2)
     assert np.array_equal(after, before), "an attacker that found nothing is its prior"
@@ -222,4 +222,4 @@ def test_fresh_noise_is_asked_for_each_epoch():
         training, training[:20], releases=np.eye(SIZE), body=rnn, width=16, epochs=3,
         candidates=candidates_of(vectors), redraw=redraw,
     )  # fmt: skip
-    assert len(set(asked)) == 3
+    assert len(set(asked)) == len(asked) >= 3

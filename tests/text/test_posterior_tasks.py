@@ -188,7 +188,7 @@ def test_the_control_finds_nothing_where_the_release_tells_all(files):
 def test_several_attackers_and_splits_are_the_same_in_two_processes(files, monkeypatch):
     """Each (attacker, seed) is a run of its own, and all intervals hold together."""
     original, clear, _ = files
-    options = OPTIONS | {"epochs": 1, "epsilon": (0.01, 0.5), "seed": 3, "documents": 40}
+    options = OPTIONS | {"epochs": 1, "epsilon": (0.01, 0.5), "seed": 3, "documents": 120}
 
     def audited(jobs):
         torch.set_num_threads(2)  # several runs take one each, whatever this says

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -304,8 +305,8 @@ def test_a_remap_changes_the_words_and_not_the_guarantee(files: Path) -> None:
     seeded = ["--epsilon", "0.1", "--seed", "1"]
     call(files, source, *seeded, "--out", str(files / "plain.csv"))
     shown = call(files, source, *seeded, "--remap", "--out", str(files / "remapped.csv"))
-    # Hardly any information: everything becomes the best constant, but for the unknown word.
-    assert "2 different words can come out" in shown
+    # Hardly any information: everything becomes the best constant.
+    assert re.search(r"\b1 different words? can come out", shown)
     assert "the guarantee is unchanged" in shown
     plain, remapped = (
         json.loads((files / f"{name}.csv.guarantee.json").read_text())
@@ -313,7 +314,7 @@ def test_a_remap_changes_the_words_and_not_the_guarantee(files: Path) -> None:
     )
     for same in ("explanation", "guarantee", "spent"):
         assert plain[same] == remapped[same]
-    assert remapped["remap"]["words_left"] == [2]
+    assert remapped["remap"]["words_left"] == [1]
     with (files / "remapped.csv").open() as file:
         released = " ".join(row["text"] for row in csv.DictReader(file)).lower()
     assert len(set(released.replace(".", "").replace("!", "").split()) - {"unk"}) == 1

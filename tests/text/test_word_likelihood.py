@@ -7,9 +7,9 @@ import voile
 from voile.attackers.attribution_likelihood import Likelihood
 from voile.audit.distinguish import attribute
 from voile.audit.games import plan
+from voile.text.plain_protector import protector
 from voile.text.vocabularies import vocabulary
 from voile.text.word_likelihood import MISREAD, word_likelihood
-from voile.text.word_protector import protector
 
 WORDS = vocabulary(["red", "blue", "green", "2"], [[0.0], [1.0], [3.0], [4.0]])
 BLUR = protector(WORDS, epsilon=1.0)

@@ -158,21 +158,39 @@ def _cross_entropy(scores: Scores) -> Loss:
     return loss
 
 
+CLEARLY = 2.5
+"""Standard errors over documents by which a change must gain to be made at all."""
+
+
 def _scale(
     prior: Scores,
     posterior: Scores,
     items: Sequence[Observed],
 ) -> tuple[float, float]:
-    """How much of the change does best on these secrets, and what it gains a secret."""
-    losses, secrets = np.zeros(len(SCALES)), 0
+    """How much of the change does best on these documents, and what it gains a secret.
+
+    None of it where the gain is not clear: the best of many epochs gains a little by luck.
+    """
+    gains = []
     with torch.no_grad():
         for start in range(0, len(items), 64):
             part = items[start : start + 64]
             before, after = prior(part).double(), posterior(part).double()
             _, truth = at_sensitive(part)
-            secrets += len(truth)
-            for number, scale in enumerate(SCALES):
-                mixed = torch.log_softmax(before + scale * (after - before), dim=1)
-                losses[number] -= float(mixed[torch.arange(len(truth)), truth].sum())
-    best = int(losses.argmin())
-    return float(SCALES[best]), float(losses[0] - losses[best]) / secrets
+            rows, owner = torch.arange(len(truth)), _owners(part)
+            believed = [
+                torch.log_softmax(before + scale * (after - before), dim=1)[rows, truth].numpy()
+                for scale in SCALES
+            ]
+            gains.append([np.bincount(owner, weights=one - believed[0]) for one in believed])
+    by_document = np.concatenate([np.array(part) for part in gains], axis=1)
+    best = int(by_document.sum(axis=1).argmax())
+    chosen = by_document[best]
+    if chosen.sum() <= CLEARLY * math.sqrt(float((chosen**2).sum())):
+        return 0.0, 0.0
+    return float(SCALES[best]), float(chosen.sum()) / sum(len(item.sensitive) for item in items)
+
+
+def _owners(items: Sequence[Observed]) -> Indices:
+    """Whose each sensitive position is."""
+    return np.repeat(np.arange(len(items)), [len(item.sensitive) for item in items])

@@ -58,7 +58,7 @@ def choose(distances: Indices, weights: Sequence[int], rng: Generator) -> int:
 
 
 def noise(count: int, weights: Sequence[int], rng: Generator) -> tuple[int, ...]:
-    """Whole numbers z with a chance proportional to w_|z|, none beyond the table's end.
+    """Whole numbers z with a chance proportional to w(|z|), none beyond the table's end.
 
     Added to a count: between counts that differ by 1, e^step, except with the probability of the
     value at the end, which the other cannot reach: `end`.

@@ -1,8 +1,9 @@
 """Quantitative information flow, exactly: what a channel's integers tell an attacker of some gain.
 
 An attacker with prior π guesses w and gains g(w, x) if the secret is x. Before the release the best
-guess is worth V_g(π) = max_w Σ_x π_x g(w, x); after it Σ_y max_w Σ_x π_x K(y|x) g(w, x) (Alvim et
-al., The Science of Quantitative Information Flow, 2020, definitions 3.2 and 5.2). All terms are
+guess is worth V(π) = max over w of Σ π(x)·g(w, x), after it the sum of the same over y with
+π(x)·K(y|x) for π(x) (Alvim et al., The Science of Quantitative Information Flow, 2020, definitions
+3.2 and 5.2). All terms are
 rational since K(y|x) is an integer over 2**62: vulnerabilities are `Fraction`s without rounding,
 and logarithms are brackets that hold the true value.
 """
