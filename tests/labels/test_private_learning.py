@@ -15,10 +15,13 @@ from voile import labels
 from voile.cli.app import app
 from voile.core.guarantee import Basis
 from voile.core.randomness import seeded_rng
-from voile.errors import BadFile, InvalidInput
+from voile.errors import BadFile, InvalidInput, OverBudget
+from voile.files.rows import OnError
+from voile.files.source import open_source
 from voile.labels import private_learning
 from voile.labels.columns import CategoryColumn, NumberColumn
 from voile.labels.private_learning import Price, candidates, learn_privately
+from voile.labels.reading import one_record_each
 from voile.labels.recipe_file import recipe_from, recipe_text
 
 RECORDS = 1000
@@ -223,3 +226,55 @@ def test_a_recipe_that_lies_about_its_price_is_refused(tmp_path):
     for wrong in (["a", 0], [-1.0, 0.0], [1.0, 2.0], [1.0], "12"):
         with pytest.raises(BadFile):
             recipe_from(json.dumps(body | {"spent": wrong}))
+
+
+def opened(folder: Path, budget: str) -> dict[str, str]:
+    """A ledger with room for δ, and the options that charge to it."""
+    asked = ["ledger", "init", str(folder / "l.db"), "--budget", budget, "--budget-delta", "0.01"]
+    done = CliRunner().invoke(app, [*asked, "--budget-leaks", "0.005"])
+    assert done.exit_code == 0, done.output
+    key = str(folder / "l.db.key")
+    return {"ledger": str(folder / "l.db"), "ledger_key": key, "person": "who"}
+
+
+@pytest.mark.parametrize(
+    "options", [{"over_budget": "drop"}, {"over_budget": "mask"}, {"on_error": "skip"}]
+)
+def test_nobody_is_learned_from_without_being_charged(tmp_path, options):
+    path = salaries(tmp_path / "s.csv")
+    with pytest.raises(InvalidInput, match="was learned from"):
+        learned(path, tmp_path / "o.csv", **opened(tmp_path, "20"), **options)
+    assert not (tmp_path / "o.csv").exists()
+    assert not (tmp_path / "o.csv.recipe.json").exists()
+
+
+def test_nothing_is_learned_if_one_budget_is_spent(tmp_path):
+    """The last of all rows is beyond its budget: neither output nor recipe stays."""
+    path = salaries(tmp_path / "s.csv")
+    with path.open("a") as file:
+        file.write("p3,30000,Aton,ill\n" * 6)
+    with pytest.raises(OverBudget):
+        learned(path, tmp_path / "o.csv", **opened(tmp_path, "20"), batch_rows=100)
+    assert not (tmp_path / "o.csv").exists()
+    assert not (tmp_path / "o.csv.recipe.json").exists()
+
+
+def test_a_person_counts_once_however_spelled():
+    names = [
+        "42",
+        "42.",
+        "42.0",
+        " 42 ",
+        42,
+        42.0,
+        "ann",
+        "ann ",
+        "Zoe\u0308",
+        "Zo\u00eb",
+        "",
+        None,
+    ]
+    rows = [{"who": name, "town": i} for i, name in enumerate(names)]
+    kept = one_record_each(open_source(rows), "who", OnError.FAIL)
+    assert [row["town"] for row in kept] == [0, 1, 6, 8]  # "42." is no number to a ledger either
+    assert len(one_record_each(open_source(rows), None, OnError.FAIL)) == len(names)

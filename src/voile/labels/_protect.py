@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from voile.core.randomness import secure_rng, seeded_rng
 from voile.errors import InvalidInput, VoileError
 from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
 from voile.files.locations import Location, location
+from voile.files.rows import OnError
 from voile.files.source import Source, open_source
 from voile.jobs import JobReport
 from voile.jobs.ledger_choice import charging_for
@@ -20,19 +20,13 @@ from voile.jobs.release import Rows, carry_out, output_for
 from voile.jobs.settings import Columns, LedgerChoice, Running
 from voile.jobs.workspace import Workspace
 from voile.labels._recipe import MadeRecipe, write_recipe
-from voile.labels.choice import LabelChoice, chosen_recipe
+from voile.labels.choice import LabelChoice, chosen_recipe, recipe_of
 from voile.labels.draw import LabelReleaser, kinds_of
 from voile.labels.grouping import grouped
-from voile.labels.protection import (
-    Protection,
-    cells_protection,
-    noise_protection,
-    prior_protection,
-    response_protection,
-    sample_protection,
-)
+from voile.labels.law import Law
+from voile.labels.protection import Protection
 from voile.labels.reading import Label, require_label
-from voile.labels.recipe_file import recipe_from, recipe_text
+from voile.labels.recipe_file import recipe_digest, recipe_from, recipe_text
 from voile.labels.recipes import Recipe
 from voile.labels.released import LabelBounds, ProtectedLabels, Shape
 from voile.labels.sampling import COLUMN, REPORT
@@ -85,6 +79,7 @@ def protect(
     columns = _with_person(columns, charge)
     job = None if target is None else Workspace(target).folder
     beside = None if target is None else target.beside(target.name + ".recipe.json")
+    _learning_is_charged(choice, charge, running)
     made, drafted = chosen_recipe(
         choice,
         source,
@@ -97,12 +92,13 @@ def protect(
         rng=secure_rng() if seed is None else seeded_rng(seed),
         person=charge.person if charge.ledger is not None else None,
     )
-    if choice.mechanism in ("ldp", "sample"):
+    given = made
+    if choice.mechanism in ("ldp", "sample") and {c.name for c in made.columns} & {*columns.drop}:
         made = made.without(columns.drop)  # what is not written need not be drawn
     if choice.mechanism == "sample" and not made.groups:
-        drafted = True
         records = _count(source) if choice.records is None else choice.records
         made = grouped(made, epsilon=epsilon, records=records)
+    drafted = drafted or made is not given  # the recipe that is used lies beside the release
     law = Law(recipe_text(made), epsilon, choice.mechanism, choice.prior, choice.label_share)
     protection = law.protection()
     clear = _columns(source, made, protection, columns)
@@ -110,9 +106,9 @@ def protect(
     if drafted and beside is not None:
         write_recipe(made, beside, like=source)
     stated = protection.beside([clear.shown[name] for name in clear.passed])
-    where = _where(None if choice.mechanism == "sample" and drafted else choice.recipe, beside)
+    where = _where(choice.recipe if made is given else None, beside)
     try:
-        return carry_out(
+        done = carry_out(
             source,
             partial(_releaser, law, clear, kinds_of(source, made), running.on_error == "mask"),
             out=None if target is None else str(target),
@@ -128,6 +124,9 @@ def protect(
         if drafted and beside is not None and not (job and job.exists()):
             beside.remove()  # nothing of a job that was refused may stay
         raise
+    if running.overwrite and beside is not None and beside.exists() and not _is(made, beside):
+        beside.remove()  # the recipe of the release that stood here before
+    return done
 
 
 def _described(
@@ -180,29 +179,6 @@ def _unread(report: JobReport) -> tuple[str, ...]:
     return (f"that {broken:,} rows could not be read as records, and are left out or blank",)
 
 
-@dataclass(frozen=True)
-class Law:
-    """What a worker process needs to build the protection: plain values."""
-
-    recipe: str
-    epsilon: float
-    mechanism: str
-    prior: tuple[float, ...]
-    label_share: float | None
-
-    def protection(self) -> Protection:
-        """How records are released, with its bounds."""
-        recipe, epsilon, share = recipe_from(self.recipe), self.epsilon, self.label_share
-        builders: dict[str, Callable[[], Protection]] = {
-            "rr": lambda: response_protection(recipe, epsilon=epsilon),
-            "prior": lambda: prior_protection(recipe, epsilon=epsilon, prior=self.prior),
-            "cf": lambda: cells_protection(recipe, epsilon=epsilon, label_share=share),
-            "ldp": lambda: noise_protection(recipe, epsilon=epsilon, label_share=share),
-            "sample": lambda: sample_protection(recipe, epsilon=epsilon),
-        }
-        return builders[self.mechanism]()
-
-
 def _releaser(
     law: Law, clear: ColumnsInClear, kinds: dict[str, type], masking: bool
 ) -> LabelReleaser:
@@ -239,6 +215,25 @@ def _where(recipe: Data, beside: Location | None) -> str | None:
         return recipe.recipe
     found = beside if recipe is None else recipe
     return None if found is None or isinstance(found, Recipe) else str(found)
+
+
+def _is(made: Recipe, place: Location) -> bool:
+    """Whether the recipe that lies there is the one that was used."""
+    try:
+        return recipe_digest(recipe_of(str(place))) == recipe_digest(made)
+    except VoileError:
+        return False
+
+
+def _learning_is_charged(choice: LabelChoice, charge: LedgerChoice, running: Running) -> None:
+    """Refuse a ledger that would not charge everybody who was learned from."""
+    if choice.learn_epsilon is None or charge.ledger is None:
+        return
+    if charge.over_budget != "refuse" or running.policy is not OnError.FAIL:
+        raise InvalidInput(
+            "--learn-epsilon with a ledger must go with --over-budget refuse and --on-error fail: "
+            "a row that is left out or masked is charged to nobody, and was learned from"
+        )
 
 
 def _count(source: Source) -> int:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 
 from voile.core.arrays import Floats
 from voile.core.channel import Channel
+from voile.core.guarantee import Guarantee
 from voile.core.space import Space
+from voile.errors import InvalidInput
 from voile.labels.columns import Column, NumberColumn
 
+Made = TypeVar("Made")
 _STRONGEST = 300.0
 """Far more tells nothing more, and its powers are no doubles."""
 
@@ -74,3 +80,25 @@ def _geometric(levels: int, strength: float) -> Floats:
     table = np.exp(-strength * steps)
     table[:, 1:-1] *= -np.expm1(-strength / (levels - 1))
     return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+
+def within(
+    epsilon: float, build: Callable[[float], Made], said: Callable[[Made], Guarantee], first: float
+) -> Made:
+    """What is built for all of epsilon, or for so much less that its own bound is not beyond it.
+
+    A bound is computed from the probabilities that are drawn from and rounded up, which is much
+    where epsilon itself is hardly more than the rounding.
+    """
+    total = first
+    for _ in range(8):
+        made = build(total)
+        beyond = said(made).epsilon - epsilon
+        if beyond <= 0:
+            return made
+        total -= 2 * beyond
+        if total < epsilon / 2:
+            break
+    raise InvalidInput(
+        f"epsilon must be larger, got {epsilon:g}: divided among the columns it is lost in rounding"
+    )

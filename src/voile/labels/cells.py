@@ -15,6 +15,9 @@ from voile.errors import MissingExtra, require
 from voile.labels.columns import Column, NumberColumn, coded, matrix_of
 from voile.leakage.bounds import clopper_pearson
 
+LARGEST = 1e30
+"""Numbers beyond it are taken for it: trees are grown, and sums checked, in single precision."""
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -70,7 +73,7 @@ class Cells:
 
     def _walk(self, table: Floats) -> Indices:
         """Down the tree, with numbers in single precision as the tree was grown on them."""
-        single = np.clip(table, -3e38, 3e38).astype(np.float32)
+        single = np.clip(table, -LARGEST, LARGEST).astype(np.float32)
         node = np.zeros(len(table), dtype=np.intp)
         feature, threshold = np.array(self.feature), np.array(self.threshold)
         left, right = np.array(self.left), np.array(self.right)
@@ -111,6 +114,7 @@ def learn_cells(
     cells = cells_for(len(labels), epsilon) if cells is None else cells
     require(2 <= cells <= 64, "cells", "between 2 and 64", cells)
     table, groups = matrix_of(columns, coded(columns, values))
+    table = np.clip(table, -LARGEST, LARGEST)
     order = rng.permutation(len(labels))
     growing, counting = order[: len(order) // 2], order[len(order) // 2 :]
     fewest = max(5, len(growing) // (8 * cells))

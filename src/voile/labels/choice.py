@@ -9,13 +9,13 @@ from voile.core.randomness import Generator
 from voile.errors import BadFile, InvalidInput, require_epsilon
 from voile.files.disk import LocalFile
 from voile.files.locations import Location, location
-from voile.files.rows import OnError, RowProblem
+from voile.files.rows import OnError
 from voile.files.source import Source
 from voile.labels._recipe import FEATURES_TOO, MadeRecipe, drafted_recipe
 from voile.labels.columns import LEVELS
 from voile.labels.mechanisms import MECHANISMS
 from voile.labels.private_learning import Price, learn_privately
-from voile.labels.reading import source_digest, table_from
+from voile.labels.reading import one_record_each, source_digest, table_from
 from voile.labels.recipe_file import load_recipe, recipe_from
 from voile.labels.recipes import Recipe, label_recipe
 from voile.options import Data, Option, Options
@@ -58,7 +58,7 @@ class LabelChoice(Options):
         float | None,
         Option(
             "For rr and ldp: learn ranges and names from this file under differential privacy, at "
-            "this epsilon beside the release's own."
+            "this epsilon beside the release's own; with a ledger no row may be left out."
         ),
     ] = None
     learn_delta: Annotated[
@@ -228,17 +228,7 @@ def _learned(
     """A recipe learned under differential privacy; a person counts once, by their first record."""
     keep = [n for n in source.columns if n != label and n not in leave]
     names = keep if choice.changes_features else []
-    rows, seen = [], set()
-    for line, row in source.rows():
-        if isinstance(row, RowProblem):
-            if on_error is OnError.SKIP:
-                continue
-            raise InvalidInput(f"{source.where(line)}: {row.reason}; mend it or --on-error skip")
-        if person is not None:
-            if row.get(person) in seen:
-                continue
-            seen.add(row.get(person))
-        rows.append(row)
+    rows = one_record_each(source, person, on_error)
     return learn_privately(
         label,
         names,

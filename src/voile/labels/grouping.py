@@ -101,6 +101,7 @@ def column_probabilities(recipe: Recipe) -> Floats:
     """
     sizes = np.array([max(groups) + 1 for groups in recipe.groups])
     free = (sizes > 1).astype(np.float64)
+    require(bool(free.any()), "a recipe for sampled columns", "with a feature that varies", "none")
     even = free / free.sum()
     if not recipe.known or recipe.known[0].shape[1] == 1:
         return even

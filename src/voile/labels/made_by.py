@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from voile.errors import InvalidInput, require_epsilon
-from voile.labels._protect import Law
 from voile.labels.choice import recipe_of
+from voile.labels.law import Law
 from voile.labels.mechanisms import MECHANISMS
 from voile.labels.protection import Protection
 from voile.labels.recipe_file import recipe_text

@@ -15,11 +15,12 @@ from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator
 from voile.core.rounding import at_most, sum_upwards
 from voile.errors import InvalidInput, require, require_epsilon
-from voile.labels.blurs import blurred
+from voile.labels.blurs import blurred, within
 from voile.labels.recipes import Recipe
 
 if TYPE_CHECKING:
     from voile.labels.sampling import Sampler
+    from voile.mechanisms.labels.columnwise import Columnwise
     from voile.mechanisms.labels.label_cf import LabelCF
 
 Columns = tuple[NDArray[Any], ...]
@@ -180,14 +181,20 @@ def noise_protection(
     from voile.mechanisms import columnwise, randomised_response
 
     epsilon = require_epsilon(epsilon)
+    parts_of_one = recipe.parts(label_share)
+
+    def built(total: float) -> tuple[list[Channel], Columnwise]:
+        shares = [total * share for share in parts_of_one]
+        channels = [  # any epsilon will do for a constant, which reveals nothing
+            blurred(c, epsilon=e or epsilon) for c, e in zip(recipe.columns, shares, strict=False)
+        ]
+        channels.append(randomised_response(recipe.classes, epsilon=shares[-1]))
+        return channels, columnwise(channels)
+
     # The sum of the parts is rounded up, so the parts are cut a hair below the whole.
-    total = epsilon * (1 - 2.0**-40)
-    shares = [total * share for share in recipe.parts(label_share)]
-    channels = [  # any epsilon will do for a constant, which reveals nothing
-        blurred(c, epsilon=e or epsilon) for c, e in zip(recipe.columns, shares, strict=False)
-    ]
-    channels.append(randomised_response(recipe.classes, epsilon=shares[-1]))
-    blur = columnwise(channels)
+    channels, blur = within(
+        epsilon, built, lambda made: made[1].guarantee, first=epsilon * (1 - 2.0**-40)
+    )
 
     def draw(values: Columns, labels: Indices, rng: Generator) -> tuple[Columns, Indices]:
         parts = [c.encode(v) for c, v in zip(recipe.columns, values, strict=True)]
@@ -208,7 +215,12 @@ def sample_protection(recipe: Recipe, *, epsilon: float) -> Protection:
     """
     from voile.labels.sampling import sampler_of
 
-    sampler = sampler_of(recipe, epsilon=epsilon)
+    sampler = within(
+        require_epsilon(epsilon),
+        lambda total: sampler_of(recipe, epsilon=total),
+        lambda made: made.law.guarantee,
+        first=epsilon,
+    )
     repeats = (
         "other reports of the same record: each is drawn anew and spends ε again, of whatever "
         "column; what was released once can be handed on as often as you like"

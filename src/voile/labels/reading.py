@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from voile.errors import InvalidInput
 from voile.files import no_such_column
 from voile.files.rows import OnError, RowProblem
 from voile.files.source import Source, open_source
 from voile.labels.table import Table, table_of
+from voile.ledger import person_name
 from voile.options import Data, Option, Options
 from voile.values import one_of
 
@@ -86,3 +89,26 @@ def source_digest(source: Source) -> str:
         while block := file.read(2**20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def one_record_each(
+    source: Source, person: str | None, on_error: OnError
+) -> list[Mapping[str, Any]]:
+    """The records of a source; of a person who is named the first one, however they are spelled.
+
+    Who is the same person is what a ledger says; a row that names nobody is left out.
+    """
+    rows: list[Mapping[str, Any]] = []
+    seen: set[str] = set()
+    for line, row in source.rows():
+        if isinstance(row, RowProblem):
+            if on_error is OnError.SKIP:
+                continue
+            raise InvalidInput(f"{source.where(line)}: {row.reason}; mend it or --on-error skip")
+        if person is not None:
+            name = unicodedata.normalize("NFC", person_name(row.get(person)) or "")
+            if not name or name in seen:
+                continue
+            seen.add(name)
+        rows.append(row)
+    return rows

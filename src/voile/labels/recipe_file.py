@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,11 @@ def recipe_text(recipe: Recipe) -> str:
         parts = vars(recipe.cells).items()
         body |= {"cells": {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in parts}}
     return json.dumps(body, indent=1)
+
+
+def recipe_digest(recipe: Recipe) -> str:
+    """By what a release and its readers know that they mean the same recipe."""
+    return hashlib.sha256(recipe_text(replace(recipe, learned=False)).encode()).hexdigest()
 
 
 def load_recipe(path: str | Path) -> Recipe:
@@ -175,7 +181,8 @@ def _check_sampling(recipe: Recipe, path: str) -> None:
         if not fine or not bool(((table >= 0) & np.isfinite(table)).all()) or not table.any():
             raise BadFile(f"{path}: what is known of a column must be counts, a row a code")
     for groups, size in zip(recipe.groups, sizes, strict=False):
-        if len(groups) != size or sorted(set(groups)) != list(range(max(groups) + 1)):
+        numbers = set(groups)  # as many as there are codes at most, whatever they are
+        if len(groups) != size or numbers != set(range(len(numbers))):
             raise BadFile(f"{path}: the groups of a column must number its codes from 0 on")
     if any(part and len(part) != len(sizes) for part in (recipe.known, recipe.groups)):
         raise BadFile(f"{path}: known and groups must have an entry for each column")

@@ -1,0 +1,39 @@
+"""How records are released, as plain values: what a worker process and a reader build it from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from voile.labels.protection import (
+    Protection,
+    cells_protection,
+    noise_protection,
+    prior_protection,
+    response_protection,
+    sample_protection,
+)
+from voile.labels.recipe_file import recipe_from
+
+
+@dataclass(frozen=True)
+class Law:
+    """What a worker process needs to build the protection: plain values."""
+
+    recipe: str
+    epsilon: float
+    mechanism: str
+    prior: tuple[float, ...]
+    label_share: float | None
+
+    def protection(self) -> Protection:
+        """How records are released, with its bounds."""
+        recipe, epsilon, share = recipe_from(self.recipe), self.epsilon, self.label_share
+        builders: dict[str, Callable[[], Protection]] = {
+            "rr": lambda: response_protection(recipe, epsilon=epsilon),
+            "prior": lambda: prior_protection(recipe, epsilon=epsilon, prior=self.prior),
+            "cf": lambda: cells_protection(recipe, epsilon=epsilon, label_share=share),
+            "ldp": lambda: noise_protection(recipe, epsilon=epsilon, label_share=share),
+            "sample": lambda: sample_protection(recipe, epsilon=epsilon),
+        }
+        return builders[self.mechanism]()
