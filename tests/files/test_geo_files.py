@@ -143,3 +143,46 @@ def test_text_reads_them_too(frame, tmp_path):
         "a b", "c d", "e f",
     ]  # fmt: skip
     assert np.isfinite(frame.geometry.x).all()
+
+
+@pytest.mark.parametrize("ending", ["gpkg", "fgb", "parquet", "memory"])
+@pytest.mark.filterwarnings("ignore:'crs' was not provided")
+def test_points_of_no_named_system_wait_for_one(frame, tmp_path, ending):
+    """Feet that nobody calls feet are no degrees, nor are degrees feet because somebody says so."""
+    feet, known = frame.to_crs(FEET), frame.to_crs(FEET)
+    bare = feet.set_crs(None, allow_override=True)
+    degrees = frame.set_crs(None, allow_override=True)
+    if ending != "memory":
+        bare, degrees, known = (
+            written(data, tmp_path / f"{name}.{ending}")
+            for name, data in (("bare", bare), ("degrees", degrees), ("known", known))
+        )
+    how = {"epsilon": 2, "pass_": ("n",), "seed": 1}
+    for data in (bare, degrees):
+        with pytest.raises(InvalidInput, match="it names none; say --crs"):
+            voile.places.protect(data, **how)
+    with pytest.raises(InvalidInput, match="it names none"):
+        voile.places.follow(degrees, degrees, public=degrees, epsilon=2, trace="n")
+    with pytest.raises(InvalidInput, match="names its reference system itself"):
+        voile.places.protect(known, **how, crs=f"EPSG:{FEET}")
+    for data, crs in ((bare, FEET), (degrees, 4326)):
+        done = voile.places.protect(data, **how, crs=f"EPSG:{crs}")
+        made = done.data if ending == "memory" else read(done.output)
+        plain = voile.places.protect(frame, **how).data.to_crs(FEET)
+        assert made.crs is None
+        assert made.set_crs(crs).to_crs(FEET).distance(plain).max() < 7
+
+
+@pytest.mark.parametrize("named", ["who", None])
+def test_what_the_rows_of_a_file_go_by_comes_back(frame, tmp_path, named):
+    index = ["ann", "bob", "cy"]
+    path = tmp_path / "in.parquet"
+    frame.set_axis(index).rename_axis(named).to_parquet(path)
+    column = named or "index"
+    assert open_source(path).columns == (column, "n", "lat", "lon")
+    done = voile.places.protect(path, epsilon=2, pass_=(column,), drop=("n",))
+    assert read(done.output)[column].tolist() == index
+    done = voile.places.protect(path, epsilon=2, pass_=("n",), drop=(column,), overwrite=True)
+    assert list(read(done.output).columns) == ["n", "geometry"]
+    frame.iloc[[0, 2]].to_parquet(path)  # plain numbers are none
+    assert open_source(path).columns == ("n", "lat", "lon")

@@ -267,3 +267,34 @@ def test_places_beyond_a_map_are_bad_rows_and_lines_are_no_points(tmp_path):
     done = voile.places.protect(shapes, epsilon=2, wkt="g", on_error="skip")
     assert done.rows.released == 1
     assert done.rows.skipped == 3
+
+
+def test_a_point_that_names_another_system_is_a_bad_row():
+    at = ["POINT (2 48)", "SRID=4326;POINT (2 48)", "SRID=27700;POINT (50 60)"]
+    rows = [{"at": text} for text in (*at, "srid = 2263 ; point (50 60)", "SRID=0;POINT (2 48)")]
+    done = voile.places.protect(rows, epsilon=2, wkt="at", on_error="skip")
+    assert (done.rows.released, done.rows.skipped) == (2, 3)
+    with pytest.raises(InvalidInput, match="of no other SRID"):
+        voile.places.protect(rows, epsilon=2, wkt="at")
+    grid = [{"at": f"{srid}POINT (530000 180000)"} for srid in ("", "SRID=27700;", "SRID=4326;")]
+    done = voile.places.protect(grid, epsilon=2, wkt="at", crs="EPSG:27700", on_error="skip")
+    assert (done.rows.released, done.rows.skipped) == (2, 1)
+
+
+@pytest.mark.parametrize("wrong", [True, "2_3", "_1", np.True_])
+def test_what_only_python_takes_for_a_number_is_no_place(wrong):
+    rows = [{"lat": 48.0, "lon": 2.0}, {"lat": wrong, "lon": 2.0}, {"lat": "48.1", "lon": wrong}]
+    done = voile.places.protect(rows, epsilon=2, on_error="skip")
+    assert (done.rows.released, done.rows.skipped) == (1, 2)
+
+
+@pytest.mark.parametrize("trace", [{}, {"trace": "id"}])
+def test_a_file_of_json_lines_has_numbers_for_coordinates_throughout(tmp_path, trace):
+    """Whether a part had text or numbers is nothing that a release tells."""
+    rows = [{"id": 0, "lat": 48.0, "lon": "2.0"}, {"id": 1, "lat": "48.0", "lon": "2.0"}] * 2
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = voile.places.protect(path, epsilon=2, pass_="all", batch_rows=1, **trace)
+    with open(done.output) as file:
+        made = [json.loads(line) for line in file]
+    assert {type(row[name]) for row in made for name in ("lat", "lon")} == {float}

@@ -8,19 +8,21 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import voile
 from voile.attackers.markov import fit_markov
 from voile.errors import InvalidInput
+from voile.places.coordinates import DEGREES
 from voile.places.earth import BoxMap, Globe
 from voile.places.following import follower, smoothed
 from voile.places.geodesy import geodesic_km
 from voile.places.noise import PlacesNoise
 from voile.places.sample_trips import trips
+from voile.places.trace_releaser import Look, MakeTraceReleaser
 from voile.places.traces import Released, TraceLaw, squares
-from voile.places.tracing import Tracing
+from voile.places.tracing import LARGEST_STAY, Tracing
 
 pytest.importorskip("pyproj")
 WAYS, PER = ("each", "every", "predict", "stays"), ("place", "window", "trace")
@@ -167,12 +169,17 @@ def test_noise_that_is_reused_is_caught():
     assert len(np.unique(moved(liar), axis=0)) == 1
 
 
-@given(st.floats(-89.9, 89.9), st.floats(-179.9, 179.9), st.floats(0.05, 1.0))
-def test_a_square_s_middle_is_near(lat, lon, side):
-    middle = squares(np.array([lat]), np.array([lon]), side)
-    assert middle[2].tolist() == [0]
-    off = geodesic_km(np.array([lat]), np.array([lon]), *middle[:2])[0]
-    assert off <= 0.75 * side  # half of what the guarantee adds
+@given(st.floats(0.05, LARGEST_STAY), st.integers(0, 9))
+@example(LARGEST_STAY, 0)
+def test_a_square_s_middle_is_near(side, seed):
+    """Everywhere, and near the poles most of all."""
+    rng = np.random.default_rng(seed)
+    polar = rng.choice([-1, 1], 4000) * (90 - rng.exponential(1, 4000).clip(0, 20))
+    lat = np.concatenate([rng.uniform(-90, 90, 1000), polar, [-90.0, 90.0]])
+    lon = rng.uniform(-180, 180, len(lat))
+    north, east, member = squares(lat, lon, side)
+    off = geodesic_km(lat, lon, north[member], east[member])
+    assert off.max() <= 0.75 * side  # half of what the guarantee adds
 
 
 def test_places_between_lie_on_lines_over_time_across_the_antimeridian():
@@ -230,6 +237,30 @@ def test_a_ledger_is_charged_once_for_each_trace(fleet, tmp_path):
         assert done.rows.released == again
 
 
+def test_a_trace_of_two_persons_or_with_a_nameless_row_is_released_for_nobody(tmp_path):
+    book, key = str(tmp_path / "l.db"), tmp_path / "l.key"
+    voile.ledger.init(book, ledger_key=key)
+    people = {"one": ("ann", "ann"), "two": ("ann", "bob"), "some": ("bob", ""), "none": ("", "")}
+    rows = [
+        {"trip": trip, "who": who, "lat": 45.0 + 0.01 * place, "lon": 5.0}
+        for place in (0, 1)
+        for trip, pair in people.items()
+        for who in [pair[place]]
+    ]
+    how = {"epsilon": 20, "trace": "trip", "pass_": "all", "person": "who", "batch_rows": 3}
+    how |= {"ledger": book, "ledger_key": key, "budget": 50.0}
+    done = voile.places.protect(rows, **how, on_error="skip")
+    assert [row["trip"] for row in done.data] == ["one", "one"]
+    assert done.traces.traces == 1
+    ruled = MakeTraceReleaser(law(), DEGREES, None, "who")
+    named = [[who or None for who in pair] for pair in people.values()]
+    looks = [Look(["a", "a"], None, np.full((2, 2), 45.0), pair) for pair in named]
+    for look, charged in zip(looks, (["ann"], [], [], []), strict=True):
+        assert list(ruled.owed([look])[0]) == charged
+    with pytest.raises(InvalidInput, match="one person's"):
+        voile.places.protect(rows[:2] + rows[4:6], **how)
+
+
 def test_bad_rows_and_odd_traces(tmp_path):
     rows = [
         {"who": "a", "at": "2024-05-01T10:00:00", "lat": 45.0, "lon": 5.0},  # of one place
@@ -257,6 +288,7 @@ def test_bad_rows_and_odd_traces(tmp_path):
         ({"epsilon": 2, "trace": "vehicle", "every": 0}, "--every"),
         ({"epsilon": 2, "trace": "vehicle", "window": 0}, "--window"),
         ({"epsilon": 2, "trace": "vehicle", "stay": "200"}, "with its unit"),
+        ({"epsilon": 2, "trace": "vehicle", "stay": "20.1km"}, "20km"),
         ({"epsilon": 2, "trace": "vehicle", "way": "guess"}, "way"),
     ],
 )
@@ -317,6 +349,14 @@ def test_a_reader_without_public_trips_or_rows_that_match_is_refused():
         voile.places.follow(frame, frame[:2], public=frame, epsilon=2, trace="v")
     with pytest.raises(InvalidInput, match="--trace"):
         voile.places.follow(frame, frame, public=frame, epsilon=2)
+    rows = [{"v": f"{i // 4}", "t": i, "lat": 45.0 + i / 100, "lon": 5.0} for i in range(8)]
+    how = {"public": rows, "epsilon": 2, "trace": "v", "time": "t", "side": "5km"}
+    with pytest.raises(InvalidInput, match="2 differ in 'v', the first is row 4"):
+        voile.places.follow(rows, [rows[i] for i in (0, 1, 2, 4, 3, 5, 6, 7)], **how)
+    with pytest.raises(InvalidInput, match="2 differ in 't', the first is row 2"):
+        voile.places.follow(rows, [rows[i] for i in (0, 2, 1, 3, 4, 5, 6, 7)], **how)
+    as_text = [{name: str(value) for name, value in row.items()} for row in rows]
+    assert voile.places.follow(rows, as_text, **how).released_error_m == 0
     wide = [(np.linspace(40, 50, 30_000), np.linspace(0, 10, 30_000))]
     with pytest.raises(InvalidInput, match="take larger ones"):
         follower(law(), wide, side=0.02)

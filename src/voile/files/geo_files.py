@@ -18,6 +18,7 @@ from voile.errors import BadFile, CannotWrite, InvalidInput, MissingExtra, Voile
 from voile.files.disk import LocalFile
 from voile.files.in_memory import InMemory
 from voile.files.locations import Location
+from voile.files.tables.pandas_table import row_numbers
 
 DRIVERS = {"gpkg": "GPKG", "fgb": "FlatGeobuf", "gpx": "GPX", "parquet": ""}
 """The endings of such files, and what GDAL calls their formats; Arrow writes Parquet."""
@@ -91,7 +92,9 @@ def _read(path: Path, ending: str) -> Any:
     geopandas = _geopandas()
     with _said(path.name, BadFile, "cannot be read as points"):
         if ending == "parquet":
-            return geopandas.read_parquet(path)
+            frame = geopandas.read_parquet(path)
+            # an index of names or keys is a column as any other: no index is written
+            return frame if row_numbers(frame.index) else frame.reset_index()
         import pyogrio
 
         layers = [name for name, kind in pyogrio.list_layers(path) if kind is not None]

@@ -38,6 +38,12 @@ class InMemory(Source):
         """Refused: there is no file."""
         raise InvalidInput(f"this needs a file, and {self.name} is in memory; write it to one")
 
+    @property
+    def says_where(self) -> bool | None:
+        """As the table says."""
+        known: bool | None = getattr(self.table, "says_where", None)
+        return known
+
     def pieces(self, *, size: int) -> Iterator[Piece]:
         """The rows in pieces of `size`."""
         for part, start in enumerate(range(0, len(self.table), size)):

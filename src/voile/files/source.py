@@ -63,6 +63,11 @@ class Source(ABC):
             yield from self.read(piece).records()
 
     @property
+    def says_where(self) -> bool | None:
+        """Whether points came with their reference system; None for what is no set of points."""
+        return None
+
+    @property
     def in_memory(self) -> bool:
         """Whether there is no file."""
         return self.format == IN_MEMORY

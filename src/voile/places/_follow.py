@@ -9,8 +9,9 @@ import numpy as np
 
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require, require_epsilon
+from voile.jobs import open_source
 from voile.options import Data, Option, use_case
-from voile.places.columns import read_degrees, read_times, read_traces
+from voile.places.columns import read_degrees, read_names, read_times, read_traces
 from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.earth import carrier
 from voile.places.following import Follower, Home, follower
@@ -137,12 +138,31 @@ def follow(
         raise InvalidInput("--trace must name the column of traces")
     truth, shown = (np.stack(read_degrees(data, columns), axis=1) for data in (original, released))
     require(len(truth) == len(shown), "the files", "of equally many rows", (len(truth), len(shown)))
+    _same_rows(original, released, tracing)
     law = TraceLaw(require_epsilon(epsilon), tracing, carrier(box))
     tell("how people move")
     others = np.stack(read_degrees(public, columns), axis=1)
     known = [others[rows] for rows in _in_order(public, tracing)]
     reader = follower(law, [(t[:, 0], t[:, 1]) for t in known], side=length_km(side, "--side"))
     return _followed(reader, truth, shown, _in_order(original, tracing), length_km(home, "--home"))
+
+
+def _same_rows(original: Data, released: Data, tracing: Tracing) -> None:
+    """Refuse a release whose rows are others, as far as its columns in clear tell."""
+    there = open_source(released).columns
+    apart: dict[str, Indices] = {}
+    if tracing.trace is not None and tracing.trace in there:
+        names = [read_names(data, tracing.trace) for data in (original, released)]
+        apart[tracing.trace] = np.flatnonzero(names[0] != names[1])
+    if tracing.time is not None and tracing.time in there:
+        times = [read_times(data, tracing.time) for data in (original, released)]
+        apart[tracing.time] = np.flatnonzero(times[0] != times[1])
+    for column, rows in apart.items():
+        if len(rows):
+            raise InvalidInput(
+                f"the files must hold the same rows in the same order, and {len(rows):,} differ in "
+                f"{column!r}, the first is row {rows[0] + 1:,}"
+            )
 
 
 def _in_order(data: Data, tracing: Tracing) -> list[Indices]:

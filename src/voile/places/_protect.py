@@ -93,6 +93,7 @@ def protect(
     for column in coordinates.names:
         if column not in source.columns:
             raise no_such_column(column, source.columns, do="name it with --lat and --lon")
+    coordinates.check(source)
     if tracing.trace is not None:
         return _traces(
             source, target, blurring, tracing, coordinates, columns, running, charge, seed
@@ -110,7 +111,7 @@ def protect(
 
     return carry_out(
         source,
-        MakePlacesReleaser(chosen.blur, coordinates, rule, clear),
+        MakePlacesReleaser(chosen.blur, coordinates, rule, clear, source.format == "jsonl"),
         out=target,
         describe=describe,
         identity={
@@ -161,7 +162,13 @@ def _traces(
 
     return carry_out(
         source,
-        MakeTraceReleaser(law, coordinates, clear, None if charging is None else charge.person),
+        MakeTraceReleaser(
+            law,
+            coordinates,
+            clear,
+            None if charging is None else charge.person,
+            source.format == "jsonl",
+        ),
         out=target,
         describe=describe,
         identity={

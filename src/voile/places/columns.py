@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput
@@ -29,6 +30,7 @@ def read_degrees(data: Data, columns: Coordinates = DEGREES) -> tuple[Floats, Fl
     lines, values = _columns(
         source, columns.names, do=f"{needed} are needed; name others with --lat and --lon"
     )
+    columns.check(source)
     table = columns.degrees(values)
     wrong = np.flatnonzero(np.isnan(table).any(axis=1))
     if len(wrong):
@@ -41,10 +43,15 @@ def read_degrees(data: Data, columns: Coordinates = DEGREES) -> tuple[Floats, Fl
 
 def read_traces(data: Data, column: str) -> list[Indices]:
     """The rows of each trace, in their order: those with the same value of a column."""
-    _, (names,) = _columns(open_source(data), (column,), do="name the trace column with --trace")
-    _, member = np.unique(np.array([str(name) for name in names]), return_inverse=True)
+    _, member = np.unique(read_names(data, column), return_inverse=True)
     order = np.argsort(member, kind="stable")
     return list(np.split(order, np.flatnonzero(np.diff(member[order])) + 1))
+
+
+def read_names(data: Data, column: str) -> NDArray[np.str_]:
+    """The trace of every row."""
+    _, (names,) = _columns(open_source(data), (column,), do="name the trace column with --trace")
+    return np.array([str(name) for name in names])
 
 
 def read_times(data: Data, column: str) -> Floats:

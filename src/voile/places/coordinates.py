@@ -12,11 +12,12 @@ import numpy as np
 
 from voile.core.arrays import Floats
 from voile.errors import InvalidInput, MissingExtra
+from voile.files.source import Source
 from voile.options import Option, Options
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _POINT = re.compile(
-    rf"\s*(?:SRID=\d+;)?\s*POINT\s*(?:Z|M|ZM)?\s*\(\s*({_NUMBER})\s+({_NUMBER})"
+    rf"\s*(?:SRID\s*=\s*(\d+)\s*;)?\s*POINT\s*(?:Z|M|ZM)?\s*\(\s*({_NUMBER})\s+({_NUMBER})"
     rf"(?:\s+{_NUMBER}){{0,2}}\s*\)\s*",
     re.IGNORECASE,
 )
@@ -52,15 +53,30 @@ class Coordinates(Options):
         """What a row must have to be a place."""
         if self.wkt is not None:
             within = "degrees within ±180 and ±90" if self.crs is None else f"in {self.crs}"
-            return f"{self.wkt} must be POINT (x y), {within}"
+            return f"{self.wkt} must be POINT (x y), {within}, of no other SRID"
         if self.crs is None:
             return f"{self.lat} and {self.lon} must be degrees within ±90 and ±180"
         return f"{self.lat} and {self.lon} must be a northing and an easting of {self.crs}"
 
+    def check(self, source: Source) -> None:
+        """Refuse points whose reference system nobody names, or both they and `crs`."""
+        known = source.says_where
+        if known is False and self.crs is None:
+            raise InvalidInput(
+                f"the reference system of {source.name} must be known, and it names none; say "
+                "--crs EPSG:4326 if it is degrees, or which one it is"
+            )
+        if known and self.crs is not None and self.names == DEGREES.names:
+            raise InvalidInput(
+                f"--crs must be left out: {source.name} names its reference system itself"
+            )
+
     def degrees(self, columns: Sequence[Sequence[Any]]) -> Floats:
         """Rows of latitude and longitude; NaN where a row has no usable pair."""
         if self.wkt is not None:
-            columns = _parsed(columns[0])
+            columns = _parsed(
+                columns[0], 4326 if self.crs is None else _system(self.crs).to_epsg(100)
+            )
         table = _numbers(*columns)
         if self.crs is not None:
             to_degrees, _ = _transformers(self.crs)
@@ -70,9 +86,14 @@ class Coordinates(Options):
         return table
 
     def written(
-        self, latitudes: Floats, longitudes: Floats, before: Sequence[Sequence[Any]]
+        self,
+        latitudes: Floats,
+        longitudes: Floats,
+        before: Sequence[Sequence[Any]],
+        *,
+        numbers: bool = False,
     ) -> Mapping[str, list[Any]]:
-        """Degrees as the columns hold them: text where there was text, numbers where numbers."""
+        """Degrees as the columns hold them: text where there was text, unless it is `numbers`."""
         digits, y, x = DECIMALS, latitudes, longitudes
         if self.crs is not None:
             _, from_degrees = _transformers(self.crs)
@@ -82,7 +103,7 @@ class Coordinates(Options):
             pairs = zip(x.tolist(), y.tolist(), strict=True)
             return {self.wkt: [f"POINT ({a:.{digits}f} {b:.{digits}f})" for a, b in pairs]}
         return {
-            name: _shown(values, old, digits)
+            name: _shown(values, () if numbers else old, digits)
             for name, values, old in zip(self.names, (y, x), before, strict=True)
         }
 
@@ -95,6 +116,8 @@ def _numbers(latitudes: Sequence[Any], longitudes: Sequence[Any]) -> Floats:
     count = len(latitudes)
     table = np.empty((count, 2))
     try:  # the usual case, without a call of ours for each row
+        if _are_odd(latitudes) or _are_odd(longitudes):
+            raise ValueError
         table[:, 0] = np.fromiter(map(float, latitudes), float, count)
         table[:, 1] = np.fromiter(map(float, longitudes), float, count)
     except (TypeError, ValueError, OverflowError):
@@ -105,19 +128,30 @@ def _numbers(latitudes: Sequence[Any], longitudes: Sequence[Any]) -> Floats:
 
 def _pair(latitude: Any, longitude: Any) -> tuple[float, float]:
     try:
+        if _are_odd((latitude, longitude)):
+            return (np.nan, np.nan)
         return float(latitude), float(longitude)
     except (TypeError, ValueError, OverflowError):
         return (np.nan, np.nan)
 
 
-def _parsed(texts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Northings and eastings of WKT points; nothing where there is none."""
+def _are_odd(values: Sequence[Any]) -> bool:
+    """Whether some are what Python takes for numbers and no file means: true, and 2_3."""
+    kinds = set(map(type, values))
+    if not kinds.isdisjoint((bool, np.bool_)):
+        return True
+    return str in kinds and "_" in "".join(value for value in values if type(value) is str)
+
+
+def _parsed(texts: Sequence[Any], number: int | None) -> tuple[list[Any], list[Any]]:
+    """Northings and eastings of WKT points; nothing where there is none, or in another system."""
     found = [_POINT.fullmatch(text) if isinstance(text, str) else None for text in texts]
-    return [m and m[2] for m in found], [m and m[1] for m in found]
+    found = [m if m and (m[1] is None or int(m[1]) == number) else None for m in found]
+    return [m and m[3] for m in found], [m and m[2] for m in found]
 
 
 def _shown(values: Floats, before: Sequence[Any], digits: int) -> list[Any]:
-    if set(map(type, before)) <= {str}:
+    if before and set(map(type, before)) <= {str}:
         return [f"{value:.{digits}f}" for value in values.tolist()]
     return [float(value) for value in np.round(values, digits)]
 

@@ -40,8 +40,10 @@ def with_places(places: Any, change: Change, *, lat: str, lon: str, passing: Nam
     for name in (lat, lon, *named):
         if name not in source.columns:
             raise no_such_column(name, source.columns, do="name them with lat=… and lon=…")
+    columns = Coordinates(lat, lon)
+    columns.check(source)
     rows = [row for _, row in source.rows() if not isinstance(row, RowProblem)]
-    table = Coordinates(lat, lon).degrees([[row[name] for row in rows] for name in (lat, lon)])
+    table = columns.degrees([[row[name] for row in rows] for name in (lat, lon)])
     wrong = int(np.isnan(table).any(axis=1).sum())
     if wrong:
         raise InvalidInput(

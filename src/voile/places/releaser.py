@@ -47,10 +47,14 @@ class MakePlacesReleaser:
     columns: Coordinates
     outside: Outside
     clear: ColumnsInClear
+    numbers: bool = False
+    """Whether coordinates are written as numbers even where they were text."""
 
     def __call__(self) -> PlacesReleaser:
         """One releaser for one process."""
-        return PlacesReleaser(self.blur.opened(), self.columns, self.outside, self.clear)
+        return PlacesReleaser(
+            self.blur.opened(), self.columns, self.outside, self.clear, self.numbers
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +75,7 @@ class PlacesReleaser:
     columns: Coordinates
     outside: Outside
     clear: ColumnsInClear
+    numbers: bool = False
 
     def plan(self, batch: Batch) -> Planned:
         """Where each row lies, and what is wrong with rows that lie nowhere."""
@@ -98,7 +103,7 @@ class PlacesReleaser:
         lat, lon = np.zeros(len(paid)), np.zeros(len(paid))
         lat[paid], lon[paid] = self.blur.drawn(located.points[paid[located.good]], rng)
         return Replaced(
-            self.columns.written(lat, lon, located.before),
+            self.columns.written(lat, lon, located.before, numbers=self.numbers),
             {"places": int(paid.sum()), "outside": int(located.off.sum())},
         )
 

@@ -7,7 +7,7 @@ same, and another job has another key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -26,7 +26,7 @@ from voile.places.columns import instant
 from voile.places.coordinates import Coordinates
 from voile.places.traces import Released, TraceLaw
 
-DRAWN, WRONG, NOBODY, UNPAID = range(4)
+DRAWN, WRONG, NOBODY, MIXED, UNPAID = range(5)
 """What became of a row."""
 
 
@@ -80,6 +80,8 @@ class MakeTraceReleaser:
     columns: Coordinates
     clear: ColumnsInClear
     person: str | None
+    numbers: bool = False
+    """Whether coordinates are written as numbers even where they were text."""
 
     @property
     def looking(self) -> Callable[[], TraceLooking]:
@@ -90,8 +92,10 @@ class MakeTraceReleaser:
         """Each person's traces, as the sum of what their places may spend."""
         spent: dict[str, float] = {}
         for rows in _traces(looks).values():
-            owner = looks[rows.parts[0]].persons[rows.places[0]]
-            if owner is not None:
+            owners = _owners(looks, rows)
+            if self._state(owners, frozenset()) == DRAWN:
+                (owner,) = owners
+                assert owner is not None  # who owes is asked only where persons are named
                 spent[owner] = spent.get(owner, 0.0) + self.law.most(len(rows.parts))
         return list(spent), Bill.listed([((cost, 0.0, 1),) for cost in spent.values()])
 
@@ -105,7 +109,7 @@ class MakeTraceReleaser:
         streams = KeyedStreams(key)
         for name, rows in _traces(looks).items():
             where = list(zip(rows.parts, rows.places, strict=True))
-            state = self._state(looks[where[0][0]].persons[where[0][1]], unpaid)
+            state = self._state(_owners(looks, rows), unpaid)
             if state != DRAWN:
                 for part, row in where:
                     states[part][row] = state
@@ -118,15 +122,21 @@ class MakeTraceReleaser:
             counted["draws"] += made.draws
         problems = {
             WRONG: RowProblem(f"{self.columns.wanted}, in a trace, at a time where one is named"),
-            NOBODY: RowProblem(f"the column {self.person!r} names no person"),
+            NOBODY: RowProblem(f"the column {self.person!r} names no person in a row of its trace"),
+            MIXED: RowProblem(
+                f"a trace must be one person's, and {self.person!r} names several in this one"
+            ),
             UNPAID: BeyondBudget(),
         }
-        return partial(TraceReleaser, tables, states, totals, self.columns, problems)
+        return partial(TraceReleaser, tables, states, totals, self.columns, problems, self.numbers)
 
-    def _state(self, owner: str | None, unpaid: frozenset[str]) -> int:
+    def _state(self, owners: Set[str | None], unpaid: frozenset[str]) -> int:
+        """A trace is charged as a whole, so it is released only if all of it is one person's."""
         if self.person is None:
             return DRAWN
-        return NOBODY if owner is None else UNPAID if owner in unpaid else DRAWN
+        if None in owners:
+            return NOBODY
+        return MIXED if len(owners) > 1 else UNPAID if owners & unpaid else DRAWN
 
     def _drawn(self, looks: Sequence[Look], rows: Rows, rng: Generator) -> Released:
         where = list(zip(rows.parts, rows.places, strict=True))
@@ -163,6 +173,12 @@ def _traces(looks: Sequence[Look]) -> dict[str, Rows]:
     return made
 
 
+def _owners(looks: Sequence[Look], rows: Rows) -> Set[str | None]:
+    """Whose rows a trace has."""
+    where = zip(rows.parts, rows.places, strict=True)
+    return {looks[part].persons[row] for part, row in where}
+
+
 @dataclass(frozen=True, eq=False)
 class TraceReleaser:
     """Hands out the rows of a part as they were drawn with their traces."""
@@ -172,6 +188,7 @@ class TraceReleaser:
     totals: Mapping[int, Mapping[str, float]]
     columns: Coordinates
     problems: Mapping[int, RowProblem]
+    numbers: bool
 
     def plan(self, batch: Batch) -> Planned:
         """Which rows were drawn, and what is wrong with the others."""
@@ -189,7 +206,8 @@ class TraceReleaser:
         part, before = planned.secrets
         table = np.where(paid[:, None], self.tables[part], 0.0)
         totals = {"places": float(paid.sum()), **self.totals.get(part, {})}
-        return Replaced(self.columns.written(table[:, 0], table[:, 1], before), totals)
+        made = self.columns.written(table[:, 0], table[:, 1], before, numbers=self.numbers)
+        return Replaced(made, totals)
 
 
 def _text(value: Any) -> str | None:

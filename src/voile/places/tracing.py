@@ -11,6 +11,8 @@ from voile.places.lengths import length_km
 from voile.values import one_of
 
 WAYS = ("each", "every", "predict", "stays")
+LARGEST_STAY = 20.0
+"""Km."""
 PER = ("place", "window", "trace")
 
 
@@ -47,7 +49,8 @@ class Tracing(Options):
         one_of(self.per, PER, "--per")
         require(self.every >= 1, "--every", ">= 1", self.every)
         require(self.window >= 1, "--window", ">= 1", self.window)
-        length_km(self.stay, "--stay")
+        # of a larger square near a pole, a place may lie farther than 0.75 sides from the middle
+        require(length_km(self.stay, "--stay") <= LARGEST_STAY, "--stay", "≤ 20km", self.stay)
 
     def check(self) -> None:
         """Refuse options of traces where no trace is named."""

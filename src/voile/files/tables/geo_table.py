@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from voile.errors import InvalidInput
@@ -15,7 +16,8 @@ DEGREES = 4326
 def geo_table(data: Any) -> PandasTable:
     """A GeoDataFrame or GeoSeries of points as a table with the columns `lat` and `lon`.
 
-    Points of another reference system are turned into degrees and back. They stand in no column of
+    Points of another reference system are turned into degrees and back; those of none stay as they
+    are, and whoever takes them for places asks `says_where`. They stand in no column of
     their own, so that nothing but `lat`, `lon` and, where there is one, `altitude` speaks of them.
     """
     import geopandas
@@ -44,7 +46,8 @@ def geo_table(data: Any) -> PandasTable:
         return geopandas.GeoDataFrame(rest, geometry=name)
 
     frame = pandas.DataFrame({**others, **place}, index=data.index)
-    return frame_table(frame, "the GeoDataFrame", give_back)
+    table = frame_table(frame, "the GeoDataFrame", give_back)
+    return replace(table, says_where=crs is not None)
 
 
 def _points(data: Any, series: bool) -> Any:

@@ -31,6 +31,8 @@ class PandasTable:
     """The columns that were the index."""
     index_names: tuple[Hashable, ...]
     give_back: Callable[[Any], Any]
+    says_where: bool | None = None
+    """Of points: whether they came with their reference system."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -124,7 +126,7 @@ def frame_table(frame: Any, called: str, give_back: Callable[[Any], Any]) -> Pan
         raise InvalidInput(f"{called} must have one row of column names, it has several")
     names = [str(label) for label in frame.columns]
     labels = dict(zip(names, frame.columns, strict=True))
-    levels = () if _row_numbers(frame.index) else _level_names(frame.index)
+    levels = () if row_numbers(frame.index) else _level_names(frame.index)
     if len({*names, *levels}) < len(names) + len(levels):
         raise InvalidInput(
             f"{called} must have distinct column names, its index among them, got some twice"
@@ -136,7 +138,7 @@ def frame_table(frame: Any, called: str, give_back: Callable[[Any], Any]) -> Pan
     return PandasTable(copy, called, labels, levels, index_names, give_back)
 
 
-def _row_numbers(index: Any) -> bool:
+def row_numbers(index: Any) -> bool:
     """Whether an index only counts rows: whole numbers that nobody named, below a million.
 
     Larger ones are telephone numbers and accounts sooner than rows that somebody left over.
