@@ -17,7 +17,14 @@ from voile.estimate import (
     unbiased_table,
 )
 from voile.estimate.debiasing import unbiased_scores
-from voile.estimate.intervals import EXACT, NORMAL, interval, quantile, worst_variance
+from voile.estimate.intervals import (
+    EXACT,
+    NORMAL,
+    bounded_interval,
+    interval,
+    quantile,
+    worst_variance,
+)
 
 rr = voile.mechanisms.randomised_response
 
@@ -239,3 +246,13 @@ def test_bad_input():
         unbiased_mean(channel, [1.0, np.nan], ["a"])
     with pytest.raises(InvalidInput, match="half_width"):
         sample_size(channel, half_width=0)
+
+
+def test_a_mean_that_rare_values_make_is_held():
+    """200 records of which none shows the value that one in 300 has: the normal interval misses."""
+    scores, counts = np.array([0.0, 1.0, 1000.0]), np.array([150, 50, 0])
+    truth = 0.25 + 1000 / 300
+    assert not interval(scores, counts, confidence=0.95).upper >= truth
+    found = bounded_interval(scores, counts, confidence=0.95)
+    assert found.lower <= truth <= found.upper
+    assert found.value == pytest.approx(0.25)

@@ -11,10 +11,11 @@ from voile.core.arrays import Floats, Indices
 from voile.core.channel import Channel
 from voile.errors import require
 from voile.estimate.debiasing import unbiased_scores
-from voile.leakage.bounds import clopper_pearson
+from voile.leakage.bounds import bernstein_interval, clopper_pearson
 
 EXACT = "exact (Clopper–Pearson), for records drawn independently of one population"
 NORMAL = "normal approximation, for records drawn independently of one population"
+BOUNDED = "empirical Bernstein, for records drawn independently of one population"
 FEWEST = 100
 """Below so many records a normal approximation is not offered."""
 
@@ -66,6 +67,18 @@ def interval(scores: Floats, counts: Indices, *, confidence: float) -> Estimate:
     variance = float((scores - mean) ** 2 @ counts) / (records - 1)
     half = quantile(confidence) * math.sqrt(variance / records)
     return Estimate(mean, mean - half, mean + half, confidence, records, NORMAL)
+
+
+def bounded_interval(scores: Floats, counts: Indices, *, confidence: float) -> Estimate:
+    """The mean of scores with an interval that holds whatever their law: empirical Bernstein's.
+
+    For skewed scores, of which the rare large ones make the mean: the normal interval misses it
+    where few or none of them were seen.
+    """
+    _check(confidence)
+    seen, low, high = np.repeat(scores, counts), float(scores.min()), float(scores.max())
+    ends = bernstein_interval(seen, low=low, high=high, failure_probability=1 - confidence)
+    return Estimate(float(seen.mean()), *ends, confidence, len(seen), BOUNDED)
 
 
 def quantile(confidence: float) -> float:

@@ -10,7 +10,7 @@ from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
 from voile.estimate.debiasing import scores_of
 from voile.estimate.frequencies import CONFIDENCE, likeliest_shares
-from voile.estimate.intervals import FEWEST, Estimate, interval, records_for
+from voile.estimate.intervals import FEWEST, Estimate, bounded_interval, interval, records_for
 from voile.files.source import open_source
 from voile.labels.estimated import EstimatedLabels, Share
 from voile.labels.made_by import BESIDE, MadeBy
@@ -132,4 +132,5 @@ def _mean(found: Reports, view: View, confidence: float) -> Share | None:
         return None
     values = np.repeat(view.values, len(found.recipe.classes))
     likely = float(values @ likeliest_shares(view.law, seen))
-    return Share(view.name, "mean", interval(values @ table, seen, confidence=confidence), likely)
+    held = bounded_interval(values @ table, seen, confidence=confidence)
+    return Share(view.name, "mean", held, likely)

@@ -126,6 +126,8 @@ class AuditedLabels(Result):
             ),
             not_protected=(
                 "What the features say of the label: noise on the label does not touch them.",
+                "How a cell is written (blanks, decimals) and the order of rows: the attacker "
+                "reads values alone.",
                 ONE_ATTACKER,
                 OWN_FIGURES,
             ),
@@ -160,7 +162,7 @@ class AuditedLabels(Result):
             f"At ε = {told.epsilon:g} the label is guessed {percent(told.total.value)} of the time "
             "by somebody who sees the features"
         )
-        if told.unexpected.value > 0:
+        if told.unexpected.value > 0 and percent(told.total.value) != percent(told.expected):
             return f"{guessed}, not the {percent(told.expected)} that ε announces."
         return f"{guessed}, no more often than ε announces."
 

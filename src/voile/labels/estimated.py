@@ -13,6 +13,11 @@ from voile.report.words import counted
 
 COLUMNS = ("what", "value", "estimate", "from", "to", "likeliest")
 
+WORD = (
+    "ε, mechanism, share and recipe are the reader's word: if they are not the release's own, "
+    "neither are these figures. Compare them with the release's guarantee file."
+)
+
 
 @dataclass(frozen=True)
 class Share:
@@ -59,7 +64,7 @@ class EstimatedLabels(Result):
                 "time by itself, for records drawn independently of one population "
                 f"({self.classes[0].estimate.ground}).",
             ),
-            notes=self._notes(),
+            notes=(*self._notes(), WORD),
             tables=self._tables(),
             draw=lambda: (self._chart(),),
             terms=("epsilon", "mechanism"),
@@ -85,7 +90,7 @@ class EstimatedLabels(Result):
     def _tables(self) -> tuple[Table, ...]:
         parts = (
             ("Classes", self.classes),
-            ("Means", self.means),
+            ("Means of levels or groups (not of the numbers themselves)", self.means),
             (f"{self.column} with each class", self.table),
             ("Features", self.features),
         )

@@ -205,7 +205,10 @@ class ProtectedLabels(Release):
         return (belief, cells)
 
 
-_FEATURES = "The features: they were released as they are, and may give the label away."
+_FEATURES = (
+    "The features: they were released as they are, and may give the label away; so may how a cell "
+    "is written (blanks, decimals) and the order of rows."
+)
 
 
 def _bound(epsilon: float | None) -> str:
