@@ -104,6 +104,11 @@ def test_a_prior_of_another_kind_is_noticed_and_not_used(folder: Path) -> None:
     assert Path(unfit.data).read_text() == expected
     assert "DOES NOT FIT 200 of 200" in str(unfit)
     assert unfit.restored.fell_back == 200
+    assert "Nothing was read" in str(unfit)
+    assert "Read as a whole" not in str(unfit)
+    given = {"vocabulary": str(folder / "vectors.txt"), "no_cache": True, "overwrite": True}
+    later = voile.text.restore(unfit.data, public=str(folder / "public.csv"), **given)
+    assert "200 texts were read as a whole" in str(later)
     plain = protect(
         folder, restore="training", public=str(folder / "alien.csv"), misfit="frequencies"
     )

@@ -180,7 +180,7 @@ def _promised(
         remap=None if prior is None or not settings.words.remap else _remapped(protector, prior),
         restored=None
         if prior is None or settings.restore is None
-        else restored_with(settings, prior),
+        else restored_with(settings, prior, len(words)),
         language=settings.language,
     )
 

@@ -27,6 +27,7 @@ from voile.progress import tell
 from voile.report.model import Report
 from voile.report.words import sentence
 from voile.text.building import build_protector, load_vocabulary
+from voile.text.consistent import Scope
 from voile.text.language_prior import LanguagePrior
 from voile.text.options import Restoring
 from voile.text.plan import Plan
@@ -44,11 +45,15 @@ class TextRestoration(Release):
     """A release that was read as a whole by its recipient; the guarantee is the release's own."""
 
     restored: Restored
+    consistent: Scope | None = None
+    """Where a word that repeats was drawn once, and is read alike."""
 
     def _report(self) -> Report:
-        rows = "" if self.rows is None else f"{self.rows.released:,} texts were read as a whole. "
+        done = {True: "were read as a whole", False: "were read word by word",
+                None: "stand as they were drawn"}[self.restored.as_a_whole]  # fmt: skip
+        rows = "" if self.rows is None else f"{self.rows.released:,} texts {done}. "
         return Report(
-            title="A release, read as a whole",
+            title="A release, read by its recipient",
             answer=f"{rows}What was promised for the release holds unchanged: "
             f"ε = {self.guarantee.epsilon:g} for {self.guarantee.granularity}.",
             verdict=Verdict.OPEN,
@@ -106,10 +111,11 @@ def restore(
     before = TextRestoration(
         domain="text",
         mechanism=settings.mechanism.name,
-        guarantee=told.guarantee(),
+        guarantee=told.guarantee,
         columns=ReleasedColumns.of(clear),
         seed=told.seed,
-        restored=restored_with(settings, prior),
+        restored=restored_with(settings, prior, len(words)),
+        consistent=told.consistent,
     )
 
     def described(report: JobReport) -> TextRestoration:
@@ -121,7 +127,11 @@ def restore(
         MakeReader(settings, words, prior, told.unknown_in_clear, clear),
         out=target,
         describe=described,
-        identity={"task": "text restore", **settings.identity()},
+        identity={
+            "task": "text restore",
+            **settings.identity(),
+            "vocabulary_sha256": words.embedding.digest,
+        },
         clear=clear,
         running=running,
     )

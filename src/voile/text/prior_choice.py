@@ -40,6 +40,8 @@ def choose_prior(
         if restoring.public is not None:
             raise InvalidInput("--public must go with --restore, or with --remap")
         return settings, None
+    if remap and restoring.misfit is not None:
+        raise InvalidInput("--misfit must go with --restore: a remap does not ask what fits")
     if restoring.restore is not None and settings.words.consistent not in (None, "document"):
         raise InvalidInput(
             "--restore must go with --consistent document, or without it: words that other rows "
@@ -52,7 +54,7 @@ def choose_prior(
         return settings, frequencies_prior(words)
     refuse_private(restoring.public, restoring.public_column, source, settings.column, words)
     prior = public_prior(restoring.public, restoring.public_column, words)
-    return replace(settings, public_sha256=prior.used.sha256), prior
+    return _read_with(settings, restoring, prior), prior
 
 
 def prior_for_release(
@@ -74,7 +76,12 @@ def prior_for_release(
     if len({a for a, _ in lengths}) >= 5 and alike > 0.9 * len(lengths):
         raise InvalidInput(_REFUSED.format("its texts have the lengths of the released ones"))
     prior = public_prior(restoring.public, restoring.public_column, words)
-    return replace(settings, public_sha256=prior.used.sha256), prior
+    return _read_with(settings, restoring, prior), prior
+
+
+def _read_with(settings: TextSettings, restoring: Restoring, prior: LanguagePrior) -> TextSettings:
+    column = restoring.public_column
+    return replace(settings, public_sha256=prior.used.sha256, public_column=column)
 
 
 def with_expected(prior: LanguagePrior, protector: TextProtector) -> LanguagePrior:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from voile.core.guarantee import Guarantee
 from voile.errors import BadFile, InvalidInput
-from voile.files.locations import location
+from voile.files.locations import location, sha256_of
 from voile.files.source import Source
 from voile.text.alignment import Spelling, spellings
+from voile.text.consistent import Scope, as_scope
 from voile.text.laws import KNOWN_WORD_BY_WORD, LAWS
 from voile.text.options import Words
 from voile.text.plan import STOP_WORDS, UNKNOWN_WORDS, Plan
@@ -27,72 +28,112 @@ from voile.text.vocabularies import UNKNOWN_WORD, Vocabulary
 class Told:
     """What a guarantee file says that is needed to read its release."""
 
-    record: Mapping[str, Any]
+    mechanism: str
+    guarantee: Guarantee
+    epsilons: tuple[float | None, ...]
+    vocabulary: VocabularyUsed
+    clear_by_choice: tuple[str, ...]
+    seed: int | None
+    """What the draws were seeded with, if they were: what is read from them is no release."""
+    consistent: Scope | None
+    pseudonyms: bool
+    remapped: bool
+    read: bool
+    """Whether any text was read as a whole already."""
+    sha256: str | None
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Told:
+        """What a record says; refused where it is not that of a released text."""
+        try:
+            if record["format"] != "voile-release/1" or record["domain"] != "text":
+                raise InvalidInput("the guarantee file must be that of a released text")
+            seed, read = record["seed"], record["restored"]
+            epsilons = (level["epsilon"] for level in record["levels"])
+            used = VocabularyUsed(**record["vocabulary"])
+            return cls(
+                mechanism=str(record["mechanism"]),
+                guarantee=Guarantee.from_dict(record["guarantee"]),
+                epsilons=tuple(None if each is None else float(each) for each in epsilons),
+                vocabulary=replace(used, words=int(used.words), name=str(used.name)),
+                clear_by_choice=tuple(map(str, record["clear_by_choice"])),
+                seed=None if seed is None else int(seed),
+                consistent=as_scope(record["consistent"]),
+                pseudonyms=bool(record["pseudonyms"]),
+                remapped=record["remap"] is not None,
+                read=read is not None and not _all_as_drawn(read),
+                sha256=record.get("output_sha256"),
+            )
+        except KeyError as missing:
+            raise BadFile(f"the guarantee file must have the field {missing.args[0]}") from None
+        except (TypeError, ValueError, AttributeError, OverflowError):
+            raise BadFile(
+                "the guarantee file has fields that text protect does not write"
+            ) from None
 
     @property
     def epsilon(self) -> float:
         """The epsilon of every word; refused where words have different ones, or stand in clear."""
-        levels = self._field("levels")
-        epsilons = {level.get("epsilon") for level in levels}
-        if len(epsilons) != 1 or None in epsilons:
+        (epsilon, *others) = set(self.epsilons) or {None}
+        if epsilon is None or others:
             raise InvalidInput(
                 "a release with tiers, or with a law for each length, must be read while it is "
                 "made (text protect --restore): its file does not say which law drew which word"
             )
-        return float(epsilons.pop())
+        if epsilon != self.guarantee.epsilon:
+            raise BadFile("the guarantee file must state one epsilon, and it states two")
+        return epsilon
 
     def check(self) -> None:
         """Refuse what cannot be read from its file alone."""
-        if self._field("format") != "voile-release/1" or self._field("domain") != "text":
-            raise InvalidInput("the guarantee file must be that of a released text")
-        if self._field("mechanism") not in KNOWN_WORD_BY_WORD:
+        if self.mechanism not in KNOWN_WORD_BY_WORD:
             raise InvalidInput(
                 f"a release must be drawn by {', '.join(KNOWN_WORD_BY_WORD)} to be read as a "
-                f"whole, got {self._field('mechanism')}"
+                f"whole, got {self.mechanism}"
             )
-        done = [name for name in ("remap", "restored") if self.record.get(name) is not None]
-        if done:
+        if self.remapped or self.read:
             raise InvalidInput(
                 "the release must hold the words as they were drawn, and these were "
-                f"{'remapped' if done == ['remap'] else 'read as a whole'} already"
+                f"{'remapped' if self.remapped else 'read as a whole'} already"
             )
-        if STOP_WORDS in self._field("clear_by_choice"):
+        if self.pseudonyms:
+            raise InvalidInput(
+                "a release with stand-ins must be read while it is made (text protect --restore): "
+                "its file does not say which words are stand-ins and which were drawn"
+            )
+        if self.consistent not in (None, Scope.DOCUMENT):
+            raise InvalidInput(
+                f"a release with --consistent {self.consistent} must stay as it was drawn: words "
+                "that other rows share could come out as different ones"
+            )
+        if STOP_WORDS in self.clear_by_choice:
             raise InvalidInput(
                 "a release with stop words in clear must be read while it is made (text protect "
                 "--restore): its file does not say which of them were drawn"
             )
 
+    def check_content(self, source: Source) -> None:
+        """Refuse another file than the one that the guarantee was written for."""
+        if not source.in_memory and sha256_of(source.location) != self.sha256:
+            raise InvalidInput(
+                f"{source.name} must be the file that its guarantee was written for, and it is "
+                "another, or was changed since: nothing is known of how its words were drawn"
+            )
+
     @property
     def unknown_in_clear(self) -> bool:
         """Whether words outside the vocabulary stand as they were."""
-        return UNKNOWN_WORDS in self._field("clear_by_choice")
-
-    @property
-    def seed(self) -> int | None:
-        """What the draws were seeded with, if they were: what is read from them is no release."""
-        found = self._field("seed")
-        return None if found is None else int(found)
-
-    @property
-    def vocabulary(self) -> VocabularyUsed:
-        """The words that could be drawn."""
-        try:
-            return VocabularyUsed(**self._field("vocabulary"))
-        except TypeError:
-            raise BadFile("the guarantee file must name the vocabulary") from None
-
-    def guarantee(self) -> Guarantee:
-        """What was promised, as it was written."""
-        return Guarantee.from_dict(self._field("guarantee"))
+        return UNKNOWN_WORDS in self.clear_by_choice
 
     def settings(self, column: str, vocabulary: str | None, cache: bool) -> TextSettings:
         """The settings of the law that drew the words."""
         used = self.vocabulary
-        angular = self.guarantee().metric.name == "chord"
+        angular = self.guarantee.metric.name == "chord"
         named = vocabulary or ("minilm" if "MiniLM" in used.name else "glove")
         metric: Literal["angular", "euclidean"] = "angular" if angular else "euclidean"
-        words = Words(vocabulary=named, top=used.words, metric=metric)
-        mechanism = LAWS.find(self._field("mechanism"))
+        alike: Literal["document"] | None = None if self.consistent is None else "document"
+        words = Words(vocabulary=named, top=used.words, metric=metric, consistent=alike)
+        mechanism = LAWS.find(self.mechanism)
         kept = "read" if cache else "none"
         return TextSettings(column, self.epsilon, mechanism, words, cache=kept)  # type: ignore[arg-type]
 
@@ -104,24 +145,35 @@ class Told:
                 "give its file with --vocabulary"
             )
 
-    def _field(self, name: str) -> Any:
-        try:
-            return self.record[name]
-        except KeyError:
-            raise BadFile(f"the guarantee file must have the field {name}") from None
+
+def _all_as_drawn(read: Mapping[str, Any]) -> bool:
+    """Whether no text was changed by a reading, because the public text fitted none."""
+    return read["misfit"] == "drawn" and read["texts"] is not None and (
+        read["texts"] == read["fell_back"]
+    )  # fmt: skip
 
 
 def told_by(guarantee: Any, source: Source) -> Told:
     """What a guarantee file says, a release from Python, or the file beside the released one."""
+    told = Told.of(_record_of(guarantee, source))
+    told.check()
+    told.check_content(source)
+    return told
+
+
+def _record_of(guarantee: Any, source: Source) -> Mapping[str, Any]:
     if isinstance(guarantee, TextRelease):
-        told = Told(guarantee.guarantee_file())
-        told.check()
-        return told
+        return guarantee.guarantee_file()
     if guarantee is None:
         if source.in_memory:
             raise InvalidInput("--guarantee must be given for data in memory")
         guarantee = source.location.beside(source.location.name + ".guarantee.json")
     place = location(guarantee)
+    if not hasattr(place, "open"):
+        raise InvalidInput(
+            "--guarantee must be a guarantee file or what text.protect returned, got "
+            f"{type(guarantee).__name__}"
+        )
     try:
         with place.open() as file:
             record = json.loads(file.read())
@@ -129,13 +181,11 @@ def told_by(guarantee: Any, source: Source) -> Told:
         raise InvalidInput(
             f"--guarantee must name the guarantee file of the release, there is no {place.name}"
         ) from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise BadFile(f"{place.name} is not a guarantee file that can be read") from None
     if not isinstance(record, dict):
         raise BadFile(f"{place.name} is not a guarantee file")
-    told = Told(record)
-    told.check()
-    return told
+    return record
 
 
 def draws_of(text: str, tokenizer: Tokenizer, *, unknown_in_clear: bool) -> Plan:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from voile.core.rounding import percent_at_most
+from voile.restoring.candidates import MOST
 from voile.text.language_prior import Gain, LanguagePrior, PriorUsed
 from voile.text.options import SERVING, Misfit, Use
 from voile.text.released import ReleasedText
@@ -31,11 +32,21 @@ class Restored:
     prior: PriorUsed
     misfit: Misfit
     expected: Gain | None
+    candidates: int
     words: int | None = None
     left_out: float | None = None
     gain: float | None = None
     texts: int | None = None
     fell_back: int | None = None
+
+    @property
+    def as_a_whole(self) -> bool | None:
+        """Whether texts were read so, or else each word by itself; None if all stand as drawn."""
+        if self.prior.file is None:
+            return False
+        if not self.texts or self.texts != self.fell_back:
+            return True
+        return None if self.misfit == "drawn" else False
 
     def after(self, totals: Mapping[str, float]) -> Restored:
         """The same with what a job counted."""
@@ -50,11 +61,13 @@ class Restored:
         )
 
 
-def restored_with(settings: TextSettings, prior: LanguagePrior) -> Restored:
+def restored_with(settings: TextSettings, prior: LanguagePrior, words: int) -> Restored:
     """What is known before anything was read."""
     assert settings.restore is not None
     output = LEAST_LOSS if SERVING[settings.restore] else LIKELIEST
-    return Restored(settings.restore, output, prior.used, settings.misfit, prior.expected)
+    return Restored(
+        settings.restore, output, prior.used, settings.misfit, prior.expected, min(MOST, words)
+    )
 
 
 def read_totals(answers: Iterable[ReleasedText]) -> dict[str, float]:
@@ -77,13 +90,20 @@ def restored_sentences(restored: Restored) -> list[str]:
     with_what = prior.source
     if prior.file is not None:
         with_what = f"{prior.file} ({prior.texts:,} public texts, {prior.words:,} words)"
+    whole = restored.as_a_whole
+    if whole is None:
+        return ["Nothing was read: all words stand as they were drawn.", *_fit_sentences(restored)]
+    if not whole and prior.file is not None:
+        with_what = "general word frequencies"
+    given = "all draws of a text" if whole else "its own draw"
     lines = [
-        f"Read as a whole: post-processing, so the guarantee is unchanged. For {restored.use}: the "
-        f"{restored.output}, given all draws of a text, the exact law and {with_what}."
+        f"Read {'as a whole' if whole else 'word by word'}: post-processing, so the guarantee is "
+        f"unchanged. For {restored.use}: the {restored.output}, given {given}, the exact law and "
+        f"{with_what}."
     ]
     if restored.left_out is not None and restored.words:
         lines.append(
-            "Each word was sought among its 200 likeliest; on average at most "
+            f"Each word was sought among its {restored.candidates} likeliest; on average at most "
             f"{percent_at_most(restored.left_out)} of the belief (without context) lies outside."
         )
     return lines + _fit_sentences(restored)

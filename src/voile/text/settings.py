@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from voile.errors import InvalidInput, require, require_epsilon
+from voile.errors import BadFile, InvalidInput, require, require_epsilon
+from voile.files.locations import location, sha256_of
 from voile.names import Named
 from voile.text.consistent import Scope
 from voile.text.finders import FINDERS, Finders
@@ -52,6 +53,7 @@ class TextSettings:
     misfit: Misfit = "frequencies"
     public_sha256: str | None = None
     """Of the public text that draws are read with, or remapped by."""
+    public_column: str | None = None
     pseudonyms: bool = False
     in_clear: bool = False
     """Whether all words beside those that have stand-ins are left as they are."""
@@ -118,9 +120,21 @@ class TextSettings:
             "restore": self.restore,
             "misfit": self.misfit,
             "public_sha256": self.public_sha256,
+            "public_column": self.public_column,
+            "read_sha256": self._read(),
             "pseudonyms": self.pseudonyms,
             "in_clear": self.in_clear,
         }
+
+    def _read(self) -> list[str]:
+        """The content of the files that decide what is found: lists of names, a user's own code."""
+        code = [one.home.rpartition(":")[0] for one in (*self.find, self.mechanism) if one.own]
+        files = [name for name in self.pipelines_used if name.endswith(".txt")]
+        files += [name for name in code if name.endswith(".py")]
+        try:
+            return [sha256_of(location(name)) for name in files]
+        except OSError:
+            raise BadFile("lists of names and own finders must be files that can be read") from None
 
 
 def settings_from(
