@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeVar
 
 from voile.core.guarantee import Guarantee
 from voile.errors import BadFile, InvalidInput
@@ -23,6 +23,48 @@ from voile.text.states import PLACEHOLDER
 from voile.text.tokens import Token, Tokenizer, case_of
 from voile.text.vocabularies import UNKNOWN_WORD, Vocabulary
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Record:
+    """The fields of a guarantee file that are read, as they stand there."""
+
+    format: Any
+    domain: Any
+    mechanism: Any
+    guarantee: Any
+    levels: Any
+    vocabulary: Any
+    clear_by_choice: Any
+    seed: Any
+    consistent: Any
+    pseudonyms: Any
+    remap: Any
+    restored: Any
+    output_sha256: Any
+
+
+@dataclass(frozen=True)
+class _Level:
+    epsilon: Any
+
+
+@dataclass(frozen=True)
+class _Reading:
+    misfit: Any
+    texts: Any
+    fell_back: Any
+
+    @property
+    def all_as_drawn(self) -> bool:
+        """Whether no text was changed by a reading, because the public text fitted none."""
+        return self.misfit == "drawn" and self.texts is not None and self.texts == self.fell_back
+
+
+def _fields_of(kind: Callable[..., T], record: Mapping[str, Any]) -> T:
+    return kind(**{one.name: record[one.name] for one in fields(kind)})  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True)
 class Told:
@@ -34,35 +76,34 @@ class Told:
     vocabulary: VocabularyUsed
     clear_by_choice: tuple[str, ...]
     seed: int | None
-    """What the draws were seeded with, if they were: what is read from them is no release."""
     consistent: Scope | None
     pseudonyms: bool
     remapped: bool
     read: bool
-    """Whether any text was read as a whole already."""
     sha256: str | None
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Told:
         """What a record says; refused where it is not that of a released text."""
         try:
-            if record["format"] != "voile-release/1" or record["domain"] != "text":
+            found = _fields_of(_Record, record)
+            if found.format != "voile-release/1" or found.domain != "text":
                 raise InvalidInput("the guarantee file must be that of a released text")
-            seed, read = record["seed"], record["restored"]
-            epsilons = (level["epsilon"] for level in record["levels"])
-            used = VocabularyUsed(**record["vocabulary"])
+            epsilons = (_fields_of(_Level, level).epsilon for level in found.levels)
+            used = VocabularyUsed(**found.vocabulary)
+            read = None if found.restored is None else _fields_of(_Reading, found.restored)
             return cls(
-                mechanism=str(record["mechanism"]),
-                guarantee=Guarantee.from_dict(record["guarantee"]),
+                mechanism=str(found.mechanism),
+                guarantee=Guarantee.from_dict(found.guarantee),
                 epsilons=tuple(None if each is None else float(each) for each in epsilons),
                 vocabulary=replace(used, words=int(used.words), name=str(used.name)),
-                clear_by_choice=tuple(map(str, record["clear_by_choice"])),
-                seed=None if seed is None else int(seed),
-                consistent=as_scope(record["consistent"]),
-                pseudonyms=bool(record["pseudonyms"]),
-                remapped=record["remap"] is not None,
-                read=read is not None and not _all_as_drawn(read),
-                sha256=record.get("output_sha256"),
+                clear_by_choice=tuple(map(str, found.clear_by_choice)),
+                seed=None if found.seed is None else int(found.seed),
+                consistent=as_scope(found.consistent),
+                pseudonyms=bool(found.pseudonyms),
+                remapped=found.remap is not None,
+                read=read is not None and not read.all_as_drawn,
+                sha256=found.output_sha256,
             )
         except KeyError as missing:
             raise BadFile(f"the guarantee file must have the field {missing.args[0]}") from None
@@ -144,13 +185,6 @@ class Told:
                 "the vocabulary must be the one that the words were drawn from, and it is another; "
                 "give its file with --vocabulary"
             )
-
-
-def _all_as_drawn(read: Mapping[str, Any]) -> bool:
-    """Whether no text was changed by a reading, because the public text fitted none."""
-    return read["misfit"] == "drawn" and read["texts"] is not None and (
-        read["texts"] == read["fell_back"]
-    )  # fmt: skip
 
 
 def told_by(guarantee: Any, source: Source) -> Told:
