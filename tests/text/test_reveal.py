@@ -170,6 +170,34 @@ def test_a_row_gets_its_own_person_s_names_alone(here: Path) -> None:
     assert unbound != mine
 
 
+def test_a_job_for_one_person_each_is_not_continued_as_another(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was begun with everybody's names is not the beginning of a job with a person's own."""
+    from voile.jobs import run as running
+
+    protected(consistent="person", person="who")
+    by_owner = {e.owner: e.stand_in for e in known().entries if e.kind == "PERSON"}
+    (one, mine), (_, other) = list(by_owner.items())[:2]
+    Path("a.csv").write_text(f"who,text\n{one},{other}\n{one},{mine}\n")
+    honest = running.draw_part
+
+    def stop(releaser, task):
+        if task.part == 1:
+            raise KeyboardInterrupt
+        return honest(releaser, task)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "draw_part", stop)
+        with pytest.raises(KeyboardInterrupt):
+            text.reveal("a.csv", batch_rows=1, jobs=1, **OPTIONS)
+    try:
+        text.reveal("a.csv", batch_rows=1, jobs=1, person="who", **OPTIONS)
+    except voile.errors.VoileError:
+        return
+    assert Path("a.revealed.csv").read_text().splitlines()[1] == f"{one},{other}"
+
+
 # ── files ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -212,6 +240,8 @@ def test_faults(here: Path) -> None:
     assert not Path("answer.revealed.txt").exists()
     with pytest.raises(BadFile, match="no mapping"):
         text.reveal("answer.txt", mapping="names.txt", mapping_key="names.key")
+    with pytest.raises(InvalidInput, match="--most must be >= 0"):
+        text.reveal("answer.txt", most=-3, **OPTIONS)
     with pytest.raises(InvalidInput, match="mapping that knows persons"):
         text.reveal("in.protected.csv", person="who", **OPTIONS)
     with pytest.raises(voile.errors.VoileError, match="column"):

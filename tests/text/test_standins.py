@@ -143,6 +143,41 @@ def test_names_keep_their_parts_their_gender_and_their_case() -> None:
         assert odd.strip(".") not in stand_in(odd)
 
 
+def test_what_stands_in_a_name_and_is_no_title_has_a_stand_in() -> None:
+    """Ben, Don, Al, Van and Lady are first names; Dr and a small von stay."""
+
+    def left(written: str) -> str:
+        pieces = FINDING.pieces(written, "PERSON")
+        return " ".join("".join(p for p in pieces if isinstance(p, str)).split())
+
+    for first in ("Ben", "Don", "Al", "Van", "Lady", "Della", "De", "Bin", "ben", "Lord"):
+        assert left(f"{first} Carter") == left(f"{first} carter") == "", first
+    for whole in (
+        "Mai Le",
+        "mai le",
+        "van nguyen",
+        "Dr",
+        "Carter Sr",
+        "Cruz Del",
+        "Jose\u0301 Nun\u0303ez",
+    ):
+        assert left(whole) == "", whole
+    assert left("Prof. Dr. Ben von der Carter Jr") == "Prof. Dr. von der Jr"
+    parted = [p for p in FINDING.pieces("Ben Carter", "PERSON") if isinstance(p, Thing)]
+    (alone,) = FINDING.pieces("Ben", "PERSON")
+    assert parted[0].same == alone.same
+    assert things("Jos\u00e9", "PERSON")[0].same == things("Jose\u0301", "PERSON")[0].same
+
+
+def test_words_of_names_that_stay_are_counted(here: Path) -> None:
+    Path("names.txt").write_text("Dr. Zyta von Okonkwo\nZyta\n")
+    done = text.protect(["Dr. Zyta von Okonkwo's tea"], pseudonyms=True, epsilon=1.0,
+                        vocabulary="words.txt", pipeline="names.txt")  # fmt: skip
+    assert done.counts.in_clear == {"titles and small words of names": 2}
+    assert any("(Dr, von), the country of a telephone number or IBAN" in o
+               for o in done.guarantee.outside)  # fmt: skip
+
+
 def test_no_stand_in_is_given_twice_whatever_there_is() -> None:
     """More things than names: double ones follow, then numbers."""
     allotment = Allotment(voile.seeded_rng(5))
@@ -250,6 +285,12 @@ def test_what_cannot_go_together(here: Path) -> None:
         text.protect("in.csv", pseudonyms=True, tiers="pii", **OPTIONS)
     with pytest.raises(InvalidInput, match="--keep-mapping must go with --pseudonyms"):
         text.protect("in.csv", epsilon=1.0, keep_mapping="m", **OPTIONS)
+    for reading in ({"restore": "reading", "public": "in.csv"}, {"remap": True}):
+        with pytest.raises(InvalidInput, match="must not go with --pseudonyms"):
+            text.protect("in.csv", pseudonyms=True, epsilon=1.0, **reading, **OPTIONS)
+    with pytest.raises(InvalidInput, match="--longest must not go with --pseudonyms"):
+        text.protect("in.csv", pseudonyms=True, epsilon=1.0, longest=2, consistent="person",
+                     person="who", **OPTIONS)  # fmt: skip
     with pytest.raises(InvalidInput, match="give one of --epsilon"):
         text.protect("in.csv", **OPTIONS)
     with pytest.raises(InvalidInput, match="a mapping must have a key"):
@@ -263,6 +304,24 @@ def kept_of(name: str) -> None:
     text.protect(
         name, pseudonyms=True, keep_mapping="names.map", mapping_key="names.key", **OPTIONS
     )
+
+
+def test_no_word_is_drawn_that_was_not_counted_beforehand(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planned anew with names of other rows, a text must not gain a word that nobody paid for."""
+    from voile.text.word_protector import TextProtector
+
+    honest = TextProtector.plan
+    options = {"pseudonyms": True, "epsilon": 1.0, "consistent": "person", "person": "who"}
+    assert text.protect("in.csv", **options, **OPTIONS).rows.released == 4
+
+    def more(self, texts, known=()):
+        return honest(self, [f"{t} name" for t in texts] if known else texts, known)
+
+    monkeypatch.setattr(TextProtector, "plan", more)  # planted
+    with pytest.raises(InvalidInput, match="not counted beforehand"):
+        text.protect("in.csv", out="second.csv", **options, **OPTIONS)
 
 
 # ── kept ───────────────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from voile.core.randomness import secure_rng, seeded_rng
-from voile.errors import require
+from voile.errors import InvalidInput, require
 from voile.files import no_such_column
 from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
 from voile.files.rows import RowProblem
@@ -97,6 +97,10 @@ def protect(
     )
     language = check_language(words.language, texts_at_first(source, column))
     settings = settings_from(column, strength, mechanism, words, names, language=language)
+    if names.pseudonyms and restoring.restore is not None:
+        raise InvalidInput(
+            "--restore must not go with --pseudonyms: stand-ins are no words to read"
+        )
     charged = check_person(as_scope(words.consistent), charge, source.columns)
     settings = with_epsilon(settings, strength, source)
     kept = keeper(names, overwrite=running.overwrite) if not dry_run else None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from voile.core.randomness import Generator
-from voile.errors import InvalidInput
+from voile.errors import InvalidInput, require
 from voile.files import no_such_column
 from voile.files.source import open_source
 from voile.jobs import Batch, JobReport, Planned, Replaced, release_in_memory, run_job
@@ -87,6 +87,7 @@ def reveal(
 
     Only stand-ins that stand in the answer are put back, and the output is for you alone to read.
     """
+    require(most is None or most >= 0, "--most", ">= 0", most)
     target = output_for(data, out, overwrite=running.overwrite, made="revealed")
     found = read_mapping(mapping, read_mapping_key(mapping_key))
     source = open_source(data)
@@ -110,7 +111,13 @@ def reveal(
         source,
         target,
         make,
-        identity={"task": "text reveal", "mapping": found.job, "column": column, "most": most},
+        identity={
+            "task": "text reveal",
+            "mapping": found.job,
+            "column": column,
+            "person": person,
+            "most": most,
+        },
         engine=running.chosen(),
         batch_rows=running.batch_rows,
         on_error=running.policy,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from voile.text.things import Thing
@@ -12,8 +14,11 @@ KEPT = -1
 """The level of a word that is left as it is."""
 STOP_WORDS, UNKNOWN_WORDS = "stop words", "words outside the vocabulary"
 """Why words may stand in clear, beside the tier that they are in."""
+NAME_WORDS = "titles and small words of names"
 SIGNS_AT_WORDS = "signs at words"
 """What else may."""
+
+_WORD = re.compile(r"(?<![\w'’])[^\W\d_]+")
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,13 @@ class Plan:
         self.drawn.append(token)
         self.levels.append(level)
         self.distinct.add((level, token.position))
+
+    def name(self, pieces: Iterable[str | Thing]) -> None:
+        """Put in what was found, and count the words of it that have no stand-in: Dr, von."""
+        for piece in pieces:
+            self.pieces.append(piece)
+            if isinstance(piece, str):
+                self.clear[NAME_WORDS] += len(_WORD.findall(piece))
 
     def settled(self) -> list[str | int]:
         """The pieces, when no thing is left that has no stand-in yet."""

@@ -78,7 +78,8 @@ class TextReleaser:
             if isinstance(plan, Refused)
         }
         if self.sharing is not None:
-            problems = dict(self.sharing.problems(owners)) | problems
+            size = len(self.protector.vocabulary.embedding)
+            problems = dict(self.sharing.problems(owners, plans, size)) | problems
         problems |= self.clear.strangers(batch.rows)
         texts = _Texts(batch.part, plans, owners, scopes)
         return Planned(texts, lambda: self._bill(plans, problems), problems)

@@ -176,6 +176,13 @@ def settings_from(
                 "--public-length must go with --consistent document: a draw that documents share "
                 "cannot have a law for each document's length; use --longest"
             )
+        if words.consistent == "person" and names.pseudonyms and strength.longest is not None:
+            raise InvalidInput(
+                "--longest must not go with --pseudonyms and --consistent person: which words are "
+                "the first ones would hang on names in a person's other rows; leave one of them out"
+            )
+    if names.pseudonyms and words.remap:
+        raise InvalidInput("--remap must not go with --pseudonyms: stand-ins are no words to read")
     return check_budget(settings)
 
 

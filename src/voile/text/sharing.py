@@ -63,14 +63,24 @@ class Sharing:
     unpaid: frozenset[str] = field(default=frozenset(), repr=False)
     persons: Mapping[int, Mapping[str, int]] = field(default_factory=dict, repr=False)
     stand_ins: Mapping[tuple[str, tuple[str, str]], str] | None = field(default=None, repr=False)
+    looked: Mapping[str, frozenset[int]] | None = field(default=None, repr=False)
 
-    def problems(self, owners: Sequence[str | None]) -> Iterator[tuple[int, RowProblem]]:
-        """Rows of nobody, and of persons whose budget does not cover all of their rows."""
-        for place, owner in enumerate(owners):
+    def problems(
+        self, owners: Sequence[str | None], plans: Sequence[Any], words: int
+    ) -> Iterator[tuple[int, RowProblem]]:
+        """Rows of nobody, of persons whose budget does not cover all of theirs, and unpaid words.
+
+        With names known from other rows a text is planned anew; no word may come in by that.
+        """
+        for place, (owner, plan) in enumerate(zip(owners, plans, strict=True)):
             if owner is None:
                 yield place, RowProblem(f"the column {self.person!r} names no person")
             elif owner in self.unpaid:
                 yield place, BeyondBudget()
+            elif self.looked is not None and isinstance(plan, Plan):
+                paid = self.looked.get(owner, frozenset())
+                if not all(level * words + word in paid for level, word in plan.distinct):
+                    yield place, RowProblem("it holds a word that was not counted beforehand")
 
     def known(self, scopes: Sequence[str]) -> Sequence[frozenset[str]]:
         """The names that are known in each scope, where stand-ins were allotted."""
@@ -164,7 +174,9 @@ class MakeSharing:
                 name = "persons " + ",".join(map(str, each))
                 counted[name] = counted.get(name, 0) + 1
         stand_ins = None if self.protector.stand_ins is None else self._allotted(key, looks)
-        return replace(self.make, sharing=Sharing(key, self.person, unpaid, persons, stand_ins))
+        looked = None if stand_ins is None or self.person is None else _looked(looks)
+        sharing = Sharing(key, self.person, unpaid, persons, stand_ins, looked)
+        return replace(self.make, sharing=sharing)
 
     def _allotted(
         self, key: bytes, looks: Sequence[Look]
@@ -198,6 +210,15 @@ class MakeSharing:
             )
             for person, codes in found.items()
         }
+
+
+def _looked(looks: Sequence[Look]) -> dict[str, frozenset[int]]:
+    """The distinct words of each person in all parts, which are what is paid for."""
+    found: dict[str, set[int]] = {}
+    for look in looks:
+        for person, codes in look.words.items():
+            found.setdefault(person, set()).update(codes.tolist())
+    return {person: frozenset(codes) for person, codes in found.items()}
 
 
 def _first(looks: Sequence[Look]) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 from voile.core.randomness import Generator, uniform_bits
@@ -163,7 +164,7 @@ def key_of(kind: str, written: str) -> str:
     """What is equal for two spellings of one thing."""
     if kind in _DIGIT_KINDS:
         return re.sub(r"[^\w+]", "", written).casefold()
-    return " ".join(written.split()).casefold()
+    return unicodedata.normalize("NFC", " ".join(written.split())).casefold()
 
 
 def form_of(kind: str, written: str, language: str) -> str:

@@ -2,10 +2,10 @@ r"""Stand-ins for names and identifiers: of the same kind and form, and otherwis
 
 **What a stand-in says.** Each is drawn uniformly from a public pool that its *form* alone chooses
 (the kind; for a name whether lists of first names hold it as a woman's or a man's; for a telephone
-number its country; for digits how they are set out), among those of the pool that are not taken
-yet. So given the forms and which places hold the same thing, the stand-ins are independent of what
-they stand for: the log-ratio is 0 for any two names or numbers of one form. What was not found to
-be a name or identifier has no stand-in; that is the finders' business and no guarantee covers it.
+number or IBAN its country; for digits how they are set out), among those of the pool that are not
+taken yet. So given the forms and which places hold the same thing, the stand-ins are independent of
+what they stand for: the log-ratio is 0 for any two names or numbers of one form. What was not found
+to be a name or identifier has no stand-in; that is the finders' business, no guarantee covers it.
 
 A name is taken apart, so that Ann Smith is also Ann, and Ms Smith, consistently. Addresses, numbers
 and networks come from ranges that are reserved for examples or fiction: none is anybody's. Where a
@@ -40,15 +40,19 @@ LABELS = {
 
 SHOWS = (
     "what stand-ins keep: that a name or identifier of some kind was found, which places hold the "
-    "same one, whether a name is usual for women, for men or neither, a telephone number's country "
-    "and how digits are set out"
+    "same one, whether a name is usual for women, for men or neither, titles and small words in "
+    "names (Dr, von), the country of a telephone number or IBAN and how digits are set out"
 )
 NOT_FOUND = "names and identifiers that were not found: no stand-in hides them"
 
 ABOUT_NOBODY = Guarantee(0.0, discrete(), "one name or identifier that was found", Basis.PROVED)
 """What a stand-in promises by itself: two things of one form cannot be told apart by it."""
 
-_PART = re.compile(r"[^\W_]+(?:[-'’][^\W\d_]{2,})*(?:\s[A-Z]\.)*")
+_PART = re.compile(
+    r"[^\W_](?:[^\W_]|[\u0300-\u036f])*"
+    r"(?:[-'’](?:[^\W\d_][\u0300-\u036f]*){2,})*(?:\s[A-Z]\.)*"
+)
+"""A part of a name; marks may follow their letters, as in decomposed text."""
 _TRIES = 64
 
 
@@ -122,12 +126,12 @@ class StandIns:
     def _person(self, written: str) -> Iterator[str | Thing]:
         """First names, last name: each a thing of its own, the same wherever it stands."""
         found, last = list(_PART.finditer(written)), 0
-        parts = [part for part in found if not _is_title(part.group(), len(found))] or found
+        parts = self._names_in(found)
         for place, part in enumerate(parts):
             if part.start() > last:
                 yield written[last : part.start()]
             name = part.group()
-            role = self.pools.role(name.split()[0])
+            role = self.pools.role(key_of("PERSON", name.split()[0]))
             if len(parts) > 1:
                 at_end = place == len(parts) - 1
                 role = "last" if at_end else "first" if role == "last" else role
@@ -136,29 +140,53 @@ class StandIns:
         if last < len(written):
             yield written[last:]
 
+    def _names_in(self, found: list[re.Match[str]]) -> list[re.Match[str]]:
+        """The parts that are names: all but titles in front, small words, and Jr at the end.
+
+        Whatever the lists know as a first name is one; all parts are if nothing else is left.
+        """
+        capital = any(not part.group().islower() for part in found)
+        left, front = [], True
+        for place, part in enumerate(found):
+            word = key_of("PERSON", part.group())
+            title = front and self._is_title(word)
+            end = place == len(found) - 1
+            small = word in _PARTICLES and part.group().islower() and not end
+            small = small and (capital or place > 0)
+            junior = place > 0 and end and word == "jr"
+            front = title
+            if not (title or small or junior):
+                left.append(part)
+        return left or found
+
+    def _is_title(self, word: str) -> bool:
+        own = _TITLES | _TITLES_OF.get(self.language, frozenset())
+        return word in own and self.pools.role(word) == "last"
+
 
 def _again(text: str, spans: Sequence[Span], names: frozenset[str]) -> Iterator[Span]:
     """Where else these names stand."""
     for match in _PART.finditer(text):
         word = match.group()
         key = key_of("PERSON", word)
-        if key not in names or key in WORDS_TOO or not word[0].isupper() or len(word) < 3:
+        if (
+            key not in names
+            or key in WORDS_TOO
+            or key in _PARTICLES
+            or not word[0].isupper()
+            or len(word) < 3
+        ):
             continue
         if not any(match.start() < end and start < match.end() for start, end, _ in spans):
             yield Span(*match.span(), "PERSON")
 
 
-_TITLES = frozenset(
-    """
-    mr mrs ms miss mx dr prof sir madam lord lady herr frau m mme mlle sr sra srta don jr
-    von van der den de la le del di da dos du el al bin ben zu
-    """.split()  # noqa: SIM905
-)
-
-
-def _is_title(part: str, parts: int) -> bool:
-    """Whether a part of a name is a title or a small word, which stays as it is."""
-    return parts > 1 and part.casefold() in _TITLES
+_TITLES = frozenset("mr mrs ms mx miss dr prof professor sir madam herr frau mme mlle".split())  # noqa: SIM905
+"""What stays as it is in front of a name."""
+_TITLES_OF = {"fr": frozenset({"m", "monsieur", "madame"}), "es": frozenset({"sr", "sra", "srta"})}
+"""And in one language alone: elsewhere these are initials and names."""
+_PARTICLES = frozenset("von van der den de la le del di da dos du el bin zu".split())  # noqa: SIM905
+"""What stays as it is inside a name, if it is written small and the name is not."""
 
 
 # ── drawing ────────────────────────────────────────────────────────────────────────────────────

@@ -219,7 +219,7 @@ class TextProtector:
                 if self.longest is not None and self.size(plan) >= self.longest:
                     return plan
             if kind and self.stand_ins is not None:
-                plan.pieces.extend(self.stand_ins.pieces(text[start:end], kind))
+                plan.name(self.stand_ins.pieces(text[start:end], kind))
             elif kind:
                 plan.pieces.append(f"[{kind}]")
                 plan.seen[f"found {kind}"] += 1
