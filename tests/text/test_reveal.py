@@ -246,3 +246,17 @@ def test_faults(here: Path) -> None:
         text.reveal("in.protected.csv", person="who", **OPTIONS)
     with pytest.raises(voile.errors.VoileError, match="column"):
         text.reveal("in.protected.csv", column="nowhere", **OPTIONS)
+
+
+@pytest.mark.parametrize("taken", ["in.csv", "names.key", "in.protected.csv", "other.txt"])
+def test_a_mapping_replaces_nothing_but_a_mapping(here: Path, taken: str) -> None:
+    Path("other.txt").write_text("of somebody else")
+    protected()
+    before = {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()}
+    with pytest.raises(CannotWrite, match=r"must not be the output|no mapping of stand-ins"):
+        text.protect(
+            "in.csv", pseudonyms=True, pipeline="names.txt", vocabulary="words.txt",
+            pass_=("who",), keep_mapping=taken, mapping_key="names.key", overwrite=True,
+        )  # fmt: skip
+    after = {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()}
+    assert before == after

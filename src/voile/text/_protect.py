@@ -103,7 +103,7 @@ def protect(
         )
     charged = check_person(as_scope(words.consistent), charge, source.columns)
     settings = with_epsilon(settings, strength, source)
-    kept = keeper(names, overwrite=running.overwrite) if not dry_run else None
+    kept = None if dry_run else keeper(names, output=target, overwrite=running.overwrite)
     tell("loading the vocabulary")
     vocabulary = load_vocabulary(settings, source)
     deleted = delete_telling_caches(cache_folder())

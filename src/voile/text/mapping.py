@@ -117,15 +117,30 @@ def write_mapping(
         temporary.unlink(missing_ok=True)
 
 
-def keeper(names: Names, *, overwrite: bool) -> Callable[[StandInMapping], None] | None:
-    """What keeps a mapping where the options say, its key read at once; None if none is kept."""
+def keeper(
+    names: Names, *, output: str | None, overwrite: bool
+) -> Callable[[StandInMapping], None] | None:
+    """What keeps a mapping where the options say, its key read at once; None if none is kept.
+
+    Nothing but a mapping is ever replaced by one: not the texts, the key or the output.
+    """
     if names.keep_mapping is None:
         return None
     path = names.keep_mapping
     key = read_mapping_key(names.mapping_key, make=True)
     if not path.parent.is_dir():
         raise CannotWrite(f"the folder of {path.name} must be there")
+    if output is not None and path.resolve() == Path(output).resolve():
+        raise CannotWrite(f"{path.name} must not be the output as well; choose another name")
+    if path.exists() and not _is_mapping(path):
+        raise CannotWrite(f"{path.name} is there and is no mapping of stand-ins; choose another")
     return lambda mapping: write_mapping(path, mapping, key, overwrite=overwrite)
+
+
+def _is_mapping(path: Path) -> bool:
+    require_regular(path)
+    with path.open("rb") as file:
+        return file.read(len(_HEAD)) == _HEAD
 
 
 @contextmanager
