@@ -236,8 +236,12 @@ def table() -> None:
         values = [_told(column, cell.get(column)) for column in COLUMNS]
         start = [cell["data"], f"{cell['rows']:,}", f"{cell['ε']:g}", cell["release"]]
         lines.append("| " + " | ".join([*start, *values]) + " |")
-    notes = (RESULTS / "text_use_notes.md").read_text("utf-8")
-    TABLE.write_text(f"# What released text is good for\n\n{notes}\n" + "\n".join(lines) + "\n")
+    notes = (
+        "`python benchmarks/text_use.py run`, then `table`; what a column is stands in the script."
+    )
+    TABLE.write_text(
+        f"# What released text is good for\n\n{notes}\n\n" + "\n".join(lines) + "\n", "utf-8"
+    )
 
 
 def _told(column: str, value: float | None) -> str:
