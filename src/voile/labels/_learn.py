@@ -95,7 +95,8 @@ def learn(
     epsilon: Annotated[float, Option("The epsilon of the release.", "How strong")],
     made_by: MadeBy = BESIDE,
     drop: Annotated[
-        tuple[str, ...], Option("For rr and prior: columns to leave out of the features.")
+        tuple[str, ...],
+        Option("For rr and prior: columns to leave out of the features.", shown=True),
     ] = (),
     test: Annotated[Data, Option("Clean records to judge the model on.", reads="private")] = None,
 ) -> LearnedLabels:
