@@ -57,7 +57,11 @@ html_theme_options = {
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_default_options = {"members": True, "exclude-members": "examples"}
+autodoc_default_options = {
+    "members": True,
+    # scikit-learn adds the requests to every estimator, with links into its own pages
+    "exclude-members": "examples, set_fit_request, set_predict_request, set_score_request",
+}
 autodoc_type_aliases = {
     name: name for name, value in vars(arrays).items() if get_origin(value) is np.ndarray
 }

@@ -4,7 +4,7 @@ An attacker with prior π guesses w and gains g(w, x) if the secret is x. Before
 guess is worth V(π) = max over w of Σ π(x)·g(w, x), after it the sum of the same over y with
 π(x)·K(y|x) for π(x) (Alvim et al., The Science of Quantitative Information Flow, 2020, definitions
 3.2 and 5.2). All terms are
-rational since K(y|x) is an integer over 2**62: vulnerabilities are `Fraction`s without rounding,
+rational since K(y|x) is an integer over 2**62: vulnerabilities are fractions without rounding,
 and logarithms are brackets that hold the true value.
 """
 
