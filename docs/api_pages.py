@@ -28,6 +28,7 @@ LAYERS = {
     "audit": "Audits and their findings",
     "estimate": "What released data says about a population",
     "adapt": "Turning the knobs against an attacker",
+    "personal": "Finding what is personal",
     "files": "The one reader and writer of files",
     "ledger": "A budget for each person",
     "jobs": "Releasing whole files",

@@ -31,9 +31,9 @@ def article(page):
 
 def test_the_api_is_read_off_the_package(site):
     page = site("reference/api/mechanisms.html")
-    assert "voile.mechanisms.exponential.exponential" in page
+    assert "voile.mechanisms.spaces.exponential.exponential" in page
     assert "McSherry and Talwar" in page
-    assert "<h2>exponential<" in page, "a heading for each module"
+    assert "<h2>spaces.exponential<" in page, "a heading for each module"
     assert "examples()" not in article(page)
     assert site("reference/api/attackers.html")
 
