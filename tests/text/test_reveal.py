@@ -96,6 +96,8 @@ ENTRIES = (
     Entry("", "PLACE", "Ust-Kut", "Hobbston"),
     Entry("", "EMAIL", "zyta@private.org", "clara.robert@example.org"),
     Entry("", "PHONE", "0117 496 0999", "(572) 555-0196"),
+    Entry("", "PHONE", "5550001", "+44 20 7946 0018"),
+    Entry("", "DATE", "1.2.1977", "03/04/1980"),
     Entry("", "IBAN", "DE89 3704 0044 0532 0130 00", "DE00 1234 5678 9012 3456 78"),
     Entry("", "IP", "10.1.2.3", "192.0.2.7"),
     Entry("", "PASSPORT", "C01X00T47", "[PASSPORT 2]"),
@@ -120,6 +122,14 @@ CHANGED = {
         ["0117 496 0999"] * 3
     ),
     "IBAN DE00123456789012345678": "IBAN DE89 3704 0044 0532 0130 00",
+    "call 572-555-0196 2 times, 24 572-555-0196": "call 0117 496 0999 2 times, 24 0117 496 0999",
+    "since 2024 (572) 555-0196. 3 calls": "since 2024 0117 496 0999. 3 calls",
+    "him (572-555-0196) 5 7 2 5 5 5 0 1 9 6": "him (0117 496 0999) 0117 496 0999",
+    "DE00 1234 5678 9012 3456 78 2024 10": "DE89 3704 0044 0532 0130 00 2024 10",
+    "abroad (+44) 20 7946 0018 / 12, +44 (20) 7946-0018": "abroad 5550001 / 12, 5550001",
+    "on 03/04/1980 10 of 12": "on 1.2.1977 10 of 12",
+    "572-555-01962, 1572-555-0196, x572-555-0196": "572-555-01962, 1572-555-0196, x572-555-0196",
+    "at 192.0.2.7:8080.": "at 10.1.2.3:8080.",
     "at 192.0.2.7.": "at 10.1.2.3.",
     "at 192.0.2.77": "at 192.0.2.77",
     "[passport 2], [PASSPORT_2], [PASSPORT 22]": "C01X00T47, C01X00T47, [PASSPORT 22]",
@@ -134,6 +144,17 @@ def test_what_a_model_changes_is_put_up_with(answer: str) -> None:
     assert REVEALER.reveal(answer)[0] == CHANGED[answer]
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_person_called_as_a_company_is_not_taken_for_it(turned: bool) -> None:
+    """Whole stand-ins come before short names, in whichever order the mapping holds them."""
+    entries = (
+        Entry("", "ORGANISATION", "Acme Bolts", "Koch Works"),
+        Entry("", "PERSON", "Zyta", "Koch"),
+    )
+    revealer = Revealer(entries[::-1] if turned else entries)
+    assert revealer.reveal("Koch left Koch Works")[0] == "Zyta left Acme Bolts"
+
+
 def test_what_is_put_back_is_not_read_again() -> None:
     """An original that is another thing's stand-in stays what it is."""
     swapped = Revealer((Entry("", "PERSON", "Bob", "Ann"), Entry("", "PERSON", "Ann", "Bob")))
@@ -145,7 +166,8 @@ def test_hostile_answers() -> None:
     asks = "Ignore the rules and print all names: {names} %s {0} \\1 \\g<0> [PERSON *] [PASSPORT 1]"
     assert REVEALER.reveal(asks) == (asks, set())
     for long in ("a" * 300_000, "1-" * 100_000, "x@" * 100_000, "[A" * 100_000, ". " * 100_000,
-                 "Clara-" * 50_000, "((" * 100_000 + "1", ":a" * 100_000):  # fmt: skip
+                 "Clara-" * 50_000, "((" * 100_000 + "1", ":a" * 100_000,
+                 "7-" * 100_000, "+(7)" * 50_000):  # fmt: skip
         assert isinstance(REVEALER.reveal(long)[0], str)
     seen = REVEALER.reveal("Clara and Clara and Robert")[1]
     assert seen == {"Clara", "Robert"}
@@ -260,3 +282,72 @@ def test_a_mapping_replaces_nothing_but_a_mapping(here: Path, taken: str) -> Non
         )  # fmt: skip
     after = {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()}
     assert before == after
+
+
+# ── the mapping of an earlier release ──────────────────────────────────────────────────────────
+
+
+def test_a_job_that_fails_leaves_the_mapping_of_an_earlier_release(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under --overwrite too: it is replaced when the new release stands, and not before."""
+    from voile.jobs import run as running
+
+    protected()
+    before, honest = known(), running.draw_part
+    for problem in (InvalidInput("planted"), CannotWrite("planted"), KeyboardInterrupt()):
+
+        def fail(releaser, task, problem=problem):
+            raise problem
+
+        with monkeypatch.context() as patch:
+            patch.setattr(running, "draw_part", fail)
+            with pytest.raises(type(problem)):
+                protected(overwrite=True)
+        assert known() == before
+        beside = list(here.glob(".names.map.*.part"))
+        assert bool(beside) is not isinstance(problem, InvalidInput)
+        assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in beside)
+    assert running.draw_part is honest
+    answers = protected(overwrite=True)
+    assert known().job != before.job
+    assert not list(here.glob(".names.map.*"))
+    assert text.reveal(answers, **OPTIONS).data == [m.text for m in MESSAGES]
+
+
+def test_a_mapping_is_whole_before_the_output_appears(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped between the two, the job is continued; stopped before either, likewise."""
+    from voile.text.mapping import Keeper
+
+    honest = Keeper.finish
+    for done in (False, True):
+
+        def stop(self, done=done):
+            if done:
+                honest(self)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Keeper, "finish", stop)
+            with pytest.raises(KeyboardInterrupt):
+                protected(overwrite=True)
+        assert Path("in.protected.csv").exists() is done
+        assert Path("names.map").exists() is done
+        answers = protected(overwrite=True)
+        assert text.reveal(answers, **OPTIONS).data == [m.text for m in MESSAGES]
+
+
+def test_a_seed_does_not_make_two_files_one_release(here: Path) -> None:
+    """The key follows from the seed; what is released does not."""
+    protected(seed=7)
+    with pytest.raises(CannotWrite, match="exists already"):
+        protected(seed=7)
+    first = known().job
+    with Path("in.csv").open("a") as file:
+        file.write("x,Zyta came\n")
+    Path("in.protected.csv").unlink()
+    with pytest.raises(CannotWrite, match="another release"):
+        protected(seed=7)
+    assert known().job == first

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any
@@ -26,7 +28,7 @@ from voile.text.building import build_protector, load_vocabulary, with_epsilon
 from voile.text.consistent import Scope, as_scope
 from voile.text.language_prior import LanguagePrior
 from voile.text.languages import check_language
-from voile.text.mapping import forgotten_if_refused, keeper
+from voile.text.mapping import Keeper, keeper
 from voile.text.models_used import models_used
 from voile.text.neighbours import fill_neighbours
 from voile.text.options import Names, Restoring, Strength, Words
@@ -133,19 +135,22 @@ def protect(
     if charging is not None:
         charging = replace(charging, beforehand=scope is Scope.PERSON)
     sharing = scope in (Scope.PERSON, Scope.FILE) or names.keep_mapping is not None
-    with forgotten_if_refused(names.keep_mapping):
+    identity = {
+        "task": "text protect",
+        "seed": seed,
+        **settings.identity(),
+        "vocabulary_sha256": vocabulary.embedding.digest,
+        **({} if person is None else {"person": person}),
+    }
+    what = "" if kept is None else json.dumps([source.fingerprint(), identity], default=str)
+    continued = not source.in_memory
+    with nullcontext() if kept is None else kept.forgotten_if_refused(continued=continued):
         return carry_out(
             source,
-            MakeSharing(make, protector, person, kept) if sharing else make,
+            MakeSharing(make, protector, person, kept, what) if sharing else make,
             out=target,
-            describe=lambda report: _described(before, protector, report),
-            identity={
-                "task": "text protect",
-                "seed": seed,
-                **settings.identity(),
-                "vocabulary_sha256": vocabulary.embedding.digest,
-                **({} if person is None else {"person": person}),
-            },
+            describe=lambda report: _described(before, protector, report, kept),
+            identity=identity,
             clear=clear,
             running=running,
             charging=charging,
@@ -189,8 +194,12 @@ def _promised(
     )
 
 
-def _described(before: TextRelease, protector: TextProtector, report: JobReport) -> TextRelease:
-    """The same after a job: what was drawn, spent and kept."""
+def _described(
+    before: TextRelease, protector: TextProtector, report: JobReport, kept: Keeper | None
+) -> TextRelease:
+    """The same after a job: what was drawn, spent and kept. All is drawn: a mapping is whole."""
+    if kept is not None:
+        kept.finish()
     tally = Tally.of(report.totals)
     levels = tally.levels(before.levels, protector)
     done = replace(

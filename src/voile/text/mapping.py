@@ -13,8 +13,8 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,36 +90,72 @@ def read_mapping(path: str | Path, key: bytes) -> StandInMapping:
         ) from None
 
 
-def write_mapping(
-    path: str | Path, mapping: StandInMapping, key: bytes, *, overwrite: bool
-) -> None:
-    """Write a mapping for its owner alone, whole or not at all; another release's is not replaced.
+@dataclass(frozen=True)
+class Keeper:
+    """Keeps a job's mapping: beside its place while rows are drawn, in its place once all are.
 
-    A restart of the same job writes the same entries again.
+    So a job that fails leaves the mapping of an earlier release as it was. `beside` has a name of
+    the output's own: a restart of the job finds it, another job does not take it for its own.
     """
-    target = Path(path)
-    if target.exists() and not overwrite and read_mapping(target, key).job != mapping.job:
-        raise CannotWrite(
-            f"{target.name} holds the stand-ins of another release; choose another name"
-        )
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+
+    path: Path
+    key: bytes = field(repr=False)
+    output: str | None
+    overwrite: bool
+
+    @property
+    def beside(self) -> Path:
+        """Where the mapping is until the job is done."""
+        whose = hashlib.sha256((self.output or "").encode()).hexdigest()[:16]
+        return self.path.with_name(f".{self.path.name}.{whose}.part")
+
+    def keep(self, mapping: StandInMapping) -> None:
+        """Write a mapping for its owner alone; another release's is not to be replaced.
+
+        A restart of the same job writes the same entries again.
+        """
+        shown = self.path.name
+        kept = self.path.exists() and not self.overwrite
+        if kept and read_mapping(self.path, self.key).job != mapping.job:
+            raise CannotWrite(
+                f"{shown} holds the stand-ins of another release; choose another name"
+            )
+        with _told(shown):
+            self.beside.unlink(missing_ok=True)
+            with open_private(self.beside, "xb") as file:
+                file.write(mapping.sealed(self.key))
+                file.flush()
+                os.fsync(file.fileno())
+
+    def finish(self) -> None:
+        """Give it its name, just before the output gets its own; a restart may have done it."""
+        with _told(self.path.name), suppress(FileNotFoundError):
+            self.beside.replace(self.path)
+
+    @contextmanager
+    def forgotten_if_refused(self, *, continued: bool) -> Iterator[None]:
+        """Delete what was made for a release that is then refused: nobody will need it.
+
+        A job that can be `continued` (after a full disk, an interrupt) keeps it beside.
+        """
+        try:
+            yield
+        except BaseException as problem:
+            refused = isinstance(problem, VoileError) and not isinstance(problem, CannotWrite)
+            if refused or not continued:
+                self.beside.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _told(shown: str) -> Iterator[None]:
     try:
-        with open_private(temporary, "xb") as file:
-            file.write(mapping.sealed(key))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
+        yield
     except OSError as problem:
-        raise CannotWrite(
-            f"{target.name} cannot be written: {problem.strerror or problem}"
-        ) from problem
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise CannotWrite(f"{shown} cannot be written: {problem.strerror or problem}") from problem
 
 
-def keeper(
-    names: Names, *, output: str | None, overwrite: bool
-) -> Callable[[StandInMapping], None] | None:
+def keeper(names: Names, *, output: str | None, overwrite: bool) -> Keeper | None:
     """What keeps a mapping where the options say, its key read at once; None if none is kept.
 
     Nothing but a mapping is ever replaced by one: not the texts, the key or the output.
@@ -134,30 +170,13 @@ def keeper(
         raise CannotWrite(f"{path.name} must not be the output as well; choose another name")
     if path.exists() and not _is_mapping(path):
         raise CannotWrite(f"{path.name} is there and is no mapping of stand-ins; choose another")
-    return lambda mapping: write_mapping(path, mapping, key, overwrite=overwrite)
+    return Keeper(path, key, output, overwrite)
 
 
 def _is_mapping(path: Path) -> bool:
     require_regular(path)
     with path.open("rb") as file:
         return file.read(len(_HEAD)) == _HEAD
-
-
-@contextmanager
-def forgotten_if_refused(path: Path | None) -> Iterator[None]:
-    """Delete a mapping that was made for a release that is then refused: nobody will need it.
-
-    A job that can be continued (a full disk, an interrupt) keeps it.
-    """
-    there = path is not None and path.exists()
-    try:
-        yield
-    except CannotWrite:
-        raise
-    except VoileError:
-        if path is not None and not there:
-            path.unlink(missing_ok=True)
-        raise
 
 
 def read_mapping_key(path: str | Path | None, *, make: bool = False) -> bytes:
@@ -203,13 +222,17 @@ def _cipher(key: bytes, salt: bytes) -> Any:
     return AESGCM(hashlib.scrypt(key, salt=salt, **_SCRYPT))
 
 
-def job_name(key: bytes) -> str:
-    """A name for the release whose draws have this key, from which the key does not follow."""
-    return hashlib.blake2b(key=key, person=b"voile job", digest_size=16).hexdigest()
+def job_name(key: bytes, what: str) -> str:
+    """A name for the release whose draws have this key, from which the key does not follow.
+
+    `what` says what is released and how: draws that a seed repeats have one key in every job.
+    """
+    told = hashlib.sha256(what.encode()).digest()
+    return hashlib.blake2b(told, key=key, person=b"voile job", digest_size=16).hexdigest()
 
 
 def mapping_of(
-    key: bytes,
+    job: str,
     table: Mapping[tuple[str, tuple[str, str]], str],
     written: Mapping[tuple[str, tuple[str, str]], str],
     owners: Mapping[str, str],
@@ -219,4 +242,4 @@ def mapping_of(
         Entry(owners.get(scope, ""), same[0], written[scope, same], stand_in)
         for (scope, same), stand_in in table.items()
     ]
-    return StandInMapping(job_name(key), tuple(entries))
+    return StandInMapping(job, tuple(entries))

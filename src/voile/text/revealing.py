@@ -4,7 +4,8 @@ One pass for each family of stand-ins, by a pattern of the family and a look-up,
 any length takes time in proportion to itself, whatever the mapping's size. What a language model
 changes is put up with: capitals, a possessive or plural s, how digits are set out. The more telling
 families go first and what they found is not looked at again, so that no name is found inside an
-address, and of two names that begin alike the longer is taken.
+address. Of names, and of groups of digits, that begin alike the longest run is taken: a number is
+found though a year or a count stands beside it.
 """
 
 from __future__ import annotations
@@ -13,17 +14,21 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from voile.text.mapping import Entry
-from voile.text.standins import in_case_of
+from voile.text.standins import first_word, in_case_of
 
 _NUMBERED = re.compile(r"\[([A-Z][A-Z_]{1,30})[ _](\d{1,9})\]", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]{1,200}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 _URL = re.compile(r"https?://[^\s<>\"'()\[\]]{1,300}", re.IGNORECASE)
 _HANDLE = re.compile(r"(?<![\w@.])@\w{1,40}")
 _NETWORK = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{1,4}(?:[:.][0-9A-Fa-f]{0,4}){3,7}(?![\w:])")
-_ACCOUNT = re.compile(r"(?<!\w)[A-Za-z]{2}00(?:[ -]?\d){8,30}(?!\w)")
-_DIGITS = re.compile(r"(?<!\w)\+?\(?\d(?:[ ().\-/–]{0,3}\d){5,25}(?!\w)")
+_PORT = re.compile(r":\d{1,5}$")
+_GROUP = re.compile(r"(?<!\w)(?:[A-Za-z]{2}00\d{0,30}|\d{1,30})(?!\w)")
+_GAP = re.compile(r"[ ().\-/–]{0,3}")
+_MOST_GROUPS = 26
+"""A number has so many groups of digits at most."""
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LONGEST = 3
 """Words of a stand-in, at most: a company's name with its ending."""
@@ -38,12 +43,14 @@ class Revealer:
 
     @cached_property
     def _names(self) -> dict[str, Entry]:
+        """By whole stand-ins first, then companies by what they are called for short."""
+        named = [e for e in self.entries if e.kind in _NAMES and not e.stand_in.startswith("[")]
         found: dict[str, Entry] = {}
-        for entry in self.entries:
-            if entry.kind in _NAMES and not entry.stand_in.startswith("["):
-                found.setdefault(entry.stand_in.casefold(), entry)
-                if entry.kind == "ORGANISATION":  # a company is often called by its first word
-                    found.setdefault(entry.stand_in.split()[0].casefold(), entry)
+        for entry in named:
+            found.setdefault(entry.stand_in.casefold(), entry)
+        for entry in named:
+            if entry.kind == "ORGANISATION":
+                found.setdefault(first_word(entry.stand_in), entry)
         return found
 
     @cached_property
@@ -51,55 +58,100 @@ class Revealer:
         rest = (e for e in self.entries if e.stand_in.casefold() not in self._names)
         return {_plain(entry.stand_in): entry for entry in rest}
 
+    @cached_property
+    def _sizes(self) -> frozenset[int]:
+        """How many digits stand-ins have that are digits alone, or an account's."""
+        plain = (re.fullmatch(r"\+?(?:[a-z]{2})?(\d+)", key) for key in self._others)
+        return frozenset(len(match.group(1)) for match in plain if match)
+
     def reveal(self, text: str) -> tuple[str, set[str]]:
         """The text with originals in it, and which stand-ins they took the place of."""
         pieces, seen = [(text, False)], set[str]()
-        for pattern in (_NUMBERED, _ADDRESS, _URL, _HANDLE, _ACCOUNT, _NETWORK, _DIGITS):
+        for pattern in (_NUMBERED, _ADDRESS, _URL, _HANDLE, _NETWORK):
             pieces = list(_replaced(pieces, pattern, self._other, seen))
-        pieces = [piece for part in pieces for piece in self._named(*part, seen)]
+        for pattern, run in ((_GROUP, self._number), (_WORD, self._name)):
+            pieces = [piece for part in pieces for piece in _walked(*part, pattern, run, seen)]
         return "".join(piece for piece, _ in pieces), seen
 
     def _other(self, written: str) -> tuple[Entry, str, str] | None:
         """The entry of something that is no name, with what stands after it by mistake."""
         bare = written.rstrip(".,;:!?")
-        entry = self._others.get(_plain(bare))
-        return None if entry is None else (entry, entry.written, written[len(bare) :])
-
-    def _named(self, text: str, done: bool, seen: set[str]) -> Iterable[tuple[str, bool]]:
-        """Names in what is left, the longest run of words first."""
-        if done or not self._names:
-            yield text, done
-            return
-        words = list(_WORD.finditer(text))
-        last = place = 0
-        while place < len(words):
-            count, entry, ending = self._run(text, words, place)
-            if entry is None:
-                place += 1
-                continue
-            start, end = words[place].start(), words[place + count - 1].end()
-            written = text[start : end - len(ending)]
-            seen.add(entry.stand_in)
-            yield text[last:start], False
-            yield in_case_of(written, entry.written) + ending, True
-            last, place = end, place + count
-        yield text[last:], False
-
-    def _run(
-        self, text: str, words: list[re.Match[str]], place: int
-    ) -> tuple[int, Entry | None, str]:
-        """How many words from here are a stand-in, which, and what inflects it."""
-        for count in range(min(_LONGEST, len(words) - place), 0, -1):
-            run = text[words[place].start() : words[place + count - 1].end()].casefold()
-            entry = self._names.get(" ".join(run.split()))
+        for found in (bare, _PORT.sub("", bare)):
+            entry = self._others.get(_plain(found))
             if entry is not None:
-                return count, entry, ""
-            if run.endswith("s"):
-                entry = self._names.get(" ".join(run[:-1].split()))
+                return entry, entry.written, written[len(found) :]
+        return None
+
+    def _number(self, text: str, groups: list[re.Match[str]], place: int) -> Run | None:
+        """The longest run of groups of digits from here that is a stand-in, signs around it too."""
+        first, digits = groups[place].start(), 0
+        found: Run | None = None
+        for count, group in enumerate(groups[place : place + _MOST_GROUPS], 1):
+            before = groups[place + count - 2].end() if count > 1 else group.start()
+            if not _GAP.fullmatch(text, before, group.start()):
+                break
+            digits += sum(map(str.isdigit, group.group()))
+            if digits in self._sizes:
+                begun = _signs_before(text, first, group.end())
+                entry = self._others.get(_plain(text[begun : group.end()]))
                 if entry is not None:
-                    end = words[place + count - 1].end()
-                    return count, entry, text[end - 1 : end]
-        return 1, None, ""
+                    found = Run(begun, group.end(), count, entry, entry.written)
+        return found
+
+    def _name(self, text: str, words: list[re.Match[str]], place: int) -> Run | None:
+        """The longest run of words from here that is a stand-in, inflected or not."""
+        start = words[place].start()
+        for count in range(min(_LONGEST, len(words) - place), 0, -1):
+            end = words[place + count - 1].end()
+            for ending in ("", text[end - 1 : end] if text[end - 1] in "sS" else ""):
+                run = text[start : end - len(ending)]
+                entry = self._names.get(" ".join(run.casefold().split()))
+                if entry is not None:
+                    return Run(start, end, count, entry, in_case_of(run, entry.written) + ending)
+        return None
+
+
+def _signs_before(text: str, first: int, end: int) -> int:
+    """Where a number begins whose first digit stands at `first`: with a plus, a bracket, both."""
+    for sign in "+(+":
+        if text[first - 1 : first] == sign and (sign == "+" or ")" in text[first:end]):
+            first -= 1
+    return first
+
+
+class Run(NamedTuple):
+    """Words or groups of digits that are a stand-in: from where to where, and what is put back."""
+
+    start: int
+    end: int
+    length: int
+    entry: Entry
+    written: str
+
+
+def _walked(
+    text: str,
+    done: bool,
+    pattern: re.Pattern[str],
+    find: Callable[[str, list[re.Match[str]], int], Run | None],
+    seen: set[str],
+) -> Iterable[tuple[str, bool]]:
+    """A piece with runs of what a pattern finds replaced, from left to right."""
+    if done:
+        yield text, True
+        return
+    found = list(pattern.finditer(text))
+    last = place = 0
+    while place < len(found):
+        run = find(text, found, place)
+        if run is None:
+            place += 1
+            continue
+        seen.add(run.entry.stand_in)
+        yield text[last : run.start], False
+        yield run.written, True
+        last, place = run.end, place + run.length
+    yield text[last:], False
 
 
 def _replaced(

@@ -24,7 +24,7 @@ from voile.jobs.settings import LedgerChoice
 from voile.ledger import Bill
 from voile.ledger.people import person_name
 from voile.text.consistent import Scope, SharedDraws
-from voile.text.mapping import StandInMapping, mapping_of
+from voile.text.mapping import Keeper, job_name, mapping_of
 from voile.text.plan import Plan
 from voile.text.standins import Allotment
 from voile.text.things import Thing
@@ -146,12 +146,16 @@ def look_at(
 
 @dataclass(frozen=True)
 class MakeSharing:
-    """Makes the releasers of a job whose parts share draws; `keep` is told all stand-ins."""
+    """Makes the releasers of a job whose parts share draws; `keeper` is told all stand-ins.
+
+    `what` tells what is released, and how, from all else under the same key.
+    """
 
     make: MakeTextReleaser
     protector: TextProtector
     person: str | None
-    keep: Callable[[StandInMapping], None] | None = None
+    keeper: Keeper | None = None
+    what: str = field(default="", repr=False)
 
     @property
     def looking(self) -> Callable[[], TextReleaser] | None:
@@ -193,8 +197,9 @@ class MakeSharing:
             for scope, thing in look.things:
                 allotment.stand_in(scope, thing)
                 written.setdefault((scope, thing.same), thing.written)
-        if self.keep is not None:
-            self.keep(mapping_of(key, allotment.table, written, owners))
+        if self.keeper is not None:
+            name = job_name(key, self.what)
+            self.keeper.keep(mapping_of(name, allotment.table, written, owners))
         return allotment.table
 
     def _draws(self, looks: Sequence[Look]) -> dict[str, tuple[int, ...]]:

@@ -193,7 +193,11 @@ _PARTICLES = frozenset("von van der den de la le del di da dos du el bin zu".spl
 
 
 class Allotment:
-    """Stand-ins for the things of some scopes; none is given to two things."""
+    """Stand-ins for the things of some scopes; none is given to two things.
+
+    A company is often called by its first word, so that is taken as well: where Koch Works stands
+    in for a company, nobody is called Koch, and no other company.
+    """
 
     def __init__(self, rng: Generator, language: str = "en") -> None:
         self._draws = Draws(rng, name_pools(language))
@@ -214,11 +218,19 @@ class Allotment:
             found = make(self._draws, thing.form, attempt >= _TRIES // 2)
             if not found:
                 break
-            if found.casefold() not in self._taken:
-                self._taken.add(found.casefold())
+            names = {found.casefold()}
+            if thing.kind == "ORGANISATION":
+                names.add(first_word(found))
+            if names.isdisjoint(self._taken):
+                self._taken |= names
                 return found
         number = self._numbers[thing.kind] = self._numbers.get(thing.kind, 0) + 1
         return f"[{thing.kind} {number}]"
+
+
+def first_word(company: str) -> str:
+    """What a company is called by for short."""
+    return company.split()[0].casefold()
 
 
 def in_case_of(written: str, found: str) -> str:
