@@ -7,8 +7,8 @@ The commands are functions of the same names:
     found = voile.labels.audit(frame, label="diagnosis")
     made = voile.labels.recipe("public.csv", label="diagnosis")
     release = voile.labels.protect(frame, label="diagnosis", epsilon=2, recipe=made)
-    found = voile.labels.estimate(release.data, epsilon=2, recipe=release.by, mechanism="cf")
-    model = voile.labels.learn(release.data, epsilon=2, recipe=release.by, mechanism="cf")
+    found = voile.labels.estimate(release.data, guarantee=release)
+    model = voile.labels.learn(release.data, guarantee=release)
     ways = voile.labels.compare(frame, label="diagnosis")
 """
 

@@ -24,7 +24,6 @@ HALF_WIDTH = 0.02
 def estimate(
     released: Annotated[Data, Option("What `voile labels protect` wrote.", reads="private")],
     *,
-    epsilon: Annotated[float, Option("The epsilon of the release.", "How strong")],
     made_by: MadeBy = BESIDE,
     column: Annotated[
         str, Option("A feature: how often its values occur with each class.", shown=True)
@@ -36,17 +35,18 @@ def estimate(
 ) -> EstimatedLabels:
     """Shares of classes and features, and means, with intervals, from a released file.
 
-    Example: `voile labels estimate released.csv --recipe released.csv.recipe.json --epsilon 2`
+    Example: `voile labels estimate released.csv --recipe public.json --column smoker`
 
-    It reads the release alone and costs no budget. Estimates are unbiased: a share may come out
-    below 0; beside it stands the likeliest one, between 0 and 1. A feature of fewer than 100
-    reports is left out. Intervals are for records that are drawn independently of one population,
-    and each holds by itself, not all at once.
+    It reads the release alone, with its recipe and guarantee file, and costs no budget. Estimates
+    are unbiased: a share may come out below 0; beside it stands the likeliest one, between 0 and 1.
+    A feature of fewer than 100 reports is left out. Intervals are for records that are drawn
+    independently of one population, and each holds by itself, not all at once.
     """
     require(0 < confidence < 1, "confidence", "between 0 and 1", confidence)
     require(half_width > 0, "half_width", "> 0", half_width)
-    recipe, protection = made_by.built(epsilon)
-    found = read_reports(open_source(released), recipe, protection)
+    source = open_source(released)
+    made = made_by.of(source)
+    found = read_reports(source, made.recipe, made.protection)
     views = {view.name: view for view in found.views}
     if column and column not in views:
         known = ", ".join(views) or "none: its features stand in clear"
@@ -55,7 +55,7 @@ def estimate(
     features = [share for view in found.views for share in _features(found, view, confidence)]
     means = [one for view in found.views if (one := _mean(found, view, confidence)) is not None]
     return EstimatedLabels(
-        mechanism=protection.name,
+        mechanism=made.protection.name,
         records=found.records,
         confidence=confidence,
         classes=classes,
@@ -65,6 +65,8 @@ def estimate(
         table=_table(found, views[column], confidence) if column else (),
         half_width=half_width,
         records_needed=needed,
+        vouched=made.vouched,
+        word=made.word,
     )
 
 

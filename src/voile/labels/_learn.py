@@ -39,9 +39,12 @@ class LearnedLabels(Result):
     auc: float | None
     accuracy: float | None
     majority: float | None
+    vouched: bool
+    """Whether the release's guarantee file says how it was drawn; else its reader does."""
     model: Any = field(metadata=SILENT)
     columns: tuple[Column, ...] = field(metadata=SILENT)
     reports: Reports | None = field(metadata=SILENT)
+    word: str = field(default="", metadata=SILENT)
 
     def predict_proba(self, records: Data) -> Floats:
         """P(class | features) for clean records."""
@@ -72,6 +75,7 @@ class LearnedLabels(Result):
             answer=f"{self.learner} on {counted(self.records, 'report')} by {self.mechanism}. "
             f"{judged}",
             guarantee=("It was fitted to the release alone: nothing more is spent by it.",),
+            notes=(self.word,),
             tables=(
                 Table(
                     "The model",
@@ -92,7 +96,6 @@ class LearnedLabels(Result):
 def learn(
     released: Annotated[Data, Option("What `voile labels protect` wrote.", reads="private")],
     *,
-    epsilon: Annotated[float, Option("The epsilon of the release.", "How strong")],
     made_by: MadeBy = BESIDE,
     drop: Annotated[
         tuple[str, ...],
@@ -102,19 +105,19 @@ def learn(
 ) -> LearnedLabels:
     """Learn to predict the label from a released file, with its noise taken into account.
 
-    Example: `voile labels learn released.csv --recipe released.csv.recipe.json --epsilon 2`
+    Example: `voile labels learn released.csv --recipe public.json --test clean.csv`
 
     Where features stand in clear (rr, prior) a logistic regression whose loss passes through the
     label's channel; otherwise naive Bayes on tables of feature and label that are estimated from
     the reports. What is tuned is tuned on the reports themselves. In Python the result predicts:
     `voile.labels.learn(…).predict_proba(frame)`.
     """
-    recipe, protection = made_by.built(epsilon)
     source = open_source(released)
+    by = made_by.of(source)
     judge = None if test is None else open_source(test)
-    fit = _forward if protection.passes_features else _marginal
-    made = fit(source, recipe, protection, drop)
-    return made if judge is None else _judged(made, judge, recipe)
+    fit = _forward if by.protection.passes_features else _marginal
+    made = replace(fit(source, by.recipe, by.protection, drop), vouched=by.vouched, word=by.word)
+    return made if judge is None else _judged(made, judge, by.recipe)
 
 
 def _marginal(
@@ -166,6 +169,7 @@ def _learned(
         auc=None,
         accuracy=None,
         majority=None,
+        vouched=False,
         model=model,
         columns=recipe.columns,
         reports=reports,

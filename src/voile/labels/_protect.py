@@ -23,7 +23,7 @@ from voile.labels._recipe import MadeRecipe, write_recipe
 from voile.labels.choice import LabelChoice, chosen_recipe, recipe_of
 from voile.labels.draw import LabelReleaser, kinds_of
 from voile.labels.grouping import grouped
-from voile.labels.law import Law
+from voile.labels.law import Draws, Law
 from voile.labels.protection import Protection
 from voile.labels.reading import Label, require_label
 from voile.labels.recipe_file import recipe_digest, recipe_from, recipe_text
@@ -112,7 +112,9 @@ def protect(
             source,
             partial(_releaser, law, clear, kinds_of(source, made), running.on_error == "mask"),
             out=None if target is None else str(target),
-            describe=lambda report: _described(report, stated, made, clear, where, seed),
+            describe=lambda report: _described(
+                report, stated, law.draws(), made, clear, where, seed
+            ),
             identity=_identity(label, law, choice, clear, seed),
             clear=clear,
             running=running,
@@ -132,6 +134,7 @@ def protect(
 def _described(
     report: JobReport,
     protection: Protection,
+    draws: Draws,
     recipe: Recipe,
     clear: ColumnsInClear,
     where: str | None,
@@ -150,6 +153,7 @@ def _described(
         explanation=tuple(guarantee.explain(candidates=len(recipe.classes)).splitlines()),
         recipe=where,
         learned_from_private=recipe.learned,
+        draws=draws,
         epsilon=LabelBounds.of(protection),
         kept_cells=protection.kept,
         shape=_shape(recipe, clear) if protection.typical else None,

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from voile.estimate.intervals import Estimate
 from voile.report.charts_common import bar_chart
 from voile.report.model import Chart, Report, Table
-from voile.report.result import Result, frame_of
+from voile.report.result import SILENT, Result, frame_of
 from voile.report.words import counted
 
 COLUMNS = ("what", "value", "estimate", "from", "to", "likeliest")
-
-WORD = (
-    "ε, mechanism, share and recipe are the reader's word: if they are not the release's own, "
-    "neither are these figures. Compare them with the release's guarantee file."
-)
 
 
 @dataclass(frozen=True)
@@ -48,6 +43,9 @@ class EstimatedLabels(Result):
     table: tuple[Share, ...]
     half_width: float
     records_needed: int | None
+    vouched: bool
+    """Whether the release's guarantee file says how it was drawn; else its reader does."""
+    word: str = field(metadata=SILENT)
 
     def to_frame(self) -> Any:
         """A pandas frame with a row for each estimate."""
@@ -64,7 +62,7 @@ class EstimatedLabels(Result):
                 "time by itself, for records drawn independently of one population "
                 f"({self.classes[0].estimate.ground}).",
             ),
-            notes=(*self._notes(), WORD),
+            notes=(*self._notes(), self.word),
             tables=self._tables(),
             draw=lambda: (self._chart(),),
             terms=("epsilon", "mechanism"),

@@ -13,7 +13,21 @@ from voile.labels.protection import (
     response_protection,
     sample_protection,
 )
-from voile.labels.recipe_file import recipe_from
+from voile.labels.recipe_file import recipe_digest, recipe_from
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How a release was drawn: what its reader must know, beside the recipe of this hash.
+
+    `label_share` is none where the recipe's own was used.
+    """
+
+    mechanism: str
+    epsilon: float
+    label_share: float | None
+    prior: tuple[float, ...]
+    recipe_sha256: str
 
 
 @dataclass(frozen=True)
@@ -25,6 +39,11 @@ class Law:
     mechanism: str
     prior: tuple[float, ...]
     label_share: float | None
+
+    def draws(self) -> Draws:
+        """What a release by this law says of its draws."""
+        digest = recipe_digest(recipe_from(self.recipe))
+        return Draws(self.mechanism, self.epsilon, self.label_share, self.prior, digest)
 
     def protection(self) -> Protection:
         """How records are released, with its bounds."""

@@ -10,6 +10,7 @@ from voile.core.rounding import at_most, percent_at_most
 from voile.files.locations import location
 from voile.jobs.release import Release
 from voile.labels.charts import belief_chart
+from voile.labels.law import Draws
 from voile.labels.protection import Protection
 from voile.labels.recipes import Recipe
 from voile.report.charts_common import bar_chart
@@ -63,6 +64,7 @@ class ProtectedLabels(Release):
 
     recipe: str | None
     learned_from_private: bool
+    draws: Draws
     epsilon: LabelBounds
     kept_cells: float
     shape: Shape | None

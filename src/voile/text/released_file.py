@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from voile.core.guarantee import Guarantee
 from voile.errors import BadFile, InvalidInput
-from voile.files.locations import location, sha256_of
 from voile.files.source import Source
+from voile.jobs.guarantee_file import check_content, fields_of, guarantee_record, is_release_of
 from voile.text.alignment import Spelling, spellings
 from voile.text.consistent import Scope, as_scope
 from voile.text.laws import KNOWN_WORD_BY_WORD, LAWS
 from voile.text.options import Words
 from voile.text.plan import STOP_WORDS, UNKNOWN_WORDS, Plan
-from voile.text.release import TextRelease, VocabularyUsed
+from voile.text.release import VocabularyUsed
 from voile.text.settings import TextSettings
 from voile.text.states import PLACEHOLDER
 from voile.text.tokens import Token, Tokenizer, case_of
 from voile.text.vocabularies import UNKNOWN_WORD, Vocabulary
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class _Record:
     """The fields of a guarantee file that are read, as they stand there."""
 
-    format: Any
-    domain: Any
     mechanism: Any
     guarantee: Any
     levels: Any
@@ -62,10 +57,6 @@ class _Reading:
         return self.misfit == "drawn" and self.texts is not None and self.texts == self.fell_back
 
 
-def _fields_of(kind: Callable[..., T], record: Mapping[str, Any]) -> T:
-    return kind(**{one.name: record[one.name] for one in fields(kind)})  # type: ignore[arg-type]
-
-
 @dataclass(frozen=True)
 class Told:
     """What a guarantee file says that is needed to read its release."""
@@ -86,12 +77,12 @@ class Told:
     def of(cls, record: Mapping[str, Any]) -> Told:
         """What a record says; refused where it is not that of a released text."""
         try:
-            found = _fields_of(_Record, record)
-            if found.format != "voile-release/1" or found.domain != "text":
+            found = fields_of(_Record, record)
+            if not is_release_of("text", record):
                 raise InvalidInput("the guarantee file must be that of a released text")
-            epsilons = (_fields_of(_Level, level).epsilon for level in found.levels)
+            epsilons = (fields_of(_Level, level).epsilon for level in found.levels)
             used = VocabularyUsed(**found.vocabulary)
-            read = None if found.restored is None else _fields_of(_Reading, found.restored)
+            read = None if found.restored is None else fields_of(_Reading, found.restored)
             return cls(
                 mechanism=str(found.mechanism),
                 guarantee=Guarantee.from_dict(found.guarantee),
@@ -153,14 +144,6 @@ class Told:
                 "--restore): its file does not say which of them were drawn"
             )
 
-    def check_content(self, source: Source) -> None:
-        """Refuse another file than the one that the guarantee was written for."""
-        if not source.in_memory and sha256_of(source.location) != self.sha256:
-            raise InvalidInput(
-                f"{source.name} must be the file that its guarantee was written for, and it is "
-                "another, or was changed since: nothing is known of how its words were drawn"
-            )
-
     @property
     def unknown_in_clear(self) -> bool:
         """Whether words outside the vocabulary stand as they were."""
@@ -191,35 +174,16 @@ def told_by(guarantee: Any, source: Source) -> Told:
     """What a guarantee file says, a release from Python, or the file beside the released one."""
     told = Told.of(_record_of(guarantee, source))
     told.check()
-    told.check_content(source)
+    check_content(source, told.sha256, what="words")
     return told
 
 
 def _record_of(guarantee: Any, source: Source) -> Mapping[str, Any]:
-    if isinstance(guarantee, TextRelease):
-        return guarantee.guarantee_file()
-    if guarantee is None:
-        if source.in_memory:
-            raise InvalidInput("--guarantee must be given for data in memory")
-        guarantee = source.location.beside(source.location.name + ".guarantee.json")
-    place = location(guarantee)
-    if not hasattr(place, "open"):
-        raise InvalidInput(
-            "--guarantee must be a guarantee file or what text.protect returned, got "
-            f"{type(guarantee).__name__}"
-        )
-    try:
-        with place.open() as file:
-            record = json.loads(file.read())
-    except FileNotFoundError:
-        raise InvalidInput(
-            f"--guarantee must name the guarantee file of the release, there is no {place.name}"
-        ) from None
-    except (OSError, ValueError, RecursionError):
-        raise BadFile(f"{place.name} is not a guarantee file that can be read") from None
-    if not isinstance(record, dict):
-        raise BadFile(f"{place.name} is not a guarantee file")
-    return record
+    if guarantee is not None:
+        return guarantee_record(guarantee)
+    if source.in_memory:
+        raise InvalidInput("--guarantee must be given for data in memory")
+    return guarantee_record(source.location.beside(source.location.name + ".guarantee.json"))
 
 
 def draws_of(text: str, tokenizer: Tokenizer, *, unknown_in_clear: bool) -> Plan:
