@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import voile
+from judges import first, knows
 from voile.attackers.endpoint import EndpointFailed, endpoint
 from voile.attackers.llm_judge import LlmJudge, parse, prompt
 from voile.audit.distinguish import attribute
@@ -29,6 +30,8 @@ from voile.errors import InvalidInput
         ("", None),
         ("**answer: [[1]]**", 0),
         ("**Answer: [[2]].**", 1),
+        ("**Answer:** [[2]]", 1),
+        ("Answer: **[[2]]**.", 1),
         ("`answer: [[1]]`", 0),
         ("Answer: [[1]].", 0),
         ("<think>It is [[2]], answer: [[2]].</think>\n\nanswer: [[1]]", 0),
@@ -106,18 +109,18 @@ def test_a_dead_endpoint_is_one_clear_error_and_work_is_kept(server, tmp_path):
     pool, sets = ["a", "b"], np.array([[0, 1]] * 6)
     releases = [f"release {i}" for i in range(6)]
     kept = tmp_path / "replies.jsonl"
-    handler.plan = [(200, "answer: [[2]]")] * 4 + [(503, "")] * 3
+    handler.plan = [(200, "answer: [[2]]")] * 8 + [(503, "")] * 3
     judge = LlmJudge(asking(url, retries=2), kept=kept)
     with pytest.raises(EndpointFailed, match=r"must answer, got status 503 after 3 tries"):
         judge.scores(pool, sets, releases)
     asked = len(handler.seen)
     scores = judge.scores(pool, sets, releases)
-    assert len(handler.seen) == asked + 2, "the four paid replies are not asked for again"
-    assert scores[:4, 1].tolist() == [1, 1, 1, 1]
+    assert len(handler.seen) == asked + 4, "the eight paid replies are not asked for again"
+    assert scores.tolist() == [[0.5, 0.5]] * 6, "one place in both orders is no answer"
     kept.write_text(kept.read_text() + '\n["cut off by a cra')
     again = LlmJudge(asking(url), kept=kept)
     assert np.array_equal(again.scores(pool, sets, releases), scores)
-    assert len(handler.seen) == asked + 2
+    assert len(handler.seen) == asked + 4
 
 
 def test_a_refused_key_is_not_tried_again(server):
@@ -144,29 +147,25 @@ def test_unreadable_replies_are_fair_guesses_and_reported():
     judge = LlmJudge(lambda prompts: ["no idea"] * len(prompts))
     found = attribute(game, game.sources, judge, failure_probability=1e-9, rng=voile.seeded_rng(2))
     assert found.estimate.lower == 0.0
-    assert "2,000 of 2,000 replies could not be read" in found.finding().detail
+    assert "4,000 of 4,000 replies could not be read" in found.finding().detail
     assert not judge.is_evidence
     short = LlmJudge(lambda prompts: ["answer: [[1]]"])
     with pytest.raises(InvalidInput, match="replies must be one for each"):
         attribute(game, game.sources, short, rng=voile.seeded_rng(2))
-    judge = LlmJudge(
-        lambda prompts: [
-            "answer: [[1]]"
-            if p.split("Y:\n")[1].split("\n")[0] == p.split("1. ")[1].split("\n")[0]
-            else "answer: [[2]]"
-            for p in prompts
-        ]
-    )
+    judge = LlmJudge(lambda prompts: [knows(p) for p in prompts])
     perfect = attribute(game, game.sources, judge, rng=voile.seeded_rng(2))
     assert perfect.estimate.at_ceiling
     assert judge.is_evidence
+    places = [int(count.replace(",", "")) for count in judge.note.split(": ")[1].split(", ")]
+    assert places[0] == places[1], "what is right stands as often in either place"
 
 
-def test_a_judge_that_always_names_one_position_is_no_evidence():
+def test_a_judge_that_always_names_one_place_is_no_evidence():
     game = plan(["a b", "c d"], trials=40, temperature=0.0, rng=voile.seeded_rng(1))
-    judge = LlmJudge(lambda prompts: ["answer: [[1]]"] * len(prompts))
+    judge = LlmJudge(lambda prompts: [first(p) for p in prompts])
     found = attribute(game, game.sources, judge, rng=voile.seeded_rng(2))
     assert "it did not compare, and what it failed to show is no evidence" in found.note
+    assert (found.scores == 0.5).all(), "asked in both orders, it names both"
     assert not judge.is_evidence
-    few = plan(["a b", "c d"], trials=10, temperature=0.0, rng=voile.seeded_rng(1))
-    assert not attribute(few, few.sources, judge, rng=voile.seeded_rng(2)).note
+    few = plan(["a b", "c d"], trials=5, temperature=0.0, rng=voile.seeded_rng(1))
+    assert attribute(few, few.sources, judge, rng=voile.seeded_rng(2)).note.endswith(": 10, 0")

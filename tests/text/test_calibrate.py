@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from judges import answering, asked_of, first, knows, leans
 from voile.attackers.attribution_surface import Overlap
+from voile.attackers.judge_check import PAIRS, JudgeFailed
 from voile.attackers.kept_vectors import KeptVectors
 from voile.audit.black_box import line_command
 from voile.errors import InvalidInput
@@ -197,29 +199,50 @@ def test_a_judge_joins_and_its_replies_are_kept(pairs, tmp_path, monkeypatch):
 
     asked = []
 
-    def endpoint(url, *, model, key, originals_leave_this_machine):
-        def ask(prompts):
-            asked.extend(prompts)
-            return ["answer: [[1]]" if i % 2 else "the first" for i in range(len(prompts))]
+    def reply(prompt):
+        return "the first" if asked_of(prompt)[0].startswith("ticket 1") else knows(prompt)
 
-        return ask
-
-    monkeypatch.setattr(room, "endpoint", endpoint)
+    monkeypatch.setattr(room, "endpoint", answering(reply, asked))
     words = (pairs, "--released", "released", "--judge-url", "http://x", "--judge-model", "m",
              "--out", tmp_path / "out")  # fmt: skip
     done = invoke(*words)
     assert done.exit_code == 0, (done.output, done.exception)
-    assert "llm: 30 of 60 replies could not be read" in done.output
-    assert len(asked) == 60
+    once = 2 * (len(PAIRS) + 60)  # both orders of its own test and of 60 trials
+    assert len(asked) == once
+    assert "llm: 44 of 120 replies could not be read" in done.output.replace("\n", " ")
     rows = json.loads(invoke(*words, "--json").output)["attacks"]
-    assert len(asked) == 60, "nothing is asked twice"
+    assert len(asked) == once, "nothing is asked twice"
     assert [row["attack"] for row in rows] == ["overlap", "llm", "stack"]
-    assert rows[1]["note"].startswith("30 of 60")
-    assert (tmp_path / "out/judge-replies.jsonl").stat().st_mode & 0o077 == 0
+    assert rows[1]["note"].endswith("named by place: 58, 18")
+    kept = tmp_path / "out/judge-replies.jsonl"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    kept.chmod(0o644)
     other = [*words[:6], "another", *words[7:]]
     assert invoke(*other).exit_code == 0
-    assert len(asked) == 120, "another model is asked anew"
+    assert len(asked) == 2 * once, "another model is asked anew"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    monkeypatch.setitem(room.PARAMETERS, "max_tokens", 9)
+    assert invoke(*other).exit_code == 0
+    assert len(asked) == 3 * once, "so is one that is asked otherwise"
+    elsewhere = [*other[:4], "http://y", *other[5:]]
+    assert invoke(*elsewhere).exit_code == 0
+    assert len(asked) == 4 * once, "and one elsewhere"
     assert invoke(pairs, "--released", "released", "--judge-url", "http://x").exception
+
+
+def test_a_judge_with_a_place_of_its_own_is_refused_and_sees_no_text(pairs, tmp_path, monkeypatch):
+    from voile.attackers import endpoint as room
+
+    for liar, reply in {"first": first, "leans": leans}.items():
+        heard = []
+        monkeypatch.setattr(room, "endpoint", answering(reply, heard))
+        done = invoke(pairs, "--released", "released", "--judge-url", "http://x",
+                      "--judge-model", liar)  # fmt: skip
+        assert done.exit_code != 0
+        assert isinstance(done.exception, JudgeFailed)
+        assert "must put at least 14 of 16 made-up paraphrases" in str(done.exception)
+        assert len(heard) == 2 * len(PAIRS)
+        assert not any("to oslo" in prompt for prompt in heard)
 
 
 def test_a_program_on_the_command_line_is_resumed_and_timed(pairs, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import voile
+from judges import knows
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput
 from voile.metrics import discrete
@@ -285,7 +286,7 @@ def test_the_judges_key_stands_in_no_report_and_no_recipe(folder, monkeypatch):
 
     def endpoint(url, *, model, key, originals_leave_this_machine):
         asked.update(key=key, leave=originals_leave_this_machine)
-        return lambda prompts: ["answer: [[1]]" for _ in prompts]
+        return lambda prompts: [knows(prompt) for prompt in prompts]
 
     monkeypatch.setattr(room, "endpoint", endpoint)
     monkeypatch.setenv("VOILE_JUDGE_KEY", "hunter2-secret")

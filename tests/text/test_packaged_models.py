@@ -61,17 +61,18 @@ def test_the_packaged_model_judges_and_writes():
     home = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "voile"
     if not (home / f"smollm2-{SMOLLM2.sha256[:12]}.sha256").exists():
         pytest.skip("the packaged model was not unpacked yet: voile.rewriting.models")
-    from voile.attackers.llm_judge import LlmJudge, in_process
+    from voile.attackers.attribution_likelihood import Likelihood
+    from voile.attackers.judge_check import check_judge
+    from voile.attackers.language_likelihood import language_likelihood
     from voile.rewriting.dp_prompt import chat_question, dp_prompt
     from voile.rewriting.models import packaged_model
 
     language = packaged_model()
-    judge = LlmJudge(in_process(language))
-    scores = judge.scores(
-        ["a flight to boston", "play jazz"], np.array([[0, 1]]), ["fly to boston"]
-    )
-    assert sorted(scores[0]) == [0.0, 1.0]
-    assert not judge.note
+    judge = Likelihood(language_likelihood(language), batch=32)
+    check_judge(judge)
+    pool = ["a flight to boston", "play jazz", "book a table", "what is the weather", "call mum"]
+    found = judge.scores(pool, np.array([[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]]), ["fly to boston"] * 2)
+    assert found.argmax(axis=1).tolist() == [0, 4], "wherever it stands"
     rewriter = dp_prompt(
         language,
         epsilon=100.0,

@@ -11,6 +11,7 @@ import numpy as np
 from voile.attackers.attribution import check_trials
 from voile.core.arrays import Floats, Indices
 from voile.core.mechanism import ExactMechanism
+from voile.progress import tell
 
 PairLikelihood = Callable[[Sequence[str], Sequence[Any]], Any]
 """ln K(release | text), text by text: lists of one length in, as many numbers out."""
@@ -42,14 +43,16 @@ class Likelihood:
         check_trials(pool, sets, releases)
         texts = [pool[i] for i in sets.ravel().tolist()]
         paired = [release for release in releases for _ in range(sets.shape[1])]
-        parts = [
-            np.asarray(
-                self.log_likelihood(texts[i : i + self.batch], paired[i : i + self.batch]),
-                dtype=np.float64,
+        found = np.empty(len(texts))
+        for i in range(0, len(texts), self.batch):
+            part = slice(i, i + self.batch)
+            found[part] = self.log_likelihood(texts[part], paired[part])
+            tell(
+                "pairs of text and release weighed",
+                done=min(part.stop, len(texts)),
+                total=len(texts),
             )
-            for i in range(0, len(texts), self.batch)
-        ]
-        return np.concatenate(parts).reshape(sets.shape)
+        return found.reshape(sets.shape)
 
 
 def exact_likelihood(mechanism: ExactMechanism) -> PairLikelihood:

@@ -23,8 +23,8 @@ Ask = Callable[[Sequence[str]], Iterable[str]]
 
 LARGEST_ANSWER = 2**20
 """Bytes of an answer that are read; an answer to this question is a line."""
-MOST_TOKENS = 512
-"""Tokens that a model may write: the line asked for, and some thinking before it."""
+PARAMETERS = {"temperature": 0, "max_tokens": 2048}
+"""How a model is asked: its likeliest words, the line asked for and some thinking before it."""
 _AGAIN = (408, 429)
 
 
@@ -67,14 +67,8 @@ def endpoint(
     headers |= {"Authorization": f"Bearer {_header_safe(key)}"} if key else {}
 
     def one(text: str) -> str:
-        body = json.dumps(
-            {
-                "model": model,
-                "messages": [{"role": "user", "content": text}],
-                "temperature": 0,
-                "max_tokens": MOST_TOKENS,
-            }
-        ).encode()
+        messages = [{"role": "user", "content": text}]
+        body = json.dumps({"model": model, "messages": messages, **PARAMETERS}).encode()
         for attempt in range(retries + 1):
             if attempt:
                 time.sleep(wait * 2 ** (attempt - 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +21,11 @@ from voile.files.modes import open_private
 from voile.progress import tell
 
 _END_OF_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-_ANSWER = re.compile(r"answer:\s*\[\[\s*([0-9]{1,3})\s*\]\]\s*\.?", re.IGNORECASE)
+_ANSWER = re.compile(r"answer:[*_`\s]*\[\[\s*([0-9]{1,3})\s*\]\][*_`\s]*\.?", re.IGNORECASE)
+ORDERS = 4
+"""Orders in which a question is asked at most: both of two candidates, rotations of more."""
 ONE_SIDED = 0.9
-"""Share of replies that name one and the same position from which a judge did not compare."""
+"""Share of replies that name one and the same place from which a judge did not compare."""
 FEWEST = 20
 """Replies below which no such share is taken for more than chance."""
 
@@ -32,20 +34,25 @@ FEWEST = 20
 class LlmJudge:
     """A language model names the candidate; the prompt is that of TeDA's appendix B.
 
-    A reply must be `answer: [[N]]` with N among the candidates (`parse`). Anything else counts as a
-    fair guess, and `note` says how many there were. The source stands at a random position, so a
-    judge that names one position whatever it is shown did not compare: `note` says that too, and
-    `is_evidence` is False. With `kept`, every reply is written to that file as it comes and never
-    asked for again: paid work survives an interruption. `whom` says which model at which address
-    was asked; the replies of another are not taken for its own.
+    Each question is asked in several orders: both orders of two candidates, as many rotations of
+    more as there are candidates, four at most. A candidate's score is the share of them that name
+    it, so a judge that prefers a place contradicts itself and gains nothing by it. The first order
+    follows from a digest of the texts: neither where the source stood nor the order of the file
+    has a part in it, and the same question is the same the next time.
+
+    A reply must be `answer: [[N]]` with N among the candidates (`parse`). Anything else counts for
+    no candidate, and `note` says how many there were, and how often each place was named. A judge
+    that names one place whatever it is shown did not compare: `is_evidence` is False. With `kept`,
+    every reply is written to that file as it comes and never asked for again: paid work survives
+    an interruption. `whom` says which model at which address was asked with which parameters; the
+    replies of another are not taken for its own.
 
     >>> import numpy as np
-    >>> judge = LlmJudge(lambda prompts: ["answer: [[2]]", "It is the first."])
-    >>> judge.scores(["a", "b"], np.array([[0, 1], [1, 0]]), ["x", "y"])
-    array([[0., 1.],
-           [0., 0.]])
+    >>> judge = LlmJudge(lambda prompts: ["answer: [[2]]", "It is the first.", "answer: [[1]]"] * 2)
+    >>> judge.scores(["a", "b", "c"], np.array([[0, 1, 2], [2, 1, 0]]), ["x", "y"]).sum(axis=1)
+    array([0.66666667, 0.66666667])
     >>> judge.note
-    '1 of 2 replies could not be read and count as fair guesses'
+    '2 of 6 replies could not be read and count for no candidate; named by place: 2, 2, 0'
     """
 
     ask: Ask
@@ -56,41 +63,47 @@ class LlmJudge:
     is_evidence: bool = field(default=True, init=False)
 
     def scores(self, pool: Sequence[str], sets: Indices, releases: Sequence[Any]) -> Floats:
-        """1 for the named candidate, 0 for the others; all 0 where the reply was not understood."""
+        """Of the orders in which a trial was asked, the share that named each candidate."""
         check_trials(pool, sets, releases)
-        prompts = [
-            prompt([pool[i] for i in members], release)
-            for members, release in zip(sets.tolist(), releases, strict=True)
+        size = sets.shape[1]
+        asked = [
+            (row, order)
+            for row, release in enumerate(releases)
+            for order in _orders([pool[i] for i in sets[row]], str(release))
         ]
-        replies = self._replies(prompts)
-        named = [parse(reply, candidates=sets.shape[1]) for reply in replies]
+        replies = self._replies(
+            [prompt([pool[sets[row, i]] for i in order], releases[row]) for row, order in asked]
+        )
+        places = [parse(reply, candidates=size) for reply in replies]
         table = np.zeros(sets.shape)
-        for row, column in enumerate(named):
-            if column is not None:
-                table[row, column] = 1.0
-        self._note(named)
-        return table
+        for (row, order), place in zip(asked, places, strict=True):
+            if place is not None:
+                table[row, order[place]] += 1.0
+        self._note(places, size)
+        return table / min(size, ORDERS)
 
-    def _note(self, named: Sequence[int | None]) -> None:
+    def _note(self, places: Sequence[int | None], size: int) -> None:
         """What the replies say of the judge itself."""
-        read = [column for column in named if column is not None]
-        unread, notes = len(named) - len(read), []
-        if unread:
+        named = np.bincount([place for place in places if place is not None], minlength=size)
+        read, notes = int(named.sum()), []
+        if read < len(places):
             notes.append(
-                f"{unread:,} of {len(named):,} replies could not be read and count as fair guesses"
+                f"{len(places) - read:,} of {len(places):,} replies could not be read and count "
+                "for no candidate"
             )
-        most = max(map(read.count, set(read)), default=0)
-        one_sided = len(read) >= FEWEST and most >= ONE_SIDED * len(read)
+        one_sided = read >= FEWEST and int(named.max()) >= ONE_SIDED * read
+        if read:
+            notes.append(f"named by place: {', '.join(f'{count:,}' for count in named)}")
         if one_sided:
             notes.append(
-                f"it named the same position in {most:,} of {len(read):,} replies, wherever the "
-                "source stood: it did not compare, and what it failed to show is no evidence"
+                "almost always the same place, though each question was asked in several orders: "
+                "it did not compare, and what it failed to show is no evidence"
             )
         self.is_evidence = bool(read) and not one_sided
         self.note = "; ".join(notes)
 
     def _replies(self, prompts: Sequence[str]) -> list[str]:
-        keys = [_key(self.whom, text) for text in prompts]
+        keys = [_digest(self.whom, text) for text in prompts]
         known = _read(self.kept) if self.kept else {}
         waiting = list({key: i for i, key in enumerate(keys) if key not in known}.values())
         replies = iter(self.ask([prompts[i] for i in waiting]))
@@ -105,6 +118,15 @@ class LlmJudge:
         lost = sum(key not in known for key in keys)
         require(not lost, "replies", f"one for each of {len(waiting)} prompts", f"{lost} fewer")
         return [known[key] for key in keys]
+
+
+def _orders(candidates: Sequence[str], release: str) -> list[list[int]]:
+    """A shuffle by digest, and rotations of it evenly apart; of two candidates, both orders."""
+    size = len(candidates)
+    first = sorted(range(size), key=lambda i: _digest(release, candidates[i]))
+    turns = min(size, ORDERS)
+    starts = [size * turn // turns for turn in range(turns)]
+    return [first[start:] + first[:start] for start in starts]
 
 
 def prompt(candidates: Sequence[str], release: str) -> str:
@@ -129,7 +151,7 @@ def parse(reply: str, *, candidates: int) -> int | None:
 
     >>> parse(" answer: [[2]]\n", candidates=2), parse("answer: [[3]]", candidates=2)
     (1, None)
-    >>> parse("<think>The first? No.</think> **Answer: [[2]].**", candidates=2)
+    >>> parse("<think>The first? No.</think> **Answer:** [[2]].", candidates=2)
     1
     """
     found = _ANSWER.fullmatch(_END_OF_THOUGHT.split(reply)[-1].strip(" \t\r\n*_`"))
@@ -137,41 +159,9 @@ def parse(reply: str, *, candidates: int) -> int | None:
     return named - 1 if 1 <= named <= candidates else None
 
 
-def in_process(language: Any) -> Ask:
-    """Ask a model in this process, by which candidate's number it finds likeliest.
-
-    A small model rarely keeps to a format, so it is not left to write: after "answer: [[" the
-    logits of the digits decide. For up to nine candidates.
-    """
-
-    def ask(prompts: Sequence[str]) -> Iterator[str]:
-        import torch
-
-        tokenizer, network = language.tokenizer, language.model
-        for text in prompts:
-            count = _candidates_in(text)
-            require(1 <= count <= 9, "candidates", "at most 9 for a model in process", count)
-            chat = tokenizer.apply_chat_template(
-                [{"role": "user", "content": text}], add_generation_prompt=True, tokenize=False
-            )
-            ids = tokenizer(chat + "answer: [[", return_tensors="pt", add_special_tokens=False)
-            with torch.inference_mode():
-                logits = network(**ids).logits[0, -1]
-            digits = [tokenizer.encode(str(n), add_special_tokens=False)[-1] for n in range(1, 10)]
-            best = int(torch.stack([logits[d] for d in digits[:count]]).argmax())
-            yield f"answer: [[{best + 1}]]"
-
-    return ask
-
-
-def _candidates_in(text: str) -> int:
-    found = re.search(r"where N is one of 1 to (\d+)\.", text)
-    return int(found.group(1)) if found else 0
-
-
-def _key(whom: str, text: str) -> str:
-    """Under which name a reply is kept: who was asked, and what."""
-    return hashlib.sha256(f"{whom}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
+def _digest(*parts: str) -> str:
+    """Of a question, and of who was asked: the name under which its reply is kept."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _read(path: Path) -> dict[str, str]:

@@ -190,20 +190,25 @@ def _bar(console: Any) -> Iterator[None]:
 def _log() -> Iterator[None]:
     """The latest step every so many seconds; a quick command leaves none."""
     begun, ended, latest = time.monotonic(), threading.Event(), [Step("working")]
+    since = (begun, 0.0)  # when the present step began, and how much of it was done then
 
     def tick() -> None:
         while not ended.wait(EVERY):
-            typer.echo(_line(latest[0], time.monotonic() - begun), err=True)
+            now = time.monotonic()
+            typer.echo(_line(latest[0], now - begun, now - since[0], since[1]), err=True)
 
     thread = threading.Thread(target=tick, daemon=True)
     thread.start()
     try:
 
         def hear(step: Step) -> None:
+            nonlocal since
             if step.stays:
                 typer.echo(step.what)
-            else:
-                latest[0] = step
+                return
+            before, latest[0] = latest[0], step
+            if (step.what, step.total) != (before.what, before.total):
+                since = (time.monotonic(), step.done or 0.0)
 
         with heard_by(hear):
             yield
@@ -212,8 +217,12 @@ def _log() -> Iterator[None]:
         thread.join()
 
 
-def _line(step: Step, seconds: float) -> str:
+def _line(step: Step, seconds: float, here: float, before: float) -> str:
+    """What is told of a step, after so many seconds, so many of them `here` in this step."""
     if step.done is None:
         return f"{step.what} ({seconds:.0f} s)"
-    of = "" if step.total is None else f" of {step.total:,.0f}"
-    return f"{step.what}: {step.done:,.0f}{of} ({seconds:.0f} s)"
+    if step.total is None:
+        return f"{step.what}: {step.done:,.0f} ({seconds:.0f} s)"
+    gained, rest = step.done - before, step.total - step.done
+    left = f", about {rest * here / gained:,.0f} s left" if gained > 0 and rest > 0 else ""
+    return f"{step.what}: {step.done:,.0f} of {step.total:,.0f} ({seconds:.0f} s{left})"

@@ -23,13 +23,13 @@ def make_private_folder(path: Path) -> None:
 
 
 def open_private(path: Path, mode: str = "w", **how: Any) -> Any:
-    """`open`, and what this makes or empties is for its owner alone from its first byte on."""
+    """`open`, and what this makes, empties or adds to is for its owner alone from now on."""
     return open(path, mode, opener=_private, **how)
 
 
 def _private(name: str, flags: int) -> int:
     descriptor = os.open(name, flags, PRIVATE_FILE)
-    if flags & os.O_TRUNC and os.name != "nt":
+    if flags & (os.O_TRUNC | os.O_APPEND) and os.name != "nt":
         os.fchmod(descriptor, PRIVATE_FILE)  # it may have been there, open to others
     return descriptor
 

@@ -101,7 +101,10 @@ def calibrate(
         Workshop({"encoder": encoder} if encoder else {}), kept=out / "encodings" if out else None
     )
     encode = stock.encoder if needs_encoder(attacking, game.temperature) else None
-    every = [*attacks_on_texts(attacking, encode, stock.word_vectors), *judge.attacks(out)]
+    every = [
+        *attacks_on_texts(attacking, encode, stock.word_vectors),
+        *judge.attacks(out, candidates=game.candidates),
+    ]
     shadow = any(one.name == "shadow" for one in attacking)
     if releases is not None:
         if shadow:

@@ -146,7 +146,7 @@ def compare(
         epsilons=epsilons,
         rewriters=Rewriters(models.workshop(), kept=out / "encodings" if out else None),
         attacks=attacking,
-        extra_attacks=judge.attacks(out),
+        extra_attacks=judge.attacks(out, candidates=game.candidates),
         game=game,
         beside=beside,
         folder=out / "releases" if out else None,

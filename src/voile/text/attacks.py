@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,19 +95,30 @@ def judge(
     key: str | None = None,
     originals_leave_this_machine: bool = False,
     kept: Path | None = None,
+    candidates: int = 2,
 ) -> Attribution:
-    """A language model that is asked: behind a URL, or in this process by its name."""
-    from voile.attackers.endpoint import endpoint
-    from voile.attackers.llm_judge import LlmJudge, in_process
+    """A language model that judges: asked behind a URL, or by its likelihoods in this process.
 
+    It must first pass a test on texts of ours (`check_judge`), with as many candidates.
+    """
+    from voile.attackers import endpoint as chat
+    from voile.attackers.judge_check import check_judge
+    from voile.attackers.language_likelihood import language_likelihood
+    from voile.attackers.llm_judge import LlmJudge
+
+    made: Attribution
     if url is None:
-        ask = in_process(language_named(model))
+        # each candidate is scored by itself, so two of them test a judge of any number
+        made, candidates = Likelihood(language_likelihood(language_named(model)), "llm", 32), 2
     else:
         leave = originals_leave_this_machine
-        ask = endpoint(url, model=model, key=key, originals_leave_this_machine=leave)
-    if kept:
-        make_private_folder(kept.parent)
-    return LlmJudge(ask, kept=kept, whom=f"{model} at {url or 'this process'}")
+        ask = chat.endpoint(url, model=model, key=key, originals_leave_this_machine=leave)
+        whom = json.dumps([model, url, chat.PARAMETERS])
+        if kept:
+            make_private_folder(kept.parent)
+        made = LlmJudge(ask, kept=kept, whom=whom)
+    check_judge(made, candidates=candidates)
+    return made
 
 
 def attacks_inside(

@@ -53,14 +53,14 @@ class Judge(Options):
         Option("OpenAI-compatible endpoint for an LLM judge: originals are sent to it."),
     ] = None
     judge_model: Annotated[
-        str | None, Option("Its model; “packaged” for SmolLM2 in this process.")
+        str | None, Option("Its model; alone: by likelihood, here (“packaged”: SmolLM2).")
     ] = None
     originals_leave_this_machine: Annotated[
         bool, Option("Allow a --judge-url elsewhere: original texts go to that host.")
     ] = False
 
-    def attacks(self, out: Path | None) -> list[Attribution]:
-        """The judge that was asked for, its replies kept in `out`; none unless asked for."""
+    def attacks(self, out: Path | None, *, candidates: int) -> list[Attribution]:
+        """The judge that was asked for and can judge, its replies kept in `out`; or none."""
         if self.judge_url is None and self.judge_model is None:
             return []
         if self.judge_model is None:
@@ -74,6 +74,7 @@ class Judge(Options):
                 key=os.environ.get("VOILE_JUDGE_KEY"),
                 originals_leave_this_machine=self.originals_leave_this_machine,
                 kept=out / "judge-replies.jsonl" if out else None,
+                candidates=candidates,
             )
         ]
 
