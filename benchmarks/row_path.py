@@ -68,6 +68,7 @@ def measured(tree: Path) -> dict[str, object]:
     return {
         "whole": len(many),
         "path": len(path),
+        "personal": sum(name.startswith("personal/") for name in path),
         "modules": len({name.partition(":")[0] for name in path}),
         "calls": sum(path.values()),
         "most": sorted(path.items(), key=lambda one: -one[1])[:12],
@@ -91,6 +92,7 @@ def main() -> None:
     rows += ["| | " + " | ".join(found) + " |", "| --- |" + " --- |" * len(found)]
     told = {
         "functions of the row path": "path",
+        "… of them rules that find what is personal": "personal",
         "modules that they stand in": "modules",
         "calls of them a row": "calls",
         "functions of the whole command": "whole",

@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from voile.core.keyed_streams import KEY_BYTES
@@ -40,12 +41,12 @@ class Workspace:
     output: str | os.PathLike[str] | Location
     job: str = ""
 
-    @property
+    @cached_property
     def target(self) -> Location:
         """The output."""
         return location(self.output)
 
-    @property
+    @cached_property
     def folder(self) -> Location:
         """Where the parts lie."""
         return self.target.beside(self.target.name + ".voile-job")
@@ -65,7 +66,7 @@ class Workspace:
         """Stands when a part has failed: nobody need wait for it."""
         return self.folder.inside("stopped")
 
-    @property
+    @cached_property
     def parts(self) -> Location:
         """Where this job's parts lie."""
         return self.folder.inside(self.job)

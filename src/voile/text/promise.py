@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -149,24 +150,21 @@ def counted(answers: Sequence[ReleasedText]) -> dict[str, float]:
 
     `draws 3,0,27` counts documents with so many draws at each level.
     """
-    totals: dict[str, float] = {}
-
-    def add(key: str, number: int) -> None:
-        totals[key] = totals.get(key, 0) + number
-
+    totals: Counter[str] = Counter(
+        "draws " + ",".join(map(str, answer.draws)) for answer in answers
+    )
     for answer in answers:
-        add("draws " + ",".join(map(str, answer.draws)), 1)
-        for level, number in enumerate(answer.drawn):
-            add(f"drawn {level}", number)
-        for level, number in enumerate(answer.changed):
-            add(f"changed {level}", number)
-        for why, number in answer.clear.items():
-            add(f"clear {why}", number)
-        for kind, number in answer.stand_ins.items():
-            add(f"stand-ins {kind}", number)
-        for what, number in answer.seen.items():
-            add(PREFIX + what, number)
-    return totals | read_totals(answers)
+        by_kind: tuple[tuple[str, Iterable[tuple[Any, int]]], ...] = (
+            ("drawn ", enumerate(answer.drawn)),
+            ("changed ", enumerate(answer.changed)),
+            ("clear ", answer.clear.items()),
+            ("stand-ins ", answer.stand_ins.items()),
+            (PREFIX, answer.seen.items()),
+        )
+        for kind, numbers in by_kind:
+            for what, number in numbers:
+                totals[f"{kind}{what}"] += number
+    return {**totals, **read_totals(answers)}
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class Vocabulary:
     languages: tuple[str, ...] = ("en",)
     """What the words are in, by which public frequencies are looked up."""
 
-    @property
+    @cached_property
     def unknown(self) -> int:
         """The position of the unknown word: every word outside the list is this one secret."""
         return len(self.words)

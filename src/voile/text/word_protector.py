@@ -93,7 +93,7 @@ class TextProtector:
         """The guarantee in sentences, at distances that nearest words have."""
         return self.guarantee.explain(distances=self.nearest.distances())
 
-    @property
+    @cached_property
     def levels(self) -> tuple[str, ...]:
         """The names of the levels, one for each law."""
         return ("words",) if self.tiers is None else self.tiers.names
