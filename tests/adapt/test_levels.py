@@ -108,8 +108,8 @@ def test_frontier_and_target():
     )
     assert [r.strengths for r in frontier(rounds)] == [(0.2,), (0.5,), (1.0,)]
     state = State(rounds[0], 0.1, rounds)
-    assert meets(state, delta=0.05) == rounds[1]
-    assert meets(state, delta=0.001) is None
+    assert meets(state.rounds, delta=0.05) == rounds[1]
+    assert meets(state.rounds, delta=0.001) is None
 
 
 @pytest.mark.parametrize(

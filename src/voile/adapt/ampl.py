@@ -1,153 +1,217 @@
-"""AmPL on words: what a law with a strength for each level leaks to an attacker, and costs."""
+"""AmPL on words: what the laws of a release leak to an attacker at some strengths, and cost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from voile.adapt.levels import Evaluate
+from voile.adapt.secrets import Document, Secrets, document_losses, drawn
 from voile.attackers.attack import Observed, SequenceAttack
-from voile.attackers.chain import chain_attacker, sensitive_only, word_chain
-from voile.attackers.corpus import Corpus
+from voile.attackers.learning import Learned, learned_from
+from voile.attackers.markov import fit_markov, markov_attack
 from voile.attackers.names import TUNING_ATTACKERS
 from voile.attackers.readers import fit_reader
 from voile.audit.documents import measured, split
-from voile.core.arrays import Floats
+from voile.core.arrays import Floats, Indices
+from voile.core.mechanism import ExactMechanism
 from voile.errors import require
+from voile.leakage.bounds import bernstein_interval, chernoff_interval, clopper_pearson
 from voile.progress import about, tell
 
 EXACT = "markov"
-"""The attacker that is not trained: see `voile.attackers.chain`."""
+"""The attacker that is not trained: forward–backward on a chain of words."""
 COUNTED = ("triples", "documents")
+Laws = Callable[[tuple[float, ...]], Sequence[ExactMechanism | None]]
+"""From strengths to the law of each level: those that a release with these strengths draws from."""
 
 
-def level_laws(texts: Corpus, *, epsilon: float, strengths: Sequence[float]) -> Floats:
-    """The adjusted exponential mechanism over the candidates: exp(−½·α_level·ε·d), by rows."""
-    scale = np.array(strengths)[texts.levels]
-    logs = -0.5 * epsilon * scale[:, None] * texts.distances()
-    logs -= logs.max(axis=1, keepdims=True)
-    law = np.exp(logs)
-    return law / law.sum(axis=1, keepdims=True)
+@dataclass(frozen=True)
+class Checked:
+    """What strengths leak and cost on documents that they were not chosen on.
 
-
-def similarity_loss(texts: Corpus) -> Floats:
-    """c(x, y) = 1 − (cos(x, y) + 1)/2 between candidates (mPL paper, appendix E.2)."""
-    vectors = texts.candidate_vectors()
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    directions = vectors / np.where(lengths > 0, lengths, 1)
-    return (1 - directions @ directions.T) / 2
-
-
-def expected_loss(law: Floats, loss: Floats, prior: Floats, *, remapped: bool) -> float:
-    """Σ π(x) K(y|x) c(x, y); with `remapped`, each y is first replaced by the best y'."""
-    if not remapped:
-        return float((prior[:, None] * law * loss).sum())
-    joint = prior[:, None] * law
-    return float((joint.T @ loss).min(axis=1).sum())
-
-
-def perturbed(
-    texts: Corpus, law: Floats, uniforms: Sequence[Floats], chosen: Sequence[Observed]
-) -> list[Observed]:
-    """Sensitive words redrawn by the law, all else in clear, on given random numbers.
-
-    The same numbers serve every round, so that rounds differ by their strengths alone.
+    Share and interval are of one thing: the mean over documents of the share of a document's
+    triples, or the share of documents. The loss is a mean over documents of the mean over their
+    words. `strengths` is None where nothing is released.
     """
-    running = np.cumsum(law, axis=1)
-    running /= running[:, -1:]
-    order = np.searchsorted(texts.seen, texts.candidates)
-    released = []
-    for item, numbers in zip(chosen, uniforms, strict=True):
-        copy = item.releases.copy()
-        secrets = item.secrets[item.sensitive]
-        drawn = [
-            np.searchsorted(running[s], u, side="right")
-            for s, u in zip(secrets, numbers, strict=True)
-        ]
-        copy[item.sensitive] = order[np.minimum(np.array(drawn, dtype=np.intp), len(law) - 1)]
-        released.append(Observed(copy, item.secrets, item.sensitive))
-    return released
+
+    what: str
+    strengths: tuple[float, ...] | None
+    share: float
+    lower: float
+    upper: float
+    loss: float
+    loss_lower: float
+    loss_upper: float
+    documents: int
+    gain: float | None = None
+    """What a trained attacker learned from the releases, in nats a secret; None of an exact one."""
+    shown: bool = True
+    """Whether the attacker is exact, or was shown to have learned from the releases."""
 
 
-def evaluator(
-    texts: Corpus,
-    *,
-    epsilon: float,
-    attacker: str = "lstm",
-    head: str = "candidates",
-    counted: str = "triples",
-    remapped: bool = True,
-    epochs: int = 12,
-    batch: int = 32,
-    seed: int = 0,
-) -> Evaluate:
-    """Strengths → (violation share at epsilon, utility loss): perturb, attack, measure.
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """An attacker against the laws that a release draws from, on documents for the search."""
 
-    Violations are counted over triples, as the paper does, or over documents: the share in which
-    some pair of candidates moved too far. The attacker "markov" is exact and the same every time.
-    """
-    attacker = TUNING_ATTACKERS.find(attacker).name
-    require(counted in COUNTED, "counted", " or ".join(COUNTED), counted)
-    loss, prior = similarity_loss(texts), _prior(texts)
-    rng = np.random.default_rng(seed)
-    uniforms = [rng.random(len(item.sensitive)) for item in texts.sequences]
+    secrets: Secrets
+    documents: tuple[Document, ...]
+    laws: Laws
+    epsilon: float
+    attacker: str = "lstm"
+    counted: str = "triples"
+    head: str = "candidates"
+    epochs: int = 12
+    batch: int = 32
+    seed: int = 0
 
-    def attacked(law: Floats) -> tuple[SequenceAttack, list[Observed]]:
-        """The attacker against a law, and the documents to measure it on."""
-        items = perturbed(texts, law, uniforms, texts.sequences)
-        training, validation, test = split(items, seed=seed)
-        if attacker == EXACT:
-            tell("forward–backward")
-            chain = word_chain(texts, [*training, *validation])
-            return chain_attacker(law, chain), sensitive_only(texts, test)
+    def __post_init__(self) -> None:
+        TUNING_ATTACKERS.find(self.attacker)
+        require(self.counted in COUNTED, "counted", " or ".join(COUNTED), self.counted)
 
-        def redraw(rng: np.random.Generator) -> list[Observed]:
-            numbers = [rng.random(len(item.sensitive)) for item in training]
-            return perturbed(texts, law, numbers, training)
+    def evaluate(self, strengths: tuple[float, ...]) -> tuple[float, float]:
+        """Violation share and expected loss on the last fifth of the documents: for `adapt`."""
+        known, tested = self._parts()
+        found = self._measured(strengths, known, tested, seed=self.seed)
+        return float(found.values.mean()), float(found.losses.mean())
 
-        fitted = fit_reader(
-            attacker,
-            texts,
-            training,
-            validation,
-            head=head,
-            epochs=epochs,
-            batch=batch,
-            seed=seed,
-            log_law=_over_releases(texts, law),
-            redraw=redraw,
+    def check(
+        self,
+        strengths: tuple[float, ...],
+        fresh: Sequence[Document],
+        *,
+        what: str,
+        failure_probability: float,
+    ) -> Checked:
+        """The same on fresh documents, with intervals that fail together with this probability.
+
+        The attacker knows all documents of the search; draws and documents are new to it.
+        """
+        found = self._measured(strengths, self.documents, fresh, seed=self.seed + 1)
+        each, count = failure_probability / 2, len(found.values)
+        if self.counted == "documents":
+            lower, upper = clopper_pearson(int(found.values.sum()), count, failure_probability=each)
+        else:
+            lower, upper = chernoff_interval(
+                mean=float(found.values.mean()), clusters=count, failure_probability=each
+            )
+        learned = found.learned
+        shown = learned is None or learned.shown(failure_probability)
+        return Checked(
+            what,
+            strengths,
+            float(found.values.mean()),
+            lower if shown else 0.0,
+            upper,
+            *_mean(found.losses, each),
+            count,
+            None if learned is None else learned.gain,
+            shown,
         )
-        return fitted, test
 
-    def evaluate(strengths: tuple[float, ...]) -> tuple[float, float]:
-        law = level_laws(texts, epsilon=epsilon, strengths=strengths)
+    def nothing(self, fresh: Sequence[Document], *, failure_probability: float) -> Checked:
+        """One word for all secrets, the one that served the documents of the search best.
+
+        It tells nothing, so that it leaks nothing; no draw that costs more is worth its leakage.
+        """
+        losses = self.secrets.constant_losses(self.secrets.best_constant(self.documents))
+        found = document_losses([self.secrets.observed(d, d.words) for d in fresh], losses)
+        loss = _mean(found, failure_probability)
+        return Checked("release nothing", None, 0.0, 0.0, 0.0, *loss, len(found))
+
+    def _parts(self) -> tuple[list[Document], list[Document]]:
+        training, validation, test = split(self.documents, seed=self.seed)
+        return [*training, *validation], test
+
+    def _measured(
+        self,
+        strengths: tuple[float, ...],
+        known: Sequence[Document],
+        tested: Sequence[Document],
+        *,
+        seed: int,
+    ) -> _Measured:
+        laws = self.laws(strengths)
         with about("strengths " + ", ".join(f"{value:.3g}" for value in strengths)):
-            attack, test = attacked(law)
+            tell("drawing")
+            items = self._released(tested, laws, seed)
+            seen = np.unique(np.concatenate([i.releases[i.sensitive] for i in items]))
+            learned = None
+            if self.attacker == EXACT:
+                tell("the law of every secret")
+                logs, losses = self.secrets.tables(laws, seen)
+                attack: SequenceAttack = self._exact(known, logs)
+                items = [_sensitive_only(item, seen) for item in items if len(item.sensitive)]
+            else:
+                every = np.arange(len(self.secrets.embedding))
+                logs, losses = self.secrets.tables(laws, every, dtype=np.float32)
+                attack = self._trained(known, laws, logs, seed)
+                learned = learned_from(attack, items, seed=seed)
             audit = measured(
                 attack,
-                test,
-                texts,
-                epsilons=[epsilon],
+                items,
+                self.secrets.corpus(),
+                epsilons=[self.epsilon],
                 delta=0.5,
-                every_word=counted == "documents",
+                every_word=self.counted == "documents",
             )
         shares = audit.leakage.shares[:, 0]
-        violation = float((shares > 0).mean() if counted == "documents" else shares.mean())
-        return violation, expected_loss(law, loss, prior, remapped=remapped)
+        values = (shares > 0).astype(float) if self.counted == "documents" else shares
+        return _Measured(values, document_losses(items, losses), learned)
 
-    return evaluate
+    def _released(
+        self, documents: Sequence[Document], laws: Sequence[Any], source: Any
+    ) -> list[Observed]:
+        released = drawn(documents, laws, source)
+        return [self.secrets.observed(d, y) for d, y in zip(documents, released, strict=True)]
+
+    def _exact(self, known: Sequence[Document], logs: Floats) -> SequenceAttack:
+        told = [self.secrets.observed(d, d.words) for d in known]
+        states = [item.secrets[item.sensitive] for item in told if len(item.sensitive)]
+        return markov_attack(logs, fit_markov(states, size=len(self.secrets)))
+
+    def _trained(
+        self, known: Sequence[Document], laws: Sequence[Any], logs: Floats, seed: int
+    ) -> SequenceAttack:
+        cut = int(0.75 * len(known))
+        training, validation = known[:cut], known[cut:]
+
+        def redraw(rng: np.random.Generator) -> list[Observed]:
+            return self._released(training, laws, rng)
+
+        return fit_reader(
+            self.attacker,
+            self.secrets.corpus(),
+            self._released(training, laws, seed + 2),
+            self._released(validation, laws, seed + 3),
+            head=self.head,
+            epochs=self.epochs,
+            batch=self.batch,
+            seed=seed,
+            log_law=logs,
+            redraw=redraw,
+        )
 
 
-def _over_releases(texts: Corpus, law: Floats) -> Floats:
-    """The law's logarithms by release: a column for all that was seen, words in clear alike."""
-    table = np.zeros((len(law), len(texts.seen)))
-    table[:, np.searchsorted(texts.seen, texts.candidates)] = np.log(np.maximum(law, 1e-300))
-    return table
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """One number a document: what counts as violated, and the loss."""
+
+    values: Floats
+    losses: Floats
+    learned: Learned | None
 
 
-def _prior(texts: Corpus) -> Floats:
-    """How often each candidate occurs, with one count added everywhere."""
-    secrets = np.concatenate([item.secrets[item.sensitive] for item in texts.sequences])
-    counts = np.bincount(secrets, minlength=len(texts.candidates)) + 1
-    return np.asarray(counts / counts.sum())
+def _sensitive_only(item: Observed, seen: Indices) -> Observed:
+    """A document as the sequence of its secrets, releases as columns of the law's table."""
+    columns = np.searchsorted(seen, item.releases[item.sensitive])
+    return Observed(columns, item.secrets[item.sensitive], np.arange(len(columns)))
+
+
+def _mean(values: Floats, failure_probability: float) -> tuple[float, float, float]:
+    low, high = bernstein_interval(
+        np.clip(values, 0, 1), low=0, high=1, failure_probability=failure_probability
+    )
+    return float(values.mean()), low, high

@@ -75,7 +75,7 @@ class Levels:
 
     def init(self, evaluate: Evaluate) -> State:
         """Evaluate the starting strengths."""
-        first = self._round(self.start, evaluate)
+        first = self.evaluated(self.start, evaluate)
         return State(first, self.first_step, (first,))
 
     def step(self, state: State, evaluate: Evaluate) -> State:
@@ -89,7 +89,7 @@ class Levels:
                     continue
                 found = known.get(moved)
                 if found is None:
-                    found = known[moved] = self._round(moved, evaluate)
+                    found = known[moved] = self.evaluated(moved, evaluate)
                     rounds.append(found)
                 if found.loss < state.centre.loss:
                     return State(found, state.step, tuple(rounds))
@@ -103,7 +103,8 @@ class Levels:
         value = min(1.0, max(self.lowest, round(strengths[level] + by, 6)))
         return (*strengths[:level], value, *strengths[level + 1 :])
 
-    def _round(self, strengths: tuple[float, ...], evaluate: Evaluate) -> Round:
+    def evaluated(self, strengths: tuple[float, ...], evaluate: Evaluate) -> Round:
+        """What these strengths leak and cost, and what that is worth."""
         violation, utility_loss = evaluate(strengths)
         if not (math.isfinite(violation) and math.isfinite(utility_loss)):
             raise InvalidInput("evaluate must give finite numbers")
@@ -154,9 +155,41 @@ def _told(evaluate: Evaluate, *, begun: int, most: int) -> Evaluate:
     return told
 
 
-def meets(state: State, *, delta: float) -> Round | None:
+def together(
+    levels: Levels,
+    evaluate: Evaluate,
+    rounds: Sequence[Round],
+    *,
+    delta: float,
+    most_rounds: int = 5,
+) -> tuple[Round, ...]:
+    """All strengths lowered alike, the plainest way to leak less: what adapting has to beat.
+
+    Bisection for the largest common strength whose violation share is at most delta; rounds that
+    the search has evaluated are taken over. The first is the search's start.
+    """
+    known = {round_.strengths: round_ for round_ in rounds}
+    found: list[Round] = []
+
+    def at(strength: float) -> Round:
+        strengths = (round(strength, 6),) * len(levels.start)
+        found.append(known.get(strengths) or levels.evaluated(strengths, evaluate))
+        return found[-1]
+
+    low, high = levels.lowest, 1.0
+    if at(high).violation <= delta:
+        return tuple(found)
+    if at(low).violation > delta:
+        return tuple(found)
+    for _ in range(most_rounds - 2):
+        middle = (low + high) / 2
+        low, high = (middle, high) if at(middle).violation <= delta else (low, middle)
+    return tuple(found)
+
+
+def meets(rounds: Sequence[Round], *, delta: float) -> Round | None:
     """The least utility loss among rounds whose violation share is at most delta, if any."""
-    good = [round_ for round_ in state.rounds if round_.violation <= delta]
+    good = [round_ for round_ in rounds if round_.violation <= delta]
     return min(good, key=lambda round_: round_.utility_loss, default=None)
 
 

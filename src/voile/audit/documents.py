@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from voile.core.arrays import Indices
 from voile.core.randomness import seeded_rng
 from voile.errors import require
 
+Item = TypeVar("Item")
 MOST_TRIPLES = 10_000_000_000
 """Of one audit; about a minute on two cores."""
 
@@ -46,7 +48,7 @@ def strongest(runs: Sequence[AttackRun], k: int) -> AttackRun:
     return max(runs, key=lambda run: (run.audit.findings[k].lower, run.shares[k]))
 
 
-def split(sequences: Sequence[Observed], *, seed: int) -> tuple[list[Observed], ...]:
+def split(sequences: Sequence[Item], *, seed: int) -> tuple[list[Item], ...]:
     """60/20/20 by document: train, calibrate, test. The audit splits, not the attacker."""
     require(len(sequences) >= 10, "documents", "at least 10", len(sequences))
     order = seeded_rng(seed).permutation(len(sequences))

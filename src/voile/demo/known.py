@@ -75,5 +75,5 @@ class Known:
         )
         levels = Levels(start=(1.0, 1.0), free=(True, True), last_step=0.1)
         state = adapt(levels, evaluate, most_rounds=ROUNDS)
-        chosen = meets(state, delta=target) or state.best
+        chosen = meets(state.rounds, delta=target) or state.best
         return Adapted(state.rounds, chosen, tuple(frontier(state.rounds)), target)

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from voile.adapt.ampl import evaluator
-from voile.adapt.levels import Levels, adapt, meets
-from voile.attackers.corpus import Corpus
+import numpy as np
+
+from voile.adapt.ampl import Laws, Trial
+from voile.adapt.levels import Levels, Round, adapt, meets, together
+from voile.adapt.secrets import Document, Secrets
+from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput, require, require_epsilon
-from voile.options import Data, Option, Options, use_case
-from voile.progress import tell
-from voile.text.pairs import Reading
+from voile.options import Call, Data, Option, Options, case_of, use_case
+from voile.progress import about, tell
+from voile.report.provenance import spelled
+from voile.text.building import build_protector, law_builder, load_vocabulary, tier_laws
+from voile.text.languages import check_language
+from voile.text.laws import KNOWN_WORD_BY_WORD
+from voile.text.options import Names, Strength, Words
+from voile.text.pairs import Sizes
+from voile.text.plan import KEPT, Plan
 from voile.text.reading import texts_of
-from voile.text.sequences import corpus, read_words
-from voile.text.tiers import sensitive_tiers
-from voile.text.tune_result import TextTuning
-from voile.text.vocabulary_files import glove
+from voile.text.settings import PRIVATE_CORPUS, TextSettings, settings_from
+from voile.text.tune_result import LevelLaw, TextTuning
+from voile.text.vocabularies import Vocabulary
+from voile.text.word_protector import TextProtector
 from voile.values import one_of
 
 CAVEATS = {
@@ -30,6 +40,12 @@ CAVEATS = {
         "it that no epsilon here accounts for. Adapt on public or held-out text if you can."
     ),
 }
+FAILURE_PROBABILITY = 0.05
+"""That some interval of the check on fresh documents is wrong."""
+FRESH = 0.4
+"""The share of the documents that no strength is chosen on."""
+TIERS = 2
+"""Names, and words close to names: what is secret."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +74,7 @@ class Search(Options):
         )
 
 
-SOME, BOTH = Reading(documents=2000, candidates=1000), Search()
+SOME, BOTH, PLAIN = Sizes(documents=2000, candidates=1000), Search(), Words()
 
 
 @use_case("text tune")
@@ -80,8 +96,13 @@ def tune(
         Literal["triples", "documents"],
         Option("Violations over triples, or over documents that hold any."),
     ] = "triples",
+    mechanism: Annotated[
+        Literal["word-exponential", "santext", "tem"],
+        Option("The law of the release that is to be made."),
+    ] = "word-exponential",
+    drawing: Words = PLAIN,
     pipeline: Annotated[str | None, Option("A spaCy pipeline for names.", "Names")] = None,
-    reading: Reading = SOME,
+    sizes: Sizes = SOME,
     search: Search = BOTH,
     epochs: Annotated[int, Option("Most rounds of training for each trial.", "Running")] = 12,
     seed: Annotated[int, Option("Repeats draws, splits and training.", "Running")] = 0,
@@ -90,10 +111,12 @@ def tune(
 
     Example: `voile text tune public.csv --data public --epsilon 0.5 --target-delta 0.05`
 
-    Each round redraws all sensitive words at the strengths it tries, attacks the result, and
-    counts violations and the loss of use. `data` says what the text is: adapting on private text
-    spends privacy, and the answer says so. `levels` "pii" lets the strength of names alone move
-    (the paper's AmPL-I); a privacy weight of 0 is its AmPL-U.
+    Each round draws all sensitive words by the very laws of `text protect` at the strengths it
+    tries, over the whole vocabulary, attacks the result, and counts violations and the loss of
+    use. What is chosen is then measured on documents that no round has seen, beside plain
+    strengths, strengths lowered together, and releasing nothing. `data` says what the text is:
+    adapting on private text spends privacy, and the answer says so. `levels` "pii" lets the
+    strength of names alone move (the paper's AmPL-I); a privacy weight of 0 is its AmPL-U.
     """
     if data is None:
         raise InvalidInput(
@@ -105,70 +128,165 @@ def tune(
     epsilon = require_epsilon(epsilon)
     require(0 < target_delta < 1, "target-delta", "in (0, 1)", target_delta)
     levels = search.space()
-    documents = texts_of(texts, column)[: reading.documents]
+    documents = texts_of(texts, column)[: sizes.documents]
+    settings = tuned_settings(documents, column, epsilon, mechanism, drawing, pipeline)
     tell("reading words and finding names")
-    own = _own_corpus(documents, reading, pipeline)
+    vocabulary = load_vocabulary(settings)
+    protector = build_protector(settings, vocabulary)
+    read = documents_of(protector, documents, longest=sizes.words)
+    require(len(read) >= 20, "documents", "at least 20 with words", len(read))
+    order = seeded_rng(seed).permutation(len(read))
+    cut = round((1 - FRESH) * len(read))
+    known, fresh = ([read[n] for n in part] for part in (order[:cut], order[cut:]))
+    secrets = Secrets.of(known, vocabulary.embedding, drawn=TIERS, most=sizes.candidates)
+    laws = laws_at(settings, vocabulary)
+    trial = Trial(
+        secrets, tuple(known), laws, epsilon,
+        attacker=attacker, counted=count, epochs=epochs, seed=seed,
+    )  # fmt: skip
     state = adapt(
         levels,
-        evaluator(own, epsilon=epsilon, attacker=attacker, counted=count, epochs=epochs, seed=seed),
+        trial.evaluate,
         most_rounds=search.rounds,
         trace=search.trace,
         about={
             "texts": hashlib.sha256("\0".join(documents).encode()).hexdigest(),
-            "epsilon": epsilon,
+            "settings": {**settings.identity(), "alphas": None},
+            "vocabulary": vocabulary.embedding.digest,
             "attacker": attacker,
             "counted": count,
-            "pipeline": pipeline,
-            "sizes": [reading.top, reading.words, reading.candidates, epochs],
+            "sizes": [sizes.words, sizes.candidates, epochs],
             "seed": seed,
         },
     )
-    good = meets(state, delta=target_delta)
-    chosen = good or state.best
+    alike = together(levels, trial.evaluate, state.rounds, delta=target_delta)
+    tried = (*state.rounds, *alike)
+    best = meets(tried, delta=target_delta) or min(tried, key=lambda round_: round_.loss)
+    even = meets(alike, delta=target_delta) or min(alike, key=lambda round_: round_.loss)
+    asked = {"choice": best, "plain": tried[0], "lowered together": even}
+    each = FAILURE_PROBABILITY / (len(asked) + 1)
+    with about("fresh documents"):
+        checked = tuple(
+            trial.check(round_.strengths, fresh, what=what, failure_probability=each)
+            for what, round_ in _distinct(asked).items()
+        )
+        nothing = trial.nothing(fresh, failure_probability=each)
     return TextTuning(
         epsilon=epsilon,
         target_delta=target_delta,
         attacker=attacker,
         counted=count,
-        chosen=chosen,
-        meets_target=good is not None,
-        protect_options=protect_options(epsilon, chosen.strengths),
-        caveat=caveat(data, chosen.strengths, candidates=len(own.candidates)),
+        chosen=best,
+        checked=(*checked, nothing),
+        laws=tuple(
+            LevelLaw(name, law.guarantee.epsilon, settings.mechanism.name, len(vocabulary) + 1)
+            for name, law in zip(("pii", "poii"), laws(best.strengths), strict=False)
+            if law is not None
+        ),
+        protect_command=protect_command(
+            column, epsilon, best.strengths, mechanism, drawing, pipeline
+        ),
+        caveat=caveat(data, best.strengths),
+        search_documents=len(known),
+        secrets=len(secrets),
         rounds=state.rounds,
+        together=alike,
     )
 
 
-def protect_options(epsilon: float, strengths: Sequence[float]) -> str:
-    """The options that make `voile text protect` use these strengths."""
-    pii, poii = strengths
-    return (
-        f"--mechanism word-exponential --epsilon {epsilon:g} "
-        f"--tiers pii,poii --alpha {pii:g},{poii:g},keep"
-    )
+def tuned_settings(
+    documents: Sequence[str],
+    column: str,
+    epsilon: float,
+    mechanism: str,
+    words: Words,
+    pipeline: str | None,
+) -> TextSettings:
+    """The settings of the release that is to be made, its strengths still plain."""
+    one_of(mechanism, KNOWN_WORD_BY_WORD, "mechanism")
+    if words.consistent is not None:
+        raise InvalidInput(
+            "--consistent must not go with text tune: its attackers take every place for a draw "
+            "of its own"
+        )
+    if words.vocabulary == PRIVATE_CORPUS:
+        raise InvalidInput("text tune must have a public vocabulary, got private-corpus")
+    names = Names(tiers="pii,poii", alpha=("1", "1", "keep"), pipeline=pipeline)
+    language = check_language(words.language, documents[:200])
+    strength = Strength(epsilon=epsilon)
+    return settings_from(column, strength, mechanism, words, names, language=language)
 
 
-def caveat(data: str, strengths: Sequence[float], *, candidates: int) -> str:
+def laws_at(settings: TextSettings, vocabulary: Vocabulary) -> Laws:
+    """The laws that `text protect` draws from with these settings, at any strengths."""
+    build = lru_cache(maxsize=8)(law_builder(settings, vocabulary))
+
+    def laws(strengths: tuple[float, ...]) -> Sequence[object]:
+        return tier_laws(replace(settings, alphas=(*strengths, None)), build)
+
+    return laws  # type: ignore[return-value]  # the three mechanisms allowed know their laws
+
+
+def documents_of(protector: TextProtector, texts: Sequence[str], *, longest: int) -> list[Document]:
+    """Each text as the release reads it: words that are drawn, with their tiers, and in clear."""
+    require(longest >= 1, "words", ">= 1", longest)
+    plans = (plan for plan in protector.plan(texts) if isinstance(plan, Plan))
+    found = (_document(protector, plan, longest) for plan in plans)
+    return [document for document in found if len(document.words)]
+
+
+def _document(protector: TextProtector, plan: Plan, longest: int) -> Document:
+    words: list[int] = []
+    levels: list[int] = []
+    for piece in plan.settled():
+        if isinstance(piece, int):
+            words.append(plan.drawn[piece].position)
+            levels.append(plan.levels[piece])
+            continue
+        tokens = [p for p in protector.tokenizer.split(piece) if not isinstance(p, str)]
+        words += [token.position for token in tokens]
+        levels += [KEPT] * len(tokens)
+    return Document(np.array(words[:longest], np.intp), np.array(levels[:longest], np.intp))
+
+
+def protect_command(
+    column: str,
+    epsilon: float,
+    strengths: Sequence[float],
+    mechanism: str,
+    words: Words,
+    pipeline: str | None,
+) -> str:
+    """The command that draws from the laws that were tuned, to the last digit."""
+    from voile.text._protect import protect
+
+    given = {
+        "data": "FILE",
+        "column": column,
+        "epsilon": epsilon,
+        "mechanism": mechanism,
+        **{name: getattr(words, name) for name in Words.__dataclass_fields__},
+        "tiers": "pii,poii",
+        "alpha": (*(repr(value) for value in strengths), "keep"),
+        "pipeline": pipeline,
+    }
+    return spelled(Call(case_of(protect), given, 0.0, ""), whole=True)
+
+
+def caveat(data: str, strengths: Sequence[float]) -> str:
     """What the user should know before using these strengths."""
-    another = (
-        f"Violations and loss are those of a law over the {candidates:,} sensitive words of this "
-        "text, the loss after a remap, measured on the documents that strengths were chosen on, "
-        "without an interval. The command draws over the whole vocabulary and does not remap: "
-        "its figures are others, usually with far fewer violations and more loss. Measure its "
-        "release with voile text audit and utility."
-    )
     uneven = (
         "The strengths differ, so a single release may tell a name from a word close to names "
         "more than ε allows within either; which of the two a word is, is not protected."
     )
-    said = [CAVEATS[data], another, uneven if len(set(strengths)) > 1 else ""]
+    said = [CAVEATS[data], uneven if len(set(strengths)) > 1 else ""]
     return " ".join(text for text in said if text)
 
 
-def _own_corpus(texts: Sequence[str], reading: Reading, pipeline: str | None) -> Corpus:
-    """A corpus whose releases are its own words, to be perturbed; all candidates can be seen."""
-    words = glove(top=reading.top)
-    chosen = sensitive_tiers(words, sensitive="pii,poii", pipeline=pipeline)
-    sequences = read_words(texts, words, tiers=chosen)
-    return corpus(
-        sequences, sequences, words, longest=reading.words, most_candidates=reading.candidates
-    )
+def _distinct(asked: dict[str, Round]) -> dict[str, Round]:
+    """Each strengths once, under the names of all that chose them."""
+    names: dict[tuple[float, ...], list[str]] = {}
+    for name, round_ in asked.items():
+        names.setdefault(round_.strengths, []).append(name)
+    by_strengths = {round_.strengths: round_ for round_ in asked.values()}
+    return {", ".join(names[s]): by_strengths[s] for s in names}

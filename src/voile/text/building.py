@@ -152,19 +152,35 @@ def _drawing(
     )
     if settings.in_clear:
         return replace(plain, laws=(None,))
-    build = _remapping(settings, words, prior) if options.remap else _builder(settings, words)
+    build = law_builder(settings, words, prior)
     if settings.alphas:
-        laws = [None if a is None else build(a * settings.epsilon) for a in settings.alphas]
-        if all(law is None for law in laws):
-            raise InvalidInput("at least one tier must be perturbed, got none")
         return replace(
-            plain, laws=tuple(laws), tiers=_tiers(words, settings.pipeline, settings.pipelines)
+            plain,
+            laws=tier_laws(settings, build),
+            tiers=_tiers(words, settings.pipeline, settings.pipelines),
         )
     if settings.document_epsilon is not None and settings.public_length:
         budget = settings.document_epsilon
         per_length = lru_cache(maxsize=4096)(lambda words: build(share_of(budget, words)))
         return replace(plain, laws=(per_length(1),), law_of_length=per_length)
     return replace(plain, laws=(build(settings.epsilon),))
+
+
+def law_builder(
+    settings: TextSettings, words: Vocabulary, prior: LanguagePrior | None = None
+) -> Callable[[float], Mechanism]:
+    """From an epsilon to the law that a release with these settings draws from."""
+    return _remapping(settings, words, prior) if settings.words.remap else _builder(settings, words)
+
+
+def tier_laws(
+    settings: TextSettings, build: Callable[[float], Mechanism]
+) -> tuple[Mechanism | None, ...]:
+    """The law of each tier; None where its words stay in clear."""
+    laws = [None if a is None else build(a * settings.epsilon) for a in settings.alphas]
+    if all(law is None for law in laws):
+        raise InvalidInput("at least one tier must be perturbed, got none")
+    return tuple(laws)
 
 
 def _stand_ins(pipeline: str, language: str) -> StandIns:

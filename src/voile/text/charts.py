@@ -76,8 +76,11 @@ def exceedance_chart(
     )
 
 
-def rounds_chart(rounds: Sequence[Round], *, target: float, chosen: int) -> Chart:
-    """What each round of an adaptation (AmPL) found and cost, in the order they were tried."""
+def rounds_chart(rounds: Sequence[Round], *, target: float, chosen: int, nothing: float) -> Chart:
+    """What each round of an adaptation (AmPL) found and cost, in the order they were tried.
+
+    `chosen` is 0 where none of them was; `nothing` is what releasing nothing costs.
+    """
     alt = altair()
     rows = [
         (number, *r.strengths, r.violation, r.utility_loss, r.loss)
@@ -102,7 +105,7 @@ def rounds_chart(rounds: Sequence[Round], *, target: float, chosen: int) -> Char
     )
     y = alt.Y("value:Q").scale(zero=True).title("share, or loss").axis(format=".4~r")
     tips = ["round:Q", "what:N", alt.Tooltip("value:Q", format=".4g")]
-    star = [{"round": chosen}]
+    star = [{"round": chosen}] if chosen else []
     figure = (
         base(star).mark_rule(strokeWidth=18, opacity=0.16, color=colour("green")).encode(x=x)
         + base(long).mark_line(strokeWidth=2).encode(x=x, y=y, color=tint)
@@ -110,16 +113,22 @@ def rounds_chart(rounds: Sequence[Round], *, target: float, chosen: int) -> Char
         .mark_point(filled=True, size=80, opacity=1)
         .encode(x=x, y=y, color=tint, shape=sign, tooltip=tips)
         + level(target, f"violations allowed: {percent(target)}", tone="ink", side="right")
+        + level(nothing, f"loss of releasing nothing: {nothing:.3g}", tone="muted", side="left")
     )
     best = rows[chosen - 1]
+    which = (
+        f"round {chosen} (shaded) was chosen, with violations of {percent(best[3])} and a utility "
+        f"loss of {best[4]:.4g}"
+        if chosen
+        else "none of them was chosen, but strengths lowered together"
+    )
     return finished(
         figure,
         name="rounds",
         title="What each round found and cost",
         alt=(
-            f"{len(rows)} rounds; round {chosen} (shaded) was chosen, with violations of "
-            f"{percent(best[3])} and a utility loss of {best[4]:.4g}. Violations must come below "
-            "the dashed line."
+            f"{len(rows)} rounds; {which}. Violations must come below their dashed line, the loss "
+            f"below {nothing:.3g}, which releasing nothing costs."
         ),
         data=table,
     )

@@ -11,12 +11,18 @@ from voile.text.reading import texts_of
 
 
 @dataclass(frozen=True)
-class Reading(Options):
+class Sizes(Options):
     """How much of the texts an attacker is given, and how many words it chooses between."""
 
     documents: Annotated[int, Option("Use at most this many documents.")] = 5000
     candidates: Annotated[int, Option("At most this many sensitive words.")] = 2000
     words: Annotated[int, Option("Words of each document that are read.")] = 40
+
+
+@dataclass(frozen=True)
+class Reading(Sizes):
+    """The same, and which words are known, where no release says so."""
+
     top: Annotated[int, Option("Know this many most frequent words of the vocabulary.")] = 50_000
 
 

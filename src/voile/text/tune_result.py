@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from voile.adapt.ampl import Checked
 from voile.adapt.levels import Round, frontier
 from voile.audit.finding import Verdict
+from voile.leakage.bounds import groups_needed
 from voile.report.charts_common import frontier_chart
 from voile.report.drawing import percent
 from voile.report.model import Chart, Report, Table
@@ -14,12 +16,29 @@ from voile.report.result import Result, frame_of
 from voile.report.words import ONE_ATTACKER, OWN_FIGURES
 from voile.text.charts import rounds_chart
 
+_COUNTED = {
+    "triples": "of the triples of a document, on average over {} fresh documents",
+    "documents": "of {} fresh documents",
+}
+
+
+@dataclass(frozen=True)
+class LevelLaw:
+    """The law that draws the words of a tier: what was tuned, and what the command draws from."""
+
+    tier: str
+    epsilon: float
+    mechanism: str
+    outputs: int
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TextTuning(Result):
-    """All rounds, the chosen one, and what to hand to protect.
+    """All rounds, the choice and what it came to on fresh documents, and what to hand to protect.
 
-    Strengths are of names and of words close to names, in that order.
+    Strengths are of names and of words close to names, in that order. Rounds were measured on
+    documents of the search, `checked` on documents that nothing was chosen on: first the choice,
+    last what releasing nothing costs.
     """
 
     epsilon: float
@@ -27,15 +46,34 @@ class TextTuning(Result):
     attacker: str
     counted: str
     chosen: Round
-    meets_target: bool
-    protect_options: str
+    checked: tuple[Checked, ...]
+    laws: tuple[LevelLaw, ...]
+    protect_command: str
     caveat: str
+    search_documents: int
+    secrets: int
     rounds: tuple[Round, ...]
+    together: tuple[Round, ...]
+
+    @property
+    def choice(self) -> Checked:
+        """The chosen strengths on fresh documents."""
+        return self.checked[0]
+
+    @property
+    def nothing(self) -> Checked:
+        """What releasing one word in all places costs, which tells nothing."""
+        return self.checked[-1]
+
+    @property
+    def meets_target(self) -> bool:
+        """Whether the whole interval on fresh documents lies within the target."""
+        return self.choice.upper <= self.target_delta
 
     @property
     def frontier(self) -> tuple[Round, ...]:
         """The rounds that no other round beats in both violation and utility loss."""
-        return frontier(self.rounds)
+        return frontier((*self.rounds, *self.together))
 
     def to_frame(self) -> Any:
         """A row for each round, as a pandas frame."""
@@ -45,27 +83,25 @@ class TextTuning(Result):
 
     def _report(self) -> Report:
         pii, poii = self.chosen.strengths
-        compared = "within" if self.meets_target else "still more than"
+        choice = self.choice
         return Report(
             title="Strengths for names in text",
             answer=(
                 f"With strengths {pii:g} for names and {poii:g} for words close to names, leakage "
-                f"exceeds ε = {self.epsilon:g} in {percent(self.chosen.violation)} of "
-                f"{self.counted}, {compared} the {percent(self.target_delta)} allowed."
+                f"exceeds ε = {self.epsilon:g} in {percent(choice.share)} {self._of(choice)} "
+                f"({percent(choice.lower)} to {percent(choice.upper)}); "
+                f"{percent(self.target_delta)} is allowed."
             ),
             verdict=Verdict.OPEN,
-            because=(
-                "The strengths keep this attacker below the target. That is not a proof: another "
-                "attacker may find more."
-                if self.meets_target
-                else f"No round kept violations below {percent(self.target_delta)}: this is the "
-                "best that was found."
-            ),
+            because=f"{self._told()} {self._worth()}",
             guarantee=(
-                f"Names are released at ε = {self.epsilon * pii:.4g} and words close to names at "
-                f"ε = {self.epsilon * poii:.4g}, each per unit of distance between words; all "
-                "other words stay in clear.",
-                f"To use them: voile text protect FILE {self.protect_options}",
+                *(
+                    f"{name} are released at ε = {law.epsilon:.4g} per unit of distance, "
+                    f"{law.mechanism} over {law.outputs:,} words: the law that was tuned."
+                    for name, law in zip(("Names", "Words close to names"), self.laws, strict=True)
+                ),
+                "All other words stay in clear.",
+                f"To use them: {self.protect_command}",
             ),
             not_protected=(
                 "All words that are neither names nor close to names: they stay in clear.",
@@ -73,7 +109,8 @@ class TextTuning(Result):
                 *((self.caveat,) if self.caveat else ()),
                 OWN_FIGURES,
             ),
-            tables=(self._table(),),
+            notes=tuple(self._notes()),
+            tables=(self._compared(), self._table()),
             draw=self._charts,
             terms=(
                 "epsilon",
@@ -83,41 +120,126 @@ class TextTuning(Result):
                 "utility loss",
                 "triple",
                 "attacker",
+                "interval",
             ),
             cards=(
                 ("strength of names", f"{pii:g}"),
                 ("of words close to names", f"{poii:g}"),
-                ("violations", percent(self.chosen.violation)),
+                ("violations, fresh documents", percent(choice.share)),
+                ("utility loss", f"{choice.loss:.3g}"),
+                ("releasing nothing", f"{self.nothing.loss:.3g}"),
             ),
         )
 
+    def _of(self, checked: Checked) -> str:
+        return _COUNTED[self.counted].format(f"{checked.documents:,}")
+
+    def _told(self) -> str:
+        """What the interval says of the target, and what would settle it."""
+        choice, allowed = self.choice, percent(self.target_delta)
+        if not choice.shown:
+            return (
+                "The attacker was not shown to learn anything from the releases, so its count is "
+                "no evidence; --attacker markov needs no training."
+            )
+        if self.meets_target:
+            return (
+                f"This attacker stays within {allowed}, the whole interval. That is not a proof: "
+                "another attacker may find more."
+            )
+        if choice.lower > self.target_delta:
+            return f"Nothing that was tried keeps this attacker within {allowed}."
+        if choice.share < self.target_delta:
+            needed = groups_needed(
+                delta=self.target_delta, share=choice.share, failure_probability=0.01
+            )
+            return (
+                f"Whether that is within {allowed} is open: about {needed:,} fresh documents "
+                "would tell."
+            )
+        return f"It is not shown to be within {allowed}; the documents are too few to tell."
+
+    def _worth(self) -> str:
+        """The loss beside that of releasing nothing, which no draw may exceed for its leakage."""
+        loss, free = self.choice.loss, self.nothing.loss
+        beside = f"Expected loss {loss:.3g}; releasing nothing costs {free:.3g} and leaks nothing"
+        if loss >= free:
+            return (
+                f"{beside}: by this measure these draws are worth nothing; leave the words out, or "
+                "give a larger ε."
+            )
+        return f"{beside}."
+
+    def _notes(self) -> list[str]:
+        even = next(c for c in self.checked if "lowered together" in c.what)
+        said = []
+        if even is not self.choice:
+            said.append(
+                f"Strengths lowered together to {even.strengths[0] if even.strengths else 0:g}: "
+                f"{percent(even.share)} {self._of(even)} and a loss of {even.loss:.3g}, against "
+                f"{percent(self.choice.share)} and {self.choice.loss:.3g} of the choice."
+            )
+        if self.choice.gain is not None:
+            said.append(
+                f"The {self.attacker} gained {self.choice.gain:.3g} nats a secret from the right "
+                f"releases over shuffled ones, on {self.choice.documents:,} fresh documents."
+            )
+        said.append(
+            f"Chosen on {self.search_documents:,} documents, {self.secrets:,} secrets; measured on "
+            f"{self.choice.documents:,} others with sensitive words. The loss is (1 − cosine)/2 "
+            "between a word and what is released for it, of the release that the command makes."
+        )
+        return said
+
     @property
     def _number(self) -> int:
-        """Which round was chosen, counted from 1."""
+        """Which round was chosen, counted from 1; 0 if it was lowered together."""
         tried = [round_.strengths for round_ in self.rounds]
-        return tried.index(self.chosen.strengths) + 1
+        return tried.index(self.chosen.strengths) + 1 if self.chosen.strengths in tried else 0
+
+    def _compared(self) -> Table:
+        columns = ("what", "pii", "poii", "violations", "at least", "at most", "utility loss")
+        rows = tuple(
+            (c.what, *(c.strengths or (None, None)), c.share, c.lower, c.upper, c.loss)
+            for c in self.checked
+        )
+        caption = f"On {self.choice.documents:,} fresh documents, violations counted in "
+        return Table(caption + self.counted, columns, rows)
 
     def _table(self) -> Table:
         columns = ("round", "pii", "poii", f"violations, {self.counted}", "utility loss", "")
-        rows = (
+        alike = [r for r in self.together if r.strengths not in {s.strengths for s in self.rounds}]
+        rows = [
             (k, *r.strengths, r.violation, r.utility_loss, "chosen" if k == self._number else "")
             for k, r in enumerate(self.rounds, start=1)
-        )
-        return Table("The rounds", columns, tuple(rows))
+        ] + [
+            (
+                None,
+                *r.strengths,
+                r.violation,
+                r.utility_loss,
+                "lowered together" + (", chosen" if r.strengths == self.chosen.strengths else ""),
+            )
+            for r in alike
+        ]
+        return Table("The rounds, on documents of the search", columns, tuple(rows))
 
     def _charts(self) -> tuple[Chart, ...]:
         table = Table(
             "Violations against utility loss",
             ("round", "violations", "utility loss"),
-            tuple((k, r.violation, r.utility_loss) for k, r in enumerate(self.rounds, start=1)),
+            tuple(
+                (k if k <= len(self.rounds) else "=", r.violation, r.utility_loss)
+                for k, r in enumerate((*self.rounds, *self.together), start=1)
+            ),
         )
         trade = frontier_chart(
             table,
             name="frontier",
             title="Privacy against use, and the chosen point",
             alt=(
-                "Each point is a round, with its number; left and down is better. The ring marks "
-                "the strengths that were chosen."
+                "Each point is a round, with its number, or = where strengths were lowered "
+                "together; left and down is better. The ring marks the strengths that were chosen."
             ),
             x="violations",
             y="utility loss",
@@ -126,5 +248,10 @@ class TextTuning(Result):
             chosen=(self.chosen.violation, self.chosen.utility_loss),
             axes=(f"share of {self.counted} above ε", "utility loss"),
         )
-        rounds = rounds_chart(self.rounds, target=self.target_delta, chosen=self._number)
+        rounds = rounds_chart(
+            self.rounds,
+            target=self.target_delta,
+            chosen=self._number,
+            nothing=self.nothing.loss,
+        )
         return rounds, trade
