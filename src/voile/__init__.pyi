@@ -23,6 +23,7 @@ from voile.errors import VoileError as VoileError
 from voile.meaning import explain as explain
 from voile.runs import check as check
 from voile.runs import run as run
+from voile.service._serve import serve as serve
 from voile.storage import load as load
 from voile.storage import save as save
 from voile.surface import schema as schema

@@ -19,6 +19,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "run": "voile.runs:run",
         "check": "voile.runs:check",
         "demo": "voile.demo._demo:demo",
+        "serve": "voile.service._serve:serve",
     },
     "text": {
         "protect": "voile.text._protect:protect",

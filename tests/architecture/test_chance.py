@@ -36,6 +36,7 @@ STARTS_PROCESSES = {
     "tests/ledger/test_protect.py": _COUNTED,
     "tests/mechanisms/test_neighbour_table.py": "makes a table, which is no draw",
     "tests/report/browser.py": "starts a browser; draws nothing",
+    "tests/service/test_process.py": _COUNTED,
     "tests/text/test_posterior_tasks.py": "audits, whose seed is 0 unless given",
     "tests/text/test_protector.py": _COUNTED,
 }

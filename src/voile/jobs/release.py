@@ -21,6 +21,7 @@ from voile.jobs.records import Releaser
 from voile.jobs.run import check_output, run_job
 from voile.jobs.settings import Running
 from voile.jobs.sharing import SharesDraws
+from voile.jobs.standing import NOTHING_YET, Expected
 from voile.jobs.workspace import write_json, writing
 from voile.options import current_call
 from voile.packaged import ModelRecord
@@ -149,7 +150,7 @@ def carry_out(
     """Release every row of a source once; `describe` says of the finished job what was promised.
 
     A file becomes a file, with its guarantee file beside it; data in memory becomes data of the
-    same kind, and nothing is written.
+    same kind, and nothing is written. For records that are only expected nothing is drawn yet.
     """
     found: list[Made] = []
 
@@ -158,6 +159,9 @@ def carry_out(
         found.append(replace(described, ledger=charged(charging, report)))
         return found[-1].guarantee_file()
 
+    if isinstance(source, Expected):
+        source.stand(make_releaser, clear=clear, charging=charging, identity=identity, seed=seed)
+        return replace(describe(NOTHING_YET), ledger=charged(charging, NOTHING_YET))
     if source.in_memory:
         data, report = release_in_memory(
             source,

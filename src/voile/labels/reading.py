@@ -12,6 +12,7 @@ from voile.errors import InvalidInput
 from voile.files import no_such_column
 from voile.files.rows import OnError, RowProblem
 from voile.files.source import Source, open_source
+from voile.jobs.standing import Expected
 from voile.labels.table import Table, table_of
 from voile.ledger import person_name
 from voile.options import Data, Option, Options
@@ -82,7 +83,7 @@ def require_label(source: Source, label: str) -> None:
 
 def source_digest(source: Source) -> str:
     """The SHA-256 of a file's bytes; of data in memory, what tells it from other data."""
-    if source.in_memory:
+    if source.in_memory or isinstance(source, Expected):
         return source.fingerprint()
     digest = hashlib.sha256()
     with source.location.open() as file:

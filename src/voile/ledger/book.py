@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from voile.errors import BadFile, CannotWrite, InvalidInput, VoileError, require
-from voile.ledger.amounts import Bill
+from voile.ledger.amounts import Bill, Bools
 from voile.ledger.decide import by_person, decide
 from voile.ledger.ends import finish_entry, given_up, refund_entry
 from voile.ledger.entries import NO_PART, NOWHERE, Entry, Event, Head, after, packed
@@ -111,12 +111,14 @@ class Ledger(Accounts):
     # ── charging ───────────────────────────────────────────────────────────────────────────
 
     def charge(
-        self, job: str, part: int, persons: Sequence[Any], bill: Bill, *, wait: bool = True
-    ) -> Receipt:
+        self, job: str, part: int, persons: Sequence[Any], bill: Bill, *, wait: bool = True,
+        also: Callable[[Transaction, Bools], None] | None = None,
+    ) -> Receipt:  # fmt: skip
         """Charge each row's person, in order, as far as budgets reach; a nobody's row is refused.
 
         A row that the bill says is not released is let through uncharged. Without `wait` the disk
         may still be writing, and nothing may be released before the receipt's `settle` returns.
+        `also` is told which rows are within and may write what is to stand or fall with the charge.
         Cost: one transaction and one entry a part; an account is written when many entries have
         gathered, or by `fold`.
         """
@@ -173,6 +175,8 @@ class Ledger(Accounts):
             self._changed = True
             entry = self._write(now, entry, now.front.terms)
             self._known.add(entry, people, table)
+            if also is not None:
+                also(now, within)
             if self._known.long():
                 now.move(self._known.fold(now, self._key, now.front).sealed(self._key))
             on_its_way = on_disk if wait else now.end_beside()

@@ -104,6 +104,10 @@ class Key:
         content = address.encode("utf-8", "surrogatepass")
         return hmac.digest(self._part(b"places"), content, "sha256").hex()[:32]
 
+    def answer(self, content: bytes) -> bytes:
+        """The keyed hash of what was asked, or of the key under which it was."""
+        return hmac.digest(self._answers, content, "sha256")
+
     @property
     def check(self) -> str:
         """Tells this key from another, and nothing else."""
@@ -129,6 +133,10 @@ class Key:
     @cached_property
     def _sealing(self) -> bytes:
         return self._part(b"seal")
+
+    @cached_property
+    def _answers(self) -> bytes:
+        return self._part(b"answers")
 
     @cached_property
     def _fronts(self) -> bytes:

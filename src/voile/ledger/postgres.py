@@ -113,6 +113,11 @@ class PostgresStore:
             statement = "SELECT 1 FROM voile_entries WHERE job = %s AND part = %s AND job <> ''"
             return self._open().execute(statement, (job, part)).fetchone() is not None
 
+    def look(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What else a writer put there."""
+        with self._clear_errors():
+            return _run(self._open(), statement, values)
+
     def pages(self, numbers: Sequence[int] | None = None) -> Iterator[Page]:
         """Pages of accounts: these, or all."""
         if numbers is None:
@@ -241,6 +246,10 @@ class PostgresTransaction:
             (list(numbers), list(contents), list(seals)),
         )
 
+    def run(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Something else that is to stand or fall with it."""
+        return _run(self._database, statement, values)
+
     def move(self, front: Front) -> None:
         """Set the first page."""
         self._database.execute(
@@ -253,6 +262,12 @@ class PostgresTransaction:
     def end_beside(self) -> Callable[[], None]:
         """Nothing goes on beside here: the block's end waits for the server."""
         return lambda: None
+
+
+def _run(database: Any, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """A statement in SQLite's words, as this server takes it."""
+    done = database.execute(statement.replace("?", "%s").replace(" BLOB", " BYTEA"), tuple(values))
+    return list(done.fetchall()) if done.description else []
 
 
 def _front(database: Any, lock: str) -> Front:

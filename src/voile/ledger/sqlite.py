@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from voile.errors import BadFile, CannotWrite
 from voile.ledger.address import is_server, named
@@ -155,6 +156,11 @@ class SqliteStore:
         with self._clear_errors():
             statement = "SELECT 1 FROM entries WHERE job = ? AND part = ? AND job <> ''"
             return self._open().execute(statement, (job, part)).fetchone() is not None
+
+    def look(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What else a writer put there."""
+        with self._clear_errors():
+            return self._open().execute(statement, tuple(values)).fetchall()
 
     def pages(self, numbers: Sequence[int] | None = None) -> Iterator[Page]:
         """Pages of accounts: these, or all."""

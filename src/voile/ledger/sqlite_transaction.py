@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple
+from typing import Any
 
 from voile.ledger.commit import Commit
 from voile.ledger.entries import Entry
@@ -67,6 +68,10 @@ class SqliteTransaction:
     def write_pages(self, pages: Iterable[Page]) -> None:
         """Set pages of accounts."""
         self._database.executemany("INSERT OR REPLACE INTO pages VALUES (?, ?, ?)", pages)
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Something else that is to stand or fall with it."""
+        return self._database.execute(statement, tuple(values)).fetchall()
 
     def move(self, front: Front) -> None:
         """Set the first page."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from voile.ledger.address import is_server
 from voile.ledger.entries import Entry, Head
@@ -92,6 +92,10 @@ class Transaction(Protocol):
         """Set the first page."""
         ...
 
+    def run(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Something else that is to stand or fall with it; `?` marks a value."""
+        ...
+
     def end_beside(self) -> Callable[[], None]:
         """Ask that the commit may go on after the transaction's block is left.
 
@@ -125,6 +129,10 @@ class Store(Protocol):
 
     def charged(self, job: str, part: int) -> bool:
         """Whether a part was charged."""
+        ...
+
+    def look(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What else a writer put there, as it stands; `?` marks a value."""
         ...
 
     def pages(self, numbers: Sequence[int] | None = None) -> Iterator[Page]:

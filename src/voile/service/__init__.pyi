@@ -1,0 +1,1 @@
+from voile.service._serve import serve as serve

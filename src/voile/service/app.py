@@ -1,0 +1,275 @@
+"""The service as an ASGI application: who asks, what for, and the answer.
+
+Written to ASGI itself: a place is drawn in a fifth of a millisecond, and a framework's routing,
+request and response objects would take as long again (benchmarks/results/service.md). Routes are a
+table, bodies are read with a limit of size and of time, and an error of whatever kind is answered
+by its code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+import sys
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+
+from voile.service.asking import (
+    Answered,
+    Asked,
+    Refused,
+    as_json,
+    failure,
+    read_records,
+    same_request,
+)
+from voile.service.config import Config, Token
+from voile.service.counting import Shared
+from voile.service.domains import Domain
+from voile.service.groups import Groups, internal
+from voile.service.openapi import openapi
+from voile.service.releasing import Releasing
+from voile.service.tokens import Doors
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_log = logging.getLogger("voile.service")
+_LONGEST_KEY = 255
+
+
+class Service:
+    """Answers requests; one in each worker, made there."""
+
+    def __init__(self, config: Config, domains: Mapping[str, Domain], shared: Shared) -> None:
+        self.config, self.domains, self.shared = config, domains, shared
+        self._doors = Doors(config.tokens, shared)
+        self._releasing = {
+            name: Releasing(domain, config.server, shared) for name, domain in domains.items()
+        }
+        self._groups: dict[str, Groups] = {}
+        self._facts = as_json({"routes": {n: d.facts() for n, d in domains.items()}})
+        self._openapi = as_json(openapi(domains))
+        self._ready = False
+        routes: dict[tuple[str, str], tuple[str, Any]] = {
+            ("GET", "/healthz"): ("health", self._health),
+            ("GET", "/readyz"): ("health", self._readiness),
+            ("GET", "/openapi.json"): ("openapi", self._description),
+            ("GET", "/v1/guarantee"): ("guarantee", self._guarantee),
+            ("GET", "/metrics"): ("metrics", self._metrics),
+        }
+        for name in domains:
+            routes["POST", f"/v1/{name}"] = (name, self._protect)
+        self._routes = routes
+        self._paths = {path for _, path in routes}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI's one call."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._serve(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self.start()
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.stop()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    def start(self) -> None:
+        """Begin to answer, in the loop that is running."""
+        most = self.config.server.waiting_records
+        self._groups = {
+            name: Groups(releasing.release, most=most, name=name)
+            for name, releasing in self._releasing.items()
+        }
+        self._ready = True
+
+    async def stop(self) -> None:
+        """Answer whoever waits, charge nobody else, and close the ledgers."""
+        self._ready = False
+        for groups in self._groups.values():
+            await groups.close()
+        for releasing in self._releasing.values():
+            releasing.close()
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request: its route, its answer, its line in the log."""
+        number = secrets.token_hex(8)
+        method, path = scope["method"], scope["path"]
+        route, answer = self._routes.get((method, path), ("other", self._nowhere))
+        who = ""
+        try:
+            request = Request(scope, receive, self.config.server)
+            if route in ("health", "openapi", "other"):
+                answered = await answer(request, route)
+            else:
+                token = self._let_in(request, route)
+                who = token.name
+                answered = await answer(request, route, token)
+        except Refused as refused:
+            answered = refused.answered
+        except Gone:
+            return
+        except Exception as problem:
+            _log.error(internal(problem))
+            answered = failure(500, "internal", "an error of the service; it is in its log")
+        self.shared.request(route, answered.status)
+        _log.info('%s %s %d "%s"', number, route, answered.status, who)
+        await _send(send, answered, number)
+
+    def _let_in(self, request: Request, route: str) -> Token:
+        token = self._doors.known(request.header(b"authorization"))
+        if token is None:
+            raise Refused(failure(401, "no-token", "a bearer token must be sent, a known one"))
+        if route not in token.rights and route != "guarantee":
+            raise Refused(failure(403, "no-right", "this token has no right to this route"))
+        return token
+
+    def pass_through(self, token: Token, route: str, records: int) -> None:
+        """Count records against the token's rate."""
+        seconds = self._doors.wait(token, records)
+        if seconds:
+            message = "too many records for this token's rate"
+            raise Refused(failure(429, "rate", message, retry=seconds))
+        self.shared.records(route, records)
+
+    # ── routes ─────────────────────────────────────────────────────────────────────────────
+
+    async def _protect(self, request: Request, route: str, token: Token) -> Answered:
+        body = await request.body()
+        records, alone = read_records(body, most=token.batch)
+        self.pass_through(token, route, max(1, len(records)))
+        releasing = self._releasing[route]
+        if not records:
+            name = self.domains[route].guarantee
+            return Answered(200, as_json({"guarantee": name, "releases": []}))
+        key = request.header(b"idempotency-key")
+        if not key:
+            return await self._groups[route].ask(Asked(records, alone))
+        if releasing.answers is None:
+            message = "an idempotency key must go with a route that has a ledger"
+            raise Refused(failure(422, "no-ledger", message))
+        if len(key) > _LONGEST_KEY:
+            raise Refused(failure(422, "bad-key", "an idempotency key has at most 255 characters"))
+        whose = releasing.keyed(b"\0".join((b"key", token.name.encode(), route.encode(), key)))
+        asked = releasing.keyed(b"request\0" + same_request(route, [alone, records]))
+        return await self._groups[route].ask(Asked(records, alone, whose, asked))
+
+    async def _guarantee(self, request: Request, route: str, token: Token) -> Answered:
+        return Answered(200, self._facts)
+
+    async def _metrics(self, request: Request, route: str, token: Token) -> Answered:
+        names = [(name, domain.guarantee) for name, domain in self.domains.items()]
+        kind = b"text/plain; version=0.0.4; charset=utf-8"
+        return Answered(200, self.shared.text(names).encode(), kind=kind)
+
+    async def _health(self, request: Request, route: str) -> Answered:
+        return Answered(200, b'{"status":"alive"}')
+
+    async def _readiness(self, request: Request, route: str) -> Answered:
+        if not self._ready:
+            return failure(503, "not-ready", "the service starts or stops")
+        return Answered(200, b'{"status":"ready"}')
+
+    async def _description(self, request: Request, route: str) -> Answered:
+        return Answered(200, self._openapi)
+
+    async def _nowhere(self, request: Request, route: str) -> Answered:
+        if request.path in self._paths:
+            return failure(405, "bad-method", "this route takes another method")
+        return failure(404, "no-route", "there is no such route; see /openapi.json")
+
+
+class Gone(Exception):
+    """The client left while it was sending."""
+
+
+class Request:
+    """The headers of a request, and its body within its limits."""
+
+    def __init__(self, scope: Scope, receive: Receive, limits: Any) -> None:
+        self.path: str = scope["path"]
+        self._headers: list[tuple[bytes, bytes]] = scope["headers"]
+        self._receive, self._limits = receive, limits
+
+    def header(self, name: bytes) -> bytes:
+        """A header's value; empty if there is none."""
+        for found, value in self._headers:
+            if found == name:
+                return value
+        return b""
+
+    async def body(self) -> bytes:
+        """The whole body; refused if it is too large, or comes too slowly."""
+        most = self._limits.body_bytes
+        large = failure(413, "body-too-large", f"a body has at most {most:,} bytes")
+        length = self.header(b"content-length")
+        if length.isdigit() and int(length[:20]) > most:
+            raise Refused(large)
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                parts, size = [], 0
+                while True:
+                    message = await self._receive()
+                    if message["type"] == "http.disconnect":
+                        raise Gone
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > most:
+                        raise Refused(large)
+                    if not message.get("more_body", False):
+                        return b"".join(parts)
+        except TimeoutError:
+            raise Refused(failure(408, "too-slow", "the body came too slowly")) from None
+
+
+async def _send(send: Send, answered: Answered, number: str) -> None:
+    headers = [
+        (b"content-type", answered.kind),
+        (b"content-length", str(len(answered.body)).encode()),
+        (b"x-request-id", number.encode()),
+        (b"cache-control", b"no-store"),
+    ]
+    if answered.retry is not None:
+        headers.append((b"retry-after", str(max(1, round(answered.retry))).encode()))
+    if answered.replayed:
+        headers.append((b"idempotent-replayed", b"true"))
+    if answered.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if answered.status in (408, 413):
+        headers.append((b"connection", b"close"))  # the rest of the body is not read
+    await send({"type": "http.response.start", "status": answered.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answered.body})
+
+
+class AsJson(logging.Formatter):
+    """One JSON object a line: when, how bad, what."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line; uvicorn's own messages hold addresses of clients at most."""
+        return json.dumps(
+            {
+                "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+                "level": record.levelname.lower(),
+                "message": record.getMessage(),
+            }
+        )
+
+
+def log_to_stderr() -> None:
+    """Let the service's lines go to the standard error, and nothing else."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(AsJson())
+    _log.handlers, _log.propagate = [handler], False
+    _log.setLevel(logging.INFO)

@@ -1,0 +1,108 @@
+"""What is asked of a service, and what it answers: errors by code, never with what was asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from voile.files.rows import RowProblem
+from voile.jobs import BeyondBudget
+from voile.ledger.answers import Answer
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A finished answer."""
+
+    status: int
+    body: bytes
+    replayed: bool = False
+    retry: float | None = None
+    """Seconds after which to ask again."""
+    kind: bytes = b"application/json"
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A request: its records, whether it was one alone, and the key it may be asked again by."""
+
+    records: Sequence[Any]
+    alone: bool
+    key: bytes | None = None
+    """A keyed hash of whose key it is and what it says."""
+    request: bytes = field(default=b"", repr=False)
+    """A keyed hash of what was asked."""
+
+
+class Refused(Exception):
+    """A request that is answered at once."""
+
+    def __init__(self, answered: Answered) -> None:
+        super().__init__(answered.status)
+        self.answered = answered
+
+
+def failure(status: int, code: str, message: str, *, retry: float | None = None) -> Answered:
+    """An answer that says what is wrong, and repeats nothing that was asked."""
+    return Answered(status, as_json({"error": {"code": code, "message": message}}), retry=retry)
+
+
+def read_object(body: bytes) -> Mapping[str, Any]:
+    """The JSON object in a body; numbers that JSON does not have are refused."""
+    try:
+        found = json.loads(body, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise Refused(failure(400, "bad-json", "the body must be JSON in UTF-8")) from None
+    if not isinstance(found, dict):
+        raise Refused(failure(400, "bad-json", "the body must be a JSON object"))
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError("no number of JSON's")
+
+
+def read_records(body: bytes, *, most: int) -> tuple[Sequence[Any], bool]:
+    """The records of a body, and whether it is one alone."""
+    found = read_object(body)
+    if found.keys() == {"record"}:
+        return [found["record"]], True
+    if found.keys() == {"records"} and isinstance(found["records"], list):
+        records: list[Any] = found["records"]
+        if len(records) > most:
+            message = f"a request of this token holds at most {most:,} records"
+            raise Refused(failure(413, "batch-too-large", message))
+        return records, False
+    message = 'the body must be {"record": {…}} or {"records": [{…}, …]}'
+    raise Refused(failure(422, "bad-request", message))
+
+
+def same_request(route: str, records: Sequence[Any]) -> bytes:
+    """What is equal for two requests that ask the same, however their JSON is set out."""
+    return as_json([route, records], sort=True)
+
+
+def again(one: Asked, kept: Answer) -> Answered:
+    """The answer that was kept, if it was to the same request."""
+    if one.request != kept.request:
+        return failure(
+            409, "key-reused", "this idempotency key was used for another request; choose a new one"
+        )
+    return Answered(200, kept.content, replayed=True)
+
+
+def told_of(problem: RowProblem) -> dict[str, Any]:
+    """Why a record was not released."""
+    code = "over-budget" if isinstance(problem, BeyondBudget) else "bad-record"
+    return {"error": {"code": code, "message": problem.reason}}
+
+
+def as_json(value: Any, *, sort: bool = False) -> bytes:
+    """As JSON, in ASCII."""
+    return json.dumps(value, separators=(",", ":"), default=_plain, sort_keys=sort).encode("ascii")
+
+
+def _plain(value: Any) -> Any:
+    return value.item()  # a number of NumPy's

@@ -1,0 +1,250 @@
+"""Many requests released together: one plan, one charge, one disk's sync, and each its own answer.
+
+**What was answered was paid for.** The rows of all requests that wait are one part of a job that
+the worker charges. The draws are made inside the transaction, after the ledger has said which rows
+are within their budgets, and answers under idempotency keys are written in it too. Nothing leaves
+this module before the transaction has ended on the disk:
+
+- killed before the end: the disk has neither charge nor answer, nobody saw a draw, asking again
+  begins anew;
+- killed after it: the charge stands. Under a key the answer stands beside it, and asking again
+  finds it; without a key what was charged and not read is lost, as with any answer that the
+  network loses;
+- the disk refuses: the transaction is taken back whole, no row is charged and none released.
+
+So answered ⊆ charged always, and with keys charged = answered or there to be asked for. How long a
+draw takes decides nothing: a draw that was thrown away was seen by nobody, and whether it was does
+not depend on what was drawn.
+
+Rows of several requests are drawn by one generator of this process, independently: which of them
+were drawn together tells nothing.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from time import time
+from typing import Any
+
+import numpy as np
+
+from voile.core.randomness import Generator, secure_rng
+from voile.errors import VoileError
+from voile.files.rows import RowProblem
+from voile.jobs import Batch, BeyondBudget, Planned, Replaced
+from voile.ledger import person_name
+from voile.ledger.amounts import Bools
+from voile.ledger.answers import AlreadyAnswered, Answer, Answers, TooManyAnswers
+from voile.ledger.store import Transaction
+from voile.service.asking import Answered, Asked, again, as_json, failure, told_of
+from voile.service.config import Server
+from voile.service.counting import Shared
+from voile.service.domains import Domain
+
+_STRANGER: Mapping[str, Any] = {"\x00": None}
+"""Stands for what is no record: a row with a field that nobody named."""
+_ROUNDS = 100
+
+
+class Releasing:
+    """Releases groups of requests of one domain, one group after the other."""
+
+    def __init__(self, domain: Domain, server: Server, shared: Shared) -> None:
+        self.domain, self._shared = domain, shared
+        self._seconds = server.answer_seconds
+        standing = domain.standing
+        self._releaser = standing.make_releaser()
+        self._clear, self._known = standing.clear, standing.clear.shown.keys()
+        self._rng: Generator | None = None
+        self._job, self._parts = uuid.uuid4().hex, count()
+        self._charging = standing.charging
+        self.answers: Answers | None = None
+        if self._charging is not None:
+            self.answers = Answers(self._charging.ledger.store, server.answers)
+            self.answers.prepare()
+
+    def close(self) -> None:
+        """Note that no charge of this process is ever taken back."""
+        if self._charging is not None and next(self._parts):
+            self._charging.ledger.finish(self._job)
+            self._charging.ledger.close()
+
+    def keyed(self, content: bytes) -> bytes:
+        """A keyed hash under the ledger's key."""
+        assert self._charging is not None  # without a ledger no key is taken
+        return self._charging.key.answer(content)
+
+    def release(self, asked: Sequence[Asked]) -> list[Answered]:
+        """An answer for each; those that cannot be released together are released apart."""
+        left, done = dict(enumerate(asked)), dict[int, Answered]()
+        for _ in range(_ROUNDS):
+            try:
+                done |= self._repeated(left)
+                left = {place: one for place, one in left.items() if place not in done}
+                done |= self._new(_first_of_each_key(left))
+            except AlreadyAnswered:
+                continue
+            except TooManyAnswers as problem:
+                done |= dict.fromkeys(left, failure(503, "answers", str(problem)))
+            except VoileError:
+                self._shared.commit(failed=True)
+                full = failure(503, "ledger", "the ledger cannot be written; nothing was released")
+                done |= dict.fromkeys(left, full)
+            left = {place: one for place, one in left.items() if place not in done}
+            if not left:
+                break
+        busy = failure(503, "busy", "too many ask under these keys; ask again")
+        return [done.get(place, busy) for place in range(len(asked))]
+
+    def _repeated(self, asked: Mapping[int, Asked]) -> dict[int, Answered]:
+        """The answers that were given before, under the same keys to the same requests."""
+        keyed = {place: one.key for place, one in asked.items() if one.key is not None}
+        if not keyed or self.answers is None:
+            return {}
+        found = self.answers.find(list(set(keyed.values())))
+        return {
+            place: again(asked[place], found[key]) for place, key in keyed.items() if key in found
+        }
+
+    def _new(self, asked: Mapping[int, Asked]) -> dict[int, Answered]:
+        """Plan, charge, draw."""
+        if not asked:
+            return {}
+        rows = [
+            record if isinstance(record, dict) else _STRANGER
+            for one in asked.values()
+            for record in one.records
+        ]
+        try:
+            planned = self._releaser.plan(Batch(0, rows))
+        except VoileError as problem:
+            if len(asked) == 1:
+                return dict.fromkeys(asked, failure(422, "bad-records", str(problem)))
+            return self._refused(asked)
+        group = _Group(asked, rows, planned)
+        if self._charging is None or len(planned.problems) == len(rows):
+            return self._drawn(group, np.ones(len(rows), dtype=np.bool_))
+        return self._charged(group)
+
+    def _refused(self, asked: Mapping[int, Asked]) -> dict[int, Answered]:
+        """Those requests that cannot be planned even by themselves; the rest is for another round.
+
+        Where each can be planned alone and not all together, they are released one by one.
+        """
+        done: dict[int, Answered] = {}
+        for place, one in asked.items():
+            try:
+                self._releaser.plan(
+                    Batch(0, [r if isinstance(r, dict) else _STRANGER for r in one.records])
+                )
+            except VoileError as problem:
+                done[place] = failure(422, "bad-records", str(problem))
+        if done:
+            return done
+        for place, one in asked.items():
+            done |= self._new({place: one})
+        return done
+
+    def _charged(self, group: _Group) -> dict[int, Answered]:
+        """Charge, draw and keep in one transaction, and return once it is on the disk."""
+        assert self._charging is not None
+        assert self.answers is not None
+        answers, expires = self.answers, int(time()) + self._seconds
+        done: dict[int, Answered] = {}
+
+        def also(now: Transaction, within: Bools) -> None:
+            done.update(self._drawn(group, within))
+            new = (
+                Answer(one.key, one.request, done[place].body, expires)
+                for place, one in group.asked.items()
+                if one.key is not None and done[place].status == 200
+            )
+            answers.keep(now, new)
+
+        persons = [row.get(self._charging.person) for row in group.rows]
+        ledger = self._charging.ledger
+        ledger.charge(self._job, next(self._parts), persons, group.planned.bill(), also=also)
+        self._shared.commit()
+        return done
+
+    def _drawn(self, group: _Group, within: Bools) -> dict[int, Answered]:
+        """Draw for the rows that are paid for, and write each request's answer."""
+        paid = within.copy()
+        paid[list(group.planned.problems)] = False
+        replaced = Replaced({})
+        if paid.any():
+            if self._rng is None:
+                self._rng = secure_rng()  # made where it draws: it refuses in any other process
+            replaced = self._releaser.draw(group.planned, paid, self._rng)
+        columns = {n: v for n, v in replaced.columns.items() if n not in self._clear.dropped}
+        done, at = {}, 0
+        for place, one in group.asked.items():
+            made = [
+                self._written(group, row, columns)
+                if paid[row]
+                else self._problem(group, row, bool(within[row]))
+                for row in range(at, at + len(one.records))
+            ]
+            at += len(made)
+            done[place] = self._answer(one, made)
+        return done
+
+    def _written(
+        self, group: _Group, row: int, columns: Mapping[str, Sequence[Any]]
+    ) -> dict[str, Any]:
+        """A released record: what passes in clear, and what was drawn."""
+        record = group.rows[row]
+        passed = {name: record[name] for name in self._clear.passed if name in record}
+        return passed | {name: values[row] for name, values in columns.items()}
+
+    def _problem(self, group: _Group, row: int, within: bool) -> RowProblem:
+        found = group.planned.problems.get(row)
+        record = group.rows[row]
+        if record is _STRANGER:
+            return RowProblem("a record must be an object")
+        if record.keys() - self._known:
+            return RowProblem("it has a field that the service does not take")
+        if found is not None:
+            return RowProblem(found.reason.partition(";")[0])
+        assert self._charging is not None
+        assert not within
+        if person_name(record.get(self._charging.person)) is None:
+            return RowProblem(f"the field {self._charging.person!r} names no person")
+        return BeyondBudget()
+
+    def _answer(self, one: Asked, made: Sequence[dict[str, Any] | RowProblem]) -> Answered:
+        told = [told_of(item) if isinstance(item, RowProblem) else item for item in made]
+        if one.alone:
+            (item,) = made
+            if isinstance(item, RowProblem):
+                status = 403 if isinstance(item, BeyondBudget) else 422
+                return Answered(status, as_json(told[0]))
+            return Answered(200, as_json({"guarantee": self.domain.guarantee, "release": item}))
+        status = 200 if any(not isinstance(item, RowProblem) for item in made) else 422
+        if status == 422 and any(isinstance(item, BeyondBudget) for item in made):
+            status = 403
+        return Answered(status, as_json({"guarantee": self.domain.guarantee, "releases": told}))
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Requests that are released together, their rows one after the other, and the plan."""
+
+    asked: Mapping[int, Asked]
+    rows: Sequence[Mapping[str, Any]]
+    planned: Planned
+
+
+def _first_of_each_key(asked: Mapping[int, Asked]) -> dict[int, Asked]:
+    """Of several requests under one key the first; the others will find its answer."""
+    keys: set[bytes] = set()
+    chosen = {}
+    for place, one in asked.items():
+        if one.key is None or one.key not in keys:
+            chosen[place] = one
+        if one.key is not None:
+            keys.add(one.key)
+    return chosen

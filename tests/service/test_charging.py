@@ -1,0 +1,247 @@
+"""Budgets: what is answered was charged, once, and what is asked again is answered the same."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import time
+
+import voile
+from voile.ledger import Ledger, read_key
+from voile.service import releasing as releasing_module
+
+from .conftest import built, stated, talking
+
+PLACE = {"lat": 48.8584, "lon": 2.2945}
+NANO = 10**9
+
+
+def of(who, **more):
+    return {"record": {**PLACE, "who": who, **more}}
+
+
+def spent(ledger, *people):
+    with Ledger(ledger["ledger"], read_key(ledger["ledger_key"])) as opened:
+        return [opened.spent(person) / NANO for person in people]
+
+
+def entries(ledger, event="charged"):
+    with Ledger(ledger["ledger"], read_key(ledger["ledger_key"])) as opened:
+        return [entry for entry in opened.store.entries() if entry.event == event]
+
+
+def test_every_release_charges_its_person_until_the_budget_is_spent(ledger):
+    service = built(stated(places={"epsilon": 4.0, **ledger}))
+
+    async def talk(to):
+        taken = [await to.post("/v1/places", of("ann")) for _ in range(4)]
+        assert [answer.status_code for answer in taken] == [200, 200, 403, 403]
+        assert taken[-1].json()["error"]["code"] == "over-budget"
+        assert "who" not in taken[0].json()["release"]
+        records = [{**PLACE, "who": who} for who in ("ann", "bob", "", "bob", "bob")]
+        many = await to.post("/v1/places", {"records": records})
+        codes = [item.get("error", {}).get("code") for item in many.json()["releases"]]
+        assert codes == ["over-budget", None, "bad-record", None, "over-budget"]
+        assert "names no person" in many.json()["releases"][2]["error"]["message"]
+        assert (await to.post("/v1/places", of("ann", lat="x"))).status_code == 422
+
+    talking(service, talk)
+    assert spent(ledger, "ann", "bob") == [8.0, 8.0]
+    with Ledger(ledger["ledger"], read_key(ledger["ledger_key"])) as opened:
+        assert voile.ledger.verify(ledger["ledger"], ledger_key=ledger["ledger_key"])
+        assert opened.store.entries()
+
+
+def test_many_requests_share_a_commit(ledger):
+    service = built(stated(places={"epsilon": 0.5, **ledger}))
+
+    async def talk(to):
+        return await asyncio.gather(*(to.post("/v1/places", of(f"p{n}")) for n in range(200)))
+
+    answers = talking(service, talk)
+    assert {answer.status_code for answer in answers} == {200}
+    assert len(entries(ledger)) < 50
+    assert sum(entry.rows for entry in entries(ledger)) == 200
+    assert len({json.dumps(answer.json()["release"]) for answer in answers}) == 200
+    assert entries(ledger, "finished"), "what was answered is never taken back"
+
+
+def keyed(key):
+    return {"headers": {"idempotency-key": key}}
+
+
+def test_the_same_key_gives_the_same_release_charged_once(ledger):
+    places = {"epsilon": 2.0, **ledger}
+
+    async def first(to):
+        asked = [to.post("/v1/places", of("ann"), **keyed("k1")) for _ in range(8)]
+        answers = await asyncio.gather(*asked)
+        assert {answer.status_code for answer in answers} == {200}
+        assert len({answer.content for answer in answers}) == 1
+        replayed = [answer.headers.get("idempotent-replayed") for answer in answers]
+        assert sorted(map(str, replayed)) == ["None"] + ["true"] * 7
+        other = await to.post("/v1/places", of("ann", lat=48.0), **keyed("k1"))
+        assert (other.status_code, other.json()["error"]["code"]) == (409, "key-reused")
+        assert "48.0" not in other.text
+        same = json.dumps({"record": {"who": "ann", "lon": PLACE["lon"], "lat": PLACE["lat"]}})
+        set_out = await to.post("/v1/places", b" " + same.encode(), **keyed("k1"))
+        assert set_out.content == answers[0].content
+        assert (await to.post("/v1/places", of("ann"), **keyed("k2"))).content != answers[0].content
+        assert (await to.post("/v1/places", of("ann"), **keyed("k" * 256))).status_code == 422
+        return answers[0].content
+
+    content = talking(built(stated(places=places)), first)
+    assert spent(ledger, "ann") == [4.0]
+
+    async def later(to):
+        return await to.post("/v1/places", of("ann"), **keyed("k1"))
+
+    again = talking(built(stated(places=places)), later)  # another process would find it as well
+    assert again.content == content
+    assert spent(ledger, "ann") == [4.0]
+
+
+def test_keys_of_two_tokens_are_two_keys(ledger):
+    from voile.service.tokens import token_hash
+
+    tables = stated(places={"epsilon": 2.0, **ledger})
+    other = {"name": "other", "sha256": token_hash("o"), "rights": ["places"]}
+    tables["tokens"].append(other)
+
+    async def talk(to):
+        mine = await to.post("/v1/places", of("ann"), **keyed("k"))
+        theirs = await to.post("/v1/places", of("ann"), token="o", **keyed("k"))
+        assert mine.content != theirs.content
+
+    talking(built(tables), talk)
+    assert spent(ledger, "ann") == [4.0]
+
+
+def test_answers_expire_and_are_bounded(ledger, monkeypatch):
+    tables = stated(places={"epsilon": 1.0, **ledger}, server={"answers": 2, "answer_seconds": 60})
+    service = built(tables)
+
+    async def talk(to):
+        kept = [await to.post("/v1/places", of("ann"), **keyed(f"k{n}")) for n in range(3)]
+        assert [answer.status_code for answer in kept] == [200, 200, 503]
+        assert kept[-1].json()["error"]["code"] == "answers"
+        assert (await to.post("/v1/places", of("ann"), **keyed("k0"))).content == kept[0].content
+        clock = time.time() + 61
+        monkeypatch.setattr("voile.ledger.answers.time.time", lambda: clock)
+        monkeypatch.setattr(releasing_module, "time", lambda: clock)
+        fresh = await to.post("/v1/places", of("ann"), **keyed("k0"))
+        assert fresh.status_code == 200
+        assert fresh.content != kept[0].content
+
+    talking(service, talk)
+    assert spent(ledger, "ann") == [3.0]
+    with sqlite3.connect(ledger["ledger"]) as database:
+        assert database.execute("SELECT count(*) FROM voile_answers").fetchone() == (1,)
+
+
+def test_what_is_kept_is_the_release_and_no_original(ledger):
+    service = built(stated(places={"epsilon": 2.0, **ledger}))
+
+    async def talk(to):
+        return await to.post("/v1/places", of("ann"), **keyed("my-secret-key"))
+
+    answer = talking(service, talk)
+    with sqlite3.connect(ledger["ledger"]) as database:
+        ((key, request, content, _),) = database.execute("SELECT * FROM voile_answers")
+    assert content == answer.content
+    for secret in (b"my-secret-key", b"48.8584", b"2.2945", b"ann"):
+        assert secret not in key + request + content.replace(b"guarantee", b"")
+
+
+def test_a_disk_that_is_full_releases_nothing_and_loses_nothing(ledger, monkeypatch):
+    service = built(stated(places={"epsilon": 2.0, **ledger}))
+    real = sqlite3.connect
+
+    class Full(sqlite3.Connection):
+        """Its disk is full whenever something is to be committed."""
+
+        full = False
+
+        def execute(self, statement, *values):
+            if statement == "COMMIT" and Full.full:
+                raise sqlite3.OperationalError("database or disk is full")
+            return super().execute(statement, *values)
+
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, factory=Full, **k))
+    service._releasing["places"]._charging.ledger.close()
+
+    async def talk(to):
+        first = await to.post("/v1/places", of("ann"), **keyed("a"))
+        Full.full = True
+        asked = [to.post("/v1/places", of("ann"), **keyed(f"f{n}")) for n in range(3)]
+        refused = await asyncio.gather(*asked)
+        assert {answer.status_code for answer in refused} == {503}
+        assert refused[0].json()["error"]["code"] == "ledger"
+        assert "release" not in refused[0].json()
+        Full.full = False
+        again = await to.post("/v1/places", of("ann"), **keyed("f0"))
+        assert again.status_code == 200
+        assert (await to.post("/v1/places", of("ann"), **keyed("a"))).content == first.content
+        metrics = (await to.get("/metrics")).text
+        assert "voile_ledger_failures_total 0" not in metrics
+
+    talking(service, talk)
+    assert spent(ledger, "ann") == [4.0]
+
+
+def test_a_draw_that_fails_charges_nobody(ledger, monkeypatch):
+    service = built(stated(places={"epsilon": 2.0, **ledger}))
+    kind = type(service._releasing["places"]._releaser)
+
+    async def talk(to):
+        with monkeypatch.context() as broken:
+            broken.setattr(kind, "draw", lambda *_: 1 / 0)
+            assert (await to.post("/v1/places", of("ann"))).status_code == 500
+        assert (await to.post("/v1/places", of("ann"))).status_code == 200
+
+    talking(service, talk)
+    assert spent(ledger, "ann") == [2.0]
+
+
+def test_nothing_is_answered_before_the_disk_has_it(ledger, monkeypatch):
+    """The answer waits for the commit; a commit that fails takes its draws with it."""
+    service = built(stated(places={"epsilon": 2.0, **ledger}))
+    seen: list[str] = []
+    charge, answer = Ledger.charge, releasing_module.Releasing._charged
+
+    def slow(self, *arguments, **named):
+        receipt = charge(self, *arguments, **named)
+        seen.append("charged")
+        return receipt
+
+    def told(self, group):
+        found = answer(self, group)
+        seen.append("answered")
+        return found
+
+    monkeypatch.setattr(Ledger, "charge", slow)
+    monkeypatch.setattr(releasing_module.Releasing, "_charged", told)
+
+    async def talk(to):
+        await to.post("/v1/places", of("ann"))
+
+    talking(service, talk)
+    assert seen == ["charged", "answered"]
+
+
+def test_whoever_waits_when_it_stops_is_answered(ledger):
+    """Graceful stop: charged is answered, and who comes later is charged nothing."""
+    service = built(stated(places={"epsilon": 0.5, **ledger}))
+
+    async def talk(to):
+        asked = [asyncio.create_task(to.post("/v1/places", of("ann"))) for _ in range(20)]
+        await asyncio.sleep(0)
+        while not service._groups["places"]._busy:
+            await asyncio.sleep(0)
+        await service.stop()
+        return [(await one).status_code for one in asked]
+
+    statuses = talking(service, talk)
+    assert set(statuses) <= {200, 503}
+    assert spent(ledger, "ann") == [0.5 * statuses.count(200)]
