@@ -32,6 +32,7 @@ LAYERS = {
     "files": "The one reader and writer of files",
     "ledger": "A budget for each person",
     "jobs": "Releasing whole files",
+    "service": "Protection at request time",
     "report": "Results, and what shows them",
 }
 """Rooms that are listed whole, every public module under a heading of its own."""
