@@ -56,8 +56,7 @@ CASES = [
     Case("text calibrate pairs.csv --released released --attacks tf-idf,overlap --seed 5"),
     Case("text compare messages.csv --mechanisms tem,santext --epsilon 2,4 "
          "--attacks overlap,tf-idf --trials 300 --seed 5"),
-    Case("places design --box 45.0,5.0,45.05,5.05 --cells 5x6 --epsilon 0.8 --out city.voile "
-         "--no-against-aipo"),
+    Case("places design --box 45.0,5.0,45.05,5.05 --cells 5x6 --epsilon 0.8 --out city.voile"),
     Case("places protect trips.csv --mechanism city.voile --pass all --out t.csv --seed 5 "
          "--outside move --on-error skip", writes="t.csv"),
     Case("places audit city.voile --places 200"),

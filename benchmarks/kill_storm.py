@@ -54,7 +54,7 @@ def design(path: Path) -> None:
 
     voile.places.design(
         cells="3x3", task_count=4, epsilon=EPSILON, method="laplace", bound=False,
-        against_aipo=False, out=path,
+        out=path,
     )  # fmt: skip
 
 

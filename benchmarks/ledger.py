@@ -103,9 +103,7 @@ def places_case(
     from voile.places._design import design
     from voile.places._protect import protect
 
-    made = design(
-        cells="8x10", epsilon=0.8, bound=False, against_aipo=False, out=folder / "city.voile"
-    )
+    made = design(cells="8x10", epsilon=0.8, bound=False, out=folder / "city.voile")
     rng = np.random.default_rng(0)
     lat, lon = made.projection.to_degrees(made.places[rng.integers(len(made.places), size=rows)])
     users = rng.integers(rows // 20, size=rows)  # twenty places a person, anywhere in the file

@@ -74,9 +74,7 @@ def main() -> None:
     options.add_argument("--cells", default="15x20")
     options.add_argument("--out", default="benchmarks/results/places_export.md")
     given = options.parse_args()
-    design = voile.places.design(
-        cells=given.cells, epsilon=0.8, method="spline", bound=False, against_aipo=False
-    )
+    design = voile.places.design(cells=given.cells, epsilon=0.8, method="spline", bound=False)
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

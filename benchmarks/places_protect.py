@@ -77,7 +77,7 @@ def main() -> None:
         write_trips(trips, given.rows)
         subprocess.run(
             [*voile, "design", "--epsilon", "0.8", "--cells", "8x10", "--no-bound",
-             "--no-against-aipo", "--out", str(city)],
+             "--out", str(city)],
             check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
         protect = [*voile, "protect", str(trips), "--mechanism", str(city), "--overwrite",

@@ -210,7 +210,7 @@ def main() -> None:
         city = folder / "city.voile"
         subprocess.run(
             [sys.executable, "-m", "voile", "places", "design", "--epsilon", "0.8", "--cells",
-             "8x10", "--no-bound", "--no-against-aipo", "--out", str(city)],
+             "8x10", "--no-bound", "--out", str(city)],
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         known = ColumnsInClear(shown={name: name for name in ("id", "time", "lat", "lon", "note")})

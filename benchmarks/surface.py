@@ -66,7 +66,7 @@ def main() -> None:
     chosen = options.parse_args()
     voile = [sys.executable, "-m", "voile"]
     design = ["places", "design", "--box", "45.0,5.0,45.05,5.05", "--cells", "5x6", "--epsilon",
-              "0.8", "--out", "city.voile", "--no-against-aipo", "--no-bound"]  # fmt: skip
+              "0.8", "--out", "city.voile", "--no-bound"]  # fmt: skip
     measures = {
         "import voile": [sys.executable, "-c", "import voile"],
         "voile --help": [*voile, "--help"],

@@ -206,8 +206,7 @@ def _design() -> Any:
     with tempfile.TemporaryDirectory() as folder:
         roads, crowd = write_city(Path(folder) / "city"), write_crowd(Path(folder) / "crowd.csv")
         return voile.places.design(
-            roads=roads, prior=crowd, cells="6x8", task_count=20, epsilon=0.8, bound=False,
-            against_aipo=False,
+            roads=roads, prior=crowd, cells="6x8", task_count=20, epsilon=0.8, bound=False
         )  # fmt: skip
 
 

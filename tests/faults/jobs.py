@@ -252,7 +252,7 @@ def write_inputs(folder: Path, domain: str) -> None:
 
         design = voile.places.design(
             cells="2x2", task_count=2, epsilon=1.0, method="laplace", bound=False,
-            against_aipo=False, out=folder / "city.voile",
+            out=folder / "city.voile",
         )  # fmt: skip
         lat, lon = design.projection.to_degrees(design.places[[0] * 6])
         columns |= {"lat": list(lat), "lon": list(lon)}

@@ -339,7 +339,7 @@ def test_an_audit_of_places_finds_the_same_on_a_cluster(cluster, tmp_path: Path)
 
     voile.places.design(
         box=(45.0, 5.0, 45.05, 5.05), cells="3x3", epsilon=1.0, method="laplace-remap",
-        bound=False, against_aipo=False, out=tmp_path / "town.voile",
+        bound=False, out=tmp_path / "town.voile",
     )  # fmt: skip
     lat = 45 + 0.05 * np.random.default_rng(1).random(60)
     rows = "".join(f"{i // 6},{a:.6f},5.02\n" for i, a in enumerate(lat))

@@ -73,7 +73,7 @@ def test_designs_for_several_epsilons(tmp_path: Path) -> None:
     pytest.importorskip("numba")
     pytest.importorskip("pyproj")
     arguments = ["places", "design", "--box", "45,5,45.05,5.05", "--cells", "3x3"]
-    arguments += ["--method", "laplace-remap", "--no-bound", "--no-against-aipo", "--json"]
+    arguments += ["--method", "laplace-remap", "--no-bound", "--json"]
     out = tmp_path / "town.voile"
     runner = CliRunner()
     swept = runner.invoke(app, [*arguments, "--epsilon", "0.5,1", "--out", str(out)])

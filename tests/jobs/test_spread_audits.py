@@ -128,7 +128,7 @@ def design():  # type: ignore[no-untyped-def]
     import voile
 
     return voile.places.design(
-        cells=(3, 4), task_count=6, epsilon=0.5, method="spline", bound=False, against_aipo=False
+        cells=(3, 4), task_count=6, epsilon=0.5, method="spline", bound=False
     )
 
 

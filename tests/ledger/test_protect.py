@@ -159,7 +159,7 @@ def test_places_charge_the_mechanisms_epsilon(folder):
     from voile.places.projection import Projection
 
     design(
-        cells="3x3", task_count=4, epsilon=0.8, method="laplace", bound=False, against_aipo=False,
+        cells="3x3", task_count=4, epsilon=0.8, method="laplace", bound=False,
         out=folder / "city.voile",
     )  # fmt: skip
     lat, lon = Projection(45.0, 5.0).to_degrees(np.zeros((40, 2)))

@@ -32,7 +32,7 @@ from voile.optimise.least_loss import (
     least_loss,
     least_loss_spanner,
 )
-from voile.optimise.lower_bounds import dual_value, paper_bound, partition_bound
+from voile.optimise.lower_bounds import dual_value, lower_bound, paper_bound
 from voile.optimise.plane_noise import PlaneNoise
 from voile.optimise.problem import Problem
 from voile.places.design_report import design_notes
@@ -222,9 +222,9 @@ def test_finer_cells_are_left_where_they_take_long():
 # ── lower bounds ───────────────────────────────────────────────────────────────────────────────
 
 
-def all_pairs_optimum(problem: Problem, epsilon: float) -> float:
+def all_pairs_optimum(problem: Problem, epsilon: float, p: float = 2.0) -> float:
     n, m = problem.loss.shape
-    distance = np.linalg.norm(problem.places[:, None] - problem.places[None], axis=2)
+    distance = np.linalg.norm(problem.places[:, None] - problem.places[None], p, axis=2)
     rows = []
     for y in range(m):
         for i, j in np.argwhere(~np.eye(n, dtype=bool)):
@@ -251,15 +251,42 @@ def small() -> Problem:
     return Problem(places, rng.dirichlet(np.ones(14)), outputs, loss, (0.0, 0.0), (4.0, 4.0))
 
 
-def test_partition_bound_is_below_the_optimum_and_reaches_it(small):
-    optimum = all_pairs_optimum(small, 0.8)
-    whole = partition_bound(small, epsilon=0.8, size=14, neighbours=13, tolerance=1e-8)
-    parts = partition_bound(small, epsilon=0.8, size=5, neighbours=3, tolerance=1e-6)
-    assert whole.value <= optimum
-    assert whole.value == pytest.approx(optimum, rel=1e-5)
-    assert 0 < parts.value <= whole.value
-    assert parts.parts == 3
-    assert paper_bound(small, epsilon=0.8, cells=(4, 4)).value <= optimum
+@pytest.mark.parametrize("epsilon", [0.3, 0.8, 2.0])
+def test_lower_bound_is_below_the_optimum_and_close_to_it(small, epsilon):
+    optimum = all_pairs_optimum(small, epsilon)
+    bound = lower_bound(small, epsilon=epsilon, neighbours=13)
+    few = lower_bound(small, epsilon=epsilon, neighbours=3, sweeps=40)
+    assert 0.98 * optimum < bound.value <= optimum
+    assert 0 < few.value < bound.value
+    assert (bound.sweeps, few.sweeps) == (400, 40)
+    assert paper_bound(small, epsilon=epsilon, cells=(4, 4)).value <= optimum
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
+def test_lower_bound_holds_in_every_metric_with_places_twice_and_without_people(p):
+    """All pairs by HiGHS, with the metric's own distances; two rows are one place."""
+    rng = np.random.default_rng(3)
+    places = rng.uniform(0, 3, (9, 2))
+    places[4] = places[3]
+    outputs = places[:4]
+    loss = rng.uniform(0, 2, (9, 4))
+    prior = rng.dirichlet(np.ones(9)) * (np.arange(9) != 6)
+    problem = Problem(places, prior, outputs, loss, (0.0, 0.0), (3.0, 3.0))
+    optimum = all_pairs_optimum(problem, 0.9, p)
+    bound = lower_bound(problem, epsilon=0.9, p=p)
+    assert 0.97 * optimum < bound.value <= optimum
+
+
+def test_a_bound_that_claims_too_much_would_be_seen(small):
+    """With the decay of a smaller ε the multipliers give more than the optimum."""
+    assert lower_bound(small, epsilon=0.5, neighbours=13).value > all_pairs_optimum(small, 0.8)
+
+
+def test_one_place_alone_costs_its_least_loss():
+    alone = Problem(np.array([[1.0, 1.0]]), np.ones(1), np.eye(2), np.array([[0.5, 0.7]]),
+                    (0.0, 0.0), (2.0, 2.0))  # fmt: skip
+    assert lower_bound(alone, epsilon=1.0).value == pytest.approx(0.5)
+    assert lower_bound(alone, epsilon=1.0).value <= 0.5
 
 
 @given(st.integers(0, 10**6))
@@ -280,9 +307,9 @@ def test_a_design_is_never_below_the_bound(town):
     from voile.optimise.continuous import smooth_spline
 
     loss = smooth_spline(town, epsilon=0.5, cells=(8, 6)).loss
-    bound = partition_bound(town, epsilon=0.5, size=110)
+    bound = lower_bound(town, epsilon=0.5)
     assert bound.value < loss
-    assert bound.gap(loss) < 0.25
+    assert bound.gap(loss) < 0.1
 
 
 def test_best_hands_over_the_lower_loss(town):

@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("columns")
     voile.places.design(
         box=(45.0, 5.0, 45.05, 5.05), cells="2x3", epsilon=1.0, method="laplace", bound=False,
-        against_aipo=False, out=made / "town.voile",
+        out=made / "town.voile",
     )  # fmt: skip
     with (made / "trips.csv").open("w", newline="") as file:
         csv.writer(file).writerow(HEAD)

@@ -42,7 +42,7 @@ def designed(folder):
     with heard_by(told.append):
         voile.places.design(
             cells="4x5", task_count=10, epsilon=0.5, method="spline", bound=False,
-            out=folder / "city.voile",
+            against_aipo=True, out=folder / "city.voile",
         )  # fmt: skip
     assert "made-up city" in told[1].what
     assert any("gap" in step.what and step.total == 100 for step in told)
@@ -86,7 +86,6 @@ def test_design_by_command_prints_json(folder):
             "--task-count",
             "8",
             "--json",
-            "--no-against-aipo",
             "--out",
             str(folder / "small.voile"),
         ],
@@ -118,7 +117,6 @@ def test_design_of_a_box_with_public_points_in_l1(folder):
             "--method",
             "bilinear",
             "--no-bound",
-            "--no-against-aipo",
         ],
     )
     assert done.exit_code == 0, done.output

@@ -37,9 +37,7 @@ def file(request, folder):
 
 
 def boxed(**how):
-    return voile.places.design(
-        box=BOX, cells=(3, 4), epsilon=0.8, bound=False, against_aipo=False, **how
-    )
+    return voile.places.design(box=BOX, cells=(3, 4), epsilon=0.8, bound=False, **how)
 
 
 def places(count, seed=1):
@@ -217,9 +215,9 @@ def test_what_holds_between_places_off_the_lattice(metric, times):
 @pytest.mark.parametrize(
     ("words", "advice"),
     [
-        (["--cells", "200x200"], "--no-against-aipo"),
+        (["--cells", "200x200", "--against-aipo"], "leave out --against-aipo"),
         (["--cells", "200x200", "--box", "40.7,-74.02,40.8,-73.93"], "fewer --cells"),
-        (["--cells", "200x200", "--method", "spline", "--no-against-aipo"], "fewer --cells"),
+        (["--cells", "200x200", "--method", "spline"], "fewer --cells"),
     ],
 )
 def test_a_design_that_does_not_fit_is_refused_before_any_work(monkeypatch, words, advice):
@@ -239,7 +237,7 @@ def test_a_design_says_how_many_places_it_can_report(folder):
     done = runner.invoke(
         app,
         ["design", "--epsilon", "0.8", "--box", "40.7,-74.02,40.8,-73.93", "--cells", "3x4",
-         "--method", "laplace", "--no-bound", "--no-against-aipo"],
+         "--method", "laplace", "--no-bound"],
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "one of 12 places" in done.stdout

@@ -16,7 +16,7 @@ from voile.places._export import source_code
 pytest.importorskip("pyproj")
 pytest.importorskip("numba")
 BOX = (44.98, 4.97, 45.02, 5.03)
-QUICK = {"box": BOX, "cells": (3, 4), "bound": False, "against_aipo": False}
+QUICK = {"box": BOX, "cells": (3, 4), "bound": False}
 
 MAIN = r"""
 #include <stdio.h>

@@ -48,7 +48,7 @@ def map_of_box(name):
 
 
 def designed(public, epsilon, method="laplace-remap", metric="l2"):
-    how = Solving(method=method, metric=metric, bound=False, against_aipo=False)
+    how = Solving(method=method, metric=metric, bound=False)
     return solve(public, epsilon=epsilon, solving=how)
 
 

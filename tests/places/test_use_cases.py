@@ -24,7 +24,7 @@ app = rooms["places"]
 pytest.importorskip("pyproj")
 pytest.importorskip("numba")
 BOX = (45.0, 5.0, 45.05, 5.06)
-QUICK = {"box": BOX, "cells": (2, 3), "epsilon": 0.8, "bound": False, "against_aipo": False}
+QUICK = {"box": BOX, "cells": (2, 3), "epsilon": 0.8, "bound": False}
 RUNS = ("seconds", "bound_seconds", "resumed_parts", "output", "repeat", "saved")
 """What differs between two runs."""
 
@@ -65,11 +65,11 @@ def alike(found, told):
 
 
 def test_a_design_is_the_same_from_python_and_from_the_command_line(tmp_path):
-    how = {"method": "bilinear", "metric": "l1", "bound_size": 20, "sweep": (0.4,)}
-    found = voile.places.design(box=BOX, cells="2x3", epsilon=0.8, against_aipo=False, **how)
+    how = {"method": "bilinear", "metric": "l1", "bound_sweeps": 40, "sweep": (0.4,)}
+    found = voile.places.design(box=BOX, cells="2x3", epsilon=0.8, **how)
     told = command(
         "design", "--box", ",".join(map(str, BOX)), "--cells", "2x3", "--epsilon", "0.8",
-        "--no-against-aipo", "--method", "bilinear", "--metric", "l1", "--bound-size", "20",
+        "--method", "bilinear", "--metric", "l1", "--bound-sweeps", "40",
         "--sweep", "0.4", "--out", tmp_path / "d.voile",
     )  # fmt: skip
     alike(found, told)
@@ -102,8 +102,8 @@ def test_a_release_an_audit_and_a_picture_are_too(city, trips, tmp_path):
 
 
 def test_an_unknown_option_is_told_the_near_one():
-    with pytest.raises(TypeError, match="did you mean bound_size"):
-        voile.places.design(epsilon=1.0, bound_sise=3)
+    with pytest.raises(TypeError, match="did you mean bound_sweeps"):
+        voile.places.design(epsilon=1.0, bound_sweep=3)
 
 
 # ── what a design is ───────────────────────────────────────────────────────────────────────────
@@ -317,16 +317,14 @@ SOLVED = {"box": BOX, "cells": (2, 3), "epsilon": 0.8}
 def test_an_interrupt_keeps_the_best_so_far(at, method, during, tmp_path):
     out = tmp_path / "best.voile"
     with heard_by(interrupting(at)):
-        found = voile.places.design(
-            **SOLVED, method=method, bound_size=10, against_aipo=False, out=out
-        )
+        found = voile.places.design(**SOLVED, method=method, bound_sweeps=60, out=out)
     assert found.solved.stopped == during
     assert found.certificate() <= 0.8
     assert found.facts.loss > 0
     assert f"Stopped by Ctrl-C during {during}" in str(found)
     assert voile.load(out).solved.stopped == during
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    whole = voile.places.design(**SOLVED, method=method, bound_size=10, against_aipo=False)
+    whole = voile.places.design(**SOLVED, method=method, bound_sweeps=60)
     assert whole.solved.stopped == ""
     assert whole.facts.loss <= found.facts.loss * (1 + 1e-9)
     if during == "solving":
@@ -349,7 +347,7 @@ def test_a_second_interrupt_stops_and_so_does_one_before_there_is_anything():
             twice(step)
 
     with heard_by(only_then), pytest.raises(KeyboardInterrupt):
-        voile.places.design(**SOLVED, bound=False, against_aipo=False)
+        voile.places.design(**SOLVED, bound=False)
 
     def at_once(step):
         if step.what == "reading the map":
@@ -366,12 +364,11 @@ def test_an_interrupt_on_the_command_line_saves_the_best_so_far(tmp_path, monkey
 
     def pressed(*given, **named):
         os.kill(os.getpid(), signal.SIGINT)
-        return 0.0
 
-    monkeypatch.setattr(lower_bounds, "_part_bound", pressed)
+    monkeypatch.setattr(lower_bounds._Dual, "ascend", pressed)
     told = command(
         "design", "--box", ",".join(map(str, BOX)), "--cells", "2x3", "--epsilon", "0.8",
-        "--method", "laplace", "--no-against-aipo", "--bound-size", "10", "--out",
+        "--method", "laplace", "--bound-sweeps", "60", "--out",
         tmp_path / "d.voile",
     )  # fmt: skip
     assert told["stopped"] == "the lower bound"
@@ -381,12 +378,31 @@ def test_an_interrupt_on_the_command_line_saves_the_best_so_far(tmp_path, monkey
 def test_progress_has_stages_gaps_and_bounds():
     told = []
     with heard_by(told.append):
-        voile.places.design(**SOLVED, bound_size=10)
+        made = voile.places.design(**SOLVED, bound_sweeps=60, against_aipo=True)
     words = [step.what for step in told]
     assert words[0] == "reading the map"
     for stage in ("Laplace + remap: loss", "solving: (f) smooth spline on", "coarse pass", "AIPO"):
         assert any(stage in what for what in words), stage
     assert any("gap" in step.what and step.total == 100 for step in told)
-    bounds = [step for step in told if step.what.endswith("so far")]
-    assert [step.done for step in bounds] == list(range(len(bounds)))
-    assert {step.total for step in bounds} == {len(bounds)}
+    bounds = [step for step in told if " so far" in step.what]
+    assert [(step.done, step.total) for step in bounds] == [(0, 60), (20, 60), (40, 60)]
+    assert all("gap" in step.what for step in bounds)
+    (line,) = [step.what for step in told if step.stays]  # the design comes first
+    assert f"loss {made.facts.loss:.4f} km" in line
+    assert words.index(line) < min(i for i, what in enumerate(words) if "AIPO" in what)
+
+
+def test_the_design_is_saved_before_it_is_compared(tmp_path, monkeypatch):
+    """Whoever ends the process while the bound is computed has the certified design."""
+    from voile.places import solve
+
+    def dies(*given, **named):
+        raise MemoryError
+
+    monkeypatch.setattr(solve, "lower_bound", dies)
+    out = tmp_path / "first.voile"
+    with pytest.raises(MemoryError):
+        voile.places.design(**SOLVED, method="laplace", out=out)
+    kept = voile.load(out)
+    assert kept.certificate() <= 0.8
+    assert kept.facts.lower_bound is None

@@ -15,7 +15,7 @@ from voile.places.usefulness import area_difference, nearest_kept
 pytest.importorskip("pyproj")
 pytest.importorskip("numba")
 BOX = (45.0, 5.0, 45.05, 5.06)
-QUICK = {"box": BOX, "cells": (3, 4), "epsilon": 0.8, "bound": False, "against_aipo": False}
+QUICK = {"box": BOX, "cells": (3, 4), "epsilon": 0.8, "bound": False}
 
 
 @pytest.fixture(scope="module")

@@ -90,7 +90,7 @@ def commands(files: dict[str, Path], folder: Path) -> dict[str, list[str]]:
     return {
         "places design": [
             "--epsilon", "0.8", "--box", "44.97,4.95,45.03,5.05", "--cells", "3x4",
-            "--method", "laplace-remap", "--bound-size", "12", "--no-against-aipo",
+            "--method", "laplace-remap", "--bound-sweeps", "40",
             "--sweep", "0.4,1.6", "--out", design, "--overwrite",
         ],
         "places protect": [

@@ -11,7 +11,7 @@ from voile.places.public_map import public_map
 from voile.places.settings import Map, Solving
 from voile.places.solve import solve
 
-AXIS = Solving(method="axis", bound=False, against_aipo=False)
+AXIS = Solving(method="axis", bound=False)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_no_cell_exceeds_the_certificate_and_some_come_near(public):
 
 @pytest.mark.parametrize("metric", ["l1", "l2"])
 def test_a_proved_law_stays_below_its_bound_uncut(public, metric):
-    how = Solving(method="laplace-remap", metric=metric, bound=False, against_aipo=False)
+    how = Solving(method="laplace-remap", metric=metric, bound=False)
     made = solve(public, epsilon=2.0, solving=how)
     ratios = local_ratios(made, cells=200)
     assert 1.9 < ratios.max() <= 2.0
@@ -57,7 +57,7 @@ def test_a_fault_of_the_law_shows_where_it_is(public, monkeypatch):
 
 
 def test_a_sweep_has_the_design_itself_and_pays_more_for_more_privacy(public):
-    how = Solving(method="laplace-remap", bound_size=12, against_aipo=False)
+    how = Solving(method="laplace-remap", bound_sweeps=40)
     made = solve(public, epsilon=0.8, solving=how)
     assert priced(public, made, epsilons=[], solving=how) == ()
     found = priced(public, made, epsilons=[1.6, 0.4, 0.8], solving=how)

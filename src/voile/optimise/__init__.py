@@ -7,9 +7,10 @@ from voile.optimise.constopt import constopt
 from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
 from voile.optimise.laplace_remap import laplace_remap
 from voile.optimise.least_loss import least_loss, least_loss_spanner
-from voile.optimise.lower_bounds import paper_bound, partition_bound
+from voile.optimise.lower_bounds import lower_bound, paper_bound
 from voile.optimise.problem import Problem
 from voile.optimise.smooth import SmoothMechanism
+from voile.optimise.windows import window_descent
 
 __all__ = [
     "Problem",
@@ -23,8 +24,9 @@ __all__ = [
     "laplace_remap",
     "least_loss",
     "least_loss_spanner",
+    "lower_bound",
     "paper_bound",
-    "partition_bound",
     "smooth_spline",
     "solve_blocks",
+    "window_descent",
 ]

@@ -7,19 +7,36 @@ import numpy as np
 from voile.core.arrays import Floats
 from voile.optimise import _band_kernels as bands
 from voile.optimise import _cone_kernels as kernels
-from voile.optimise.cones import Cones
+from voile.optimise.cones import Cones, Surroundings
+
+_ROOM, _LEAST = 0.3, 1e-7
+"""A warm start lies on its constraints: slacks begin that share of themselves further inside."""
 
 
 class Chunk:
     """Some outputs side by side: arrays with the output last, and the loops over them."""
 
-    def __init__(self, costs: Floats, cones: Cones, signed: Floats, level: float) -> None:
+    def __init__(
+        self,
+        costs: Floats,
+        cones: Cones,
+        signed: Floats,
+        level: float,
+        around: Surroundings | None = None,
+    ) -> None:
         n, count = costs.shape
         m, depth, _ = cones.matrix.shape
         self.costs = np.ascontiguousarray(costs)
         self.index, self.matrix, self.signed = cones.index, cones.matrix, signed
-        self.p = np.ones((n, count))
-        self.s = np.repeat(cones.slacks(np.ones(n))[:, :, None], count, axis=2)
+        self.offset: Floats | None = None
+        if around is None:
+            self.p = np.ones((n, count))
+            self.s = np.repeat(cones.slacks(np.ones(n))[:, :, None], count, axis=2)
+        else:
+            self.p = np.ascontiguousarray(around.start.T)
+            self.offset = np.ascontiguousarray(around.offset.transpose(1, 2, 0))
+            self.s = np.einsum("mdl,mlv->mdv", cones.matrix, self.p[cones.index]) + self.offset
+            self.s[:, 0] += _ROOM * np.abs(self.s[:, 0]) + _LEAST
         self.z = np.zeros((m, depth, count))
         # Rows whose slack starts large start with a small multiplier: all products are equal.
         self.z[:, 0] = level / self.s[:, 0]
@@ -35,6 +52,12 @@ class Chunk:
             self.index, self.matrix, self.p, self.s, self.z, price, self.costs, self.primal,
             self.dual,
         )  # fmt: skip
+        if self.offset is not None:
+            self.primal += self.offset
+
+    def fixed(self) -> float:
+        """What the multipliers make of that which cannot be changed."""
+        return 0.0 if self.offset is None else float(np.vdot(self.offset, self.z))
 
     def product(self, primal: float, dual: float) -> float:
         """The inner product of slacks and multipliers after steps of these lengths."""

@@ -28,7 +28,7 @@ from voile.core.arrays import Floats
 from voile.errors import InvalidInput, require
 from voile.interrupts import asked_to_stop, worth_keeping
 from voile.optimise._compile import in_slices
-from voile.optimise.cones import Cones
+from voile.optimise.cones import Cones, Surroundings
 from voile.progress import tell
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def solve_blocks(
     seconds: float = float("inf"),
     hopeless: float = float("inf"),
     name: str = "",
+    around: Surroundings | None = None,
 ) -> BlockSolution:
     """The least-cost functions, one row of `costs` (Y, n) an output.
 
@@ -76,6 +77,9 @@ def solve_blocks(
     which is strictly feasible. With a `name` it tells the gap of each iteration under it. If it
     stops early (iterations, seconds, stalled, asked to by Ctrl-C, or its dual value shows a cost
     above `hopeless`), `converged` is False and the coefficients are the last iterate.
+
+    With `around` the functions are part of larger ones whose other coefficients stay as they are:
+    M p_y + offset_y ∈ K and Σ_y p_y = total, begun at `around.start`.
 
     >>> from voile.optimise.cones import ratio_cones
     >>> pairs = np.array([[0, 1], [1, 0]])
@@ -93,13 +97,15 @@ def solve_blocks(
     )
     if not np.isfinite(problem).all():
         raise InvalidInput("costs must be finite, got NaN or infinity; check the loss table")
-    return _Run(problem, cones, tolerance).solve(iterations, seconds, hopeless, name)
+    return _Run(problem, cones, tolerance, around).solve(iterations, seconds, hopeless, name)
 
 
 class _Run:
     """One solve. Functions are scaled by Y, costs by their largest entry."""
 
-    def __init__(self, costs: Floats, cones: Cones, tolerance: float) -> None:
+    def __init__(
+        self, costs: Floats, cones: Cones, tolerance: float, around: Surroundings | None
+    ) -> None:
         from voile.optimise._chunk import Chunk
 
         self.outputs, self.n = costs.shape
@@ -110,10 +116,15 @@ class _Run:
         level = 0.1 * float(np.abs(costs).mean()) / self.unit
         cores = os.cpu_count() or 1
         pieces = min(self.outputs, cores * -(-self.outputs // (cores * AT_ONCE)))
+        self.total = self.outputs * (np.ones(self.n) if around is None else around.total)
+        cuts = np.array_split(np.arange(self.outputs), pieces)
         self.chunks = [
-            Chunk(part.T / self.unit, cones, signed, level)
-            for part in np.array_split(costs, pieces)
-        ]
+            Chunk(
+                costs[part].T / self.unit, cones, signed, level,
+                None if around is None else around.scaled(part, self.outputs),
+            )
+            for part in cuts
+        ]  # fmt: skip
         self.price = np.zeros(self.n)
         self.short = np.zeros(self.n)
 
@@ -128,9 +139,9 @@ class _Run:
         begun, converged, step = time.monotonic(), False, 1.0
         for iteration in range(iterations + 1):
             self._each(lambda chunk: chunk.residuals(self.price))
-            self.short = self.outputs - sum(chunk.p.sum(axis=1) for chunk in self.chunks)
+            self.short = self.total - sum(chunk.p.sum(axis=1) for chunk in self.chunks)
             loss = sum(float((chunk.costs * chunk.p).sum()) for chunk in self.chunks)
-            dual = float(self.price.sum()) * self.outputs
+            dual = float(self.price @ self.total) - sum(chunk.fixed() for chunk in self.chunks)
             gap = abs(loss - dual) / max(abs(loss), 1e-9)
             if name:
                 self._tell(name, gap)

@@ -48,6 +48,25 @@ class Cones:
         return max(0.0, float((outside / self.rise).max()))
 
 
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What stays as it is around coefficients that are solved for: see `block_solver`.
+
+    `offset` (Y, m, D) is what the fixed coefficients add to each constraint, `total` (n,) what the
+    functions must sum to, `start` (Y, n) what they are now.
+    """
+
+    offset: Floats
+    total: Floats
+    start: Floats
+
+    def scaled(self, outputs: Indices, factor: float) -> Surroundings:
+        """The same for some of the outputs, all functions multiplied by a factor."""
+        return Surroundings(
+            self.offset[outputs] * factor, self.total * factor, self.start[outputs] * factor
+        )
+
+
 def dual_exponent(p: float) -> float:
     """Q with 1/p + 1/q = 1."""
     if p == 1:

@@ -10,19 +10,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from voile.core.arrays import Indices
-from voile.core.guarantee import Basis, Guarantee
-from voile.errors import GuaranteeBroken, require, require_epsilon
-from voile.metrics.lp import lp
+from voile.errors import require, require_epsilon
 from voile.optimise.block_solver import BlockSolution, solve_blocks
+from voile.optimise.building import Family, built, margin_of, smooth_family
 from voile.optimise.cones import Cones, axis_cones, dual_exponent, gradient_cones
 from voile.optimise.problem import Problem
-from voile.optimise.repair import Mending, mend
-from voile.optimise.smooth import DEFAULT_RESOLUTION, FLOOR, SmoothMechanism
+from voile.optimise.repair import Mending
+from voile.optimise.smooth import DEFAULT_RESOLUTION, SmoothMechanism
 from voile.optimise.splines import SplineGrid
 
 
@@ -158,20 +157,9 @@ def smooth_spline(
     >>> design.mechanism.certificate().epsilon <= 1.0
     True
     """
-    grid = problem.grid(cells, degree=2)
-    if tension is None:
-        epsilon = require_epsilon(epsilon)
-        diagonal = len(cells) ** (-1 / dual_exponent(p))
-        tension = min(epsilon * diagonal, 3 / max(grid.steps))
-    grid = replace(grid, tension=tension)
-    if pieces is None:
-        pieces = 2 if epsilon * max(grid.steps) > 0.8 else 1
-    cuts = pieces
-
-    def cones(grid: SplineGrid, strength: float) -> Cones:
-        index, rows = grid.rows(pieces=cuts)
-        return gradient_cones(index, rows, grid.size, epsilon=strength, p=p)
-
+    grid, cones = smooth_family(
+        problem, epsilon=epsilon, cells=cells, p=p, pieces=pieces, tension=tension
+    )
     return _solved(
         "(f) smooth spline",
         problem,
@@ -236,7 +224,7 @@ def _named(name: str, grid: SplineGrid) -> str:
 def _solved(
     name: str,
     problem: Problem,
-    cones: Callable[[SplineGrid, float], Cones],
+    cones: Family,
     grid: SplineGrid,
     epsilon: float,
     p: float,
@@ -248,26 +236,16 @@ def _solved(
     """Solve a hair inside epsilon, mend, certify, build; mend harder if rounding asks for it."""
     epsilon = require_epsilon(epsilon)
     begun = time.monotonic()
-    guarantee = Guarantee(epsilon, lp(p, unit=unit), "one location", Basis.CERTIFIED)
-    margin = 1e-6 + 2e-9 / resolution / epsilon
     solution = solve_blocks(
         problem.costs(grid),
-        cones(grid, epsilon * (1 - min(margin, 0.5))),
+        cones(grid, epsilon * (1 - margin_of(epsilon, resolution))),
         tolerance=tolerance,
         hopeless=hopeless,
         name=_named(name, grid),
     )
-    while margin < 1:
-        inside = cones(grid, epsilon * (1 - margin))
-        table, mending = mend(solution.coefficients, inside, floor=FLOOR)
-        try:
-            mechanism = SmoothMechanism(grid, problem.outputs, table, guarantee, resolution)
-        except GuaranteeBroken:
-            margin = 4 * margin
-            continue
-        loss = mechanism.expected_loss(problem.places, problem.loss, problem.prior)
-        return Design(name, mechanism, loss, solution, mending, time.monotonic() - begun)
-    raise GuaranteeBroken(
-        f"epsilon {epsilon:g} per {unit} is too small for a resolution of {resolution:g} {unit}: "
-        f"integer weights cannot hold so slight a difference; choose a coarser resolution"
-    )
+    mechanism, mending = built(
+        solution.coefficients, grid, problem.outputs, cones,
+        epsilon=epsilon, p=p, resolution=resolution, unit=unit,
+    )  # fmt: skip
+    loss = mechanism.expected_loss(problem.places, problem.loss, problem.prior)
+    return Design(name, mechanism, loss, solution, mending, time.monotonic() - begun)

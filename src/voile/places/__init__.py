@@ -3,7 +3,6 @@
 >>> import voile
 >>> town = voile.places.design(
 ...     box=(45.0, 5.0, 45.05, 5.05), cells="2x3", epsilon=0.8, method="laplace", bound=False,
-...     against_aipo=False,
 ... )
 >>> released = town.release([(45.01, 5.02)])        # degrees in, degrees out
 """

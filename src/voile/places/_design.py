@@ -20,6 +20,7 @@ from voile.places.public_map import public_map
 from voile.places.settings import HERE, MADE_UP, USUAL, Map, Solving
 from voile.places.solve import check_epsilon, solve
 from voile.places.sweep import Designs, compare_sweep, design_sweep, file_for, require_distinct
+from voile.progress import say
 from voile.storage import save
 
 
@@ -54,7 +55,7 @@ def design(
     writes c-0.4.voile and c-0.8.voile. Ctrl-C while it improves keeps the best so far.
 
     >>> made = design(box=(45.0, 5.0, 45.05, 5.05), cells=(2, 3), epsilon=0.8, method="laplace",
-    ...               bound=False, against_aipo=False)
+    ...               bound=False)
     >>> made.guarantee.epsilon, made.facts.outputs
     (0.8, 6)
     """
@@ -75,12 +76,29 @@ def design(
         return MethodComparison(public.description, rows)
     if len(epsilons) > 1:
         return design_sweep(public, epsilons=epsilons, solving=solving, out=out, engine=engine)
+
+    def ready(made: PlacesDesign) -> None:
+        if out is not None:
+            save(made, out)
+        if solving.bound or solving.against_aipo:
+            say(_first_line(made, out))
+
     with best_so_far():
-        made = solve(public, epsilon=epsilons[0], solving=solving)
+        made = solve(public, epsilon=epsilons[0], solving=solving, ready=ready)
         curve = priced(public, made, epsilons=sweep, solving=solving)
     if out is not None:
         save(made, out)
     return replace(made, sweep=curve, saved=None if out is None else str(out))
+
+
+def _first_line(made: PlacesDesign, out: Path | None) -> str:
+    """What is known of a design before it is compared with others."""
+    facts = made.facts
+    saved = "" if out is None else f", saved as {Path(out).name}"
+    return (
+        f"the design: loss {facts.loss:.4f} km, ε {facts.basis} at {facts.certificate:.6f}{saved}; "
+        "now what none can go below (Ctrl-C ends it)"
+    )
 
 
 def _several(epsilon: float | Sequence[float]) -> tuple[float, ...]:

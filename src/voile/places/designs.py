@@ -53,7 +53,7 @@ class PlacesDesign(Result):
     >>> import voile
     >>> design = voile.places.design(
     ...     box=(48.80, 2.25, 48.92, 2.43), cells=(3, 4), epsilon=0.8, method="laplace",
-    ...     bound=False, against_aipo=False,
+    ...     bound=False,
     ... )
     >>> len(design.release([(48.8584, 2.2945), (48.8530, 2.3499)]))
     2

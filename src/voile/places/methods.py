@@ -12,7 +12,7 @@ from voile.optimise.anchored import aipo, aipo_relaxed
 from voile.optimise.best import best
 from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
 from voile.optimise.laplace_remap import exponential_law, laplace_remap
-from voile.optimise.lower_bounds import paper_bound, partition_bound
+from voile.optimise.lower_bounds import lower_bound, paper_bound
 from voile.places.designs import certified
 from voile.places.geodesy import geodesic_epsilon
 from voile.places.public_map import PublicMap
@@ -131,8 +131,8 @@ def _methods(
     yield "best", chosen
     full = how | {"epsilon": epsilon}
     yield "bound of the AIPO paper", lambda: (paper_bound(problem, **full).value, None)
-    size = solving.bound_size
+    sweeps = solving.bound_sweeps
     yield (
         "lower bound",
-        lambda: (partition_bound(problem, epsilon=epsilon, p=p, size=size).value, None),
+        lambda: (lower_bound(problem, epsilon=epsilon, p=p, sweeps=sweeps).value, None),
     )

@@ -86,15 +86,16 @@ class Solving(Options):
     metric: Annotated[Metric, Option("l2, l1 or linf.", "How strong")] = "l2"
     resolution: Annotated[float, Option("Metres; part of the guarantee.", "How strong")] = 1.0
     bound: Annotated[bool, Option("Compute the lower bound and the gap.", "Running")] = True
-    bound_size: Annotated[
-        int, Option("Places in a part of the bound: more is tighter and slower.", "Running")
-    ] = 100
-    against_aipo: Annotated[bool, Option("Also solve AIPO, to compare.", "Running")] = True
+    bound_sweeps: Annotated[
+        int, Option("Sweeps over the bound: more are tighter and slower.", "Running")
+    ] = 400
+    against_aipo: Annotated[bool, Option("Also solve AIPO, to compare.", "Running")] = False
 
     def __post_init__(self) -> None:
         METHODS.find(self.method)
         one_of(self.metric, tuple(EXPONENTS), "--metric")
         require(self.resolution > 0, "--resolution", "> 0", self.resolution)
+        require(self.bound_sweeps >= 1, "--bound-sweeps", "at least 1", self.bound_sweeps)
 
     @property
     def p(self) -> float:

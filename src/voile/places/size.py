@@ -27,7 +27,7 @@ def require_solver(
     grid = {"best": min(count, COARSE), "laplace": 0, "laplace-remap": 0}.get(method, count)
     spline = 8 * 27 * 8 * outputs * grid + 24 * grid**2
     anchored = (8 * 4 * 8 * outputs * count + 24 * count**2) if against_aipo else 0
-    advice = ", or leave AIPO out with --no-against-aipo" if anchored > spline else ""
+    advice = ", or leave out --against-aipo" if anchored > spline else ""
     _require(max(spline, anchored), f"{cells[1]}x{cells[0]} cells", advice)
 
 

@@ -13,7 +13,7 @@ from voile.optimise.anchored import aipo
 from voile.optimise.best import best
 from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
 from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap
-from voile.optimise.lower_bounds import partition_bound
+from voile.optimise.lower_bounds import lower_bound
 from voile.optimise.smooth import SmoothMechanism
 from voile.places.designs import PlacesDesign
 from voile.places.method_names import METHODS
@@ -28,9 +28,16 @@ NOISY = "Laplace + remap"
 Found = tuple[SmoothMechanism | LaplaceRemap, Solved]
 
 
-def solve(public: PublicMap, *, epsilon: float, solving: Solving = USUAL) -> PlacesDesign:
+def solve(
+    public: PublicMap,
+    *,
+    epsilon: float,
+    solving: Solving = USUAL,
+    ready: Callable[[PlacesDesign], None] | None = None,
+) -> PlacesDesign:
     """Solve, repair, certify; then the losses to compare with, and the lower bound.
 
+    The design is handed to `ready` as soon as it is certified, before it is compared with others.
     Asked to stop (see `voile.interrupts`), it leaves out what is left to do and hands over the
     best certified mechanism that there is.
     """
@@ -45,10 +52,7 @@ def solve(public: PublicMap, *, epsilon: float, solving: Solving = USUAL) -> Pla
     seconds = time.monotonic() - begun
     solved = replace(solved, cells=cells, map=public.description, seconds=seconds)
     solved = _stopped(solved, "solving")
-    solved = _stopped(_compared(public, plane, solving, solved), "the comparison")
-    if solving.bound and not asked_to_stop():
-        solved = _stopped(_bounded(public, epsilon, solving, solved), "the lower bound")
-    return PlacesDesign(
+    made = PlacesDesign(
         mechanism,
         public.projection,
         public.problem.places,
@@ -57,6 +61,12 @@ def solve(public: PublicMap, *, epsilon: float, solving: Solving = USUAL) -> Pla
         solved,
         epsilon,
     )
+    if ready is not None:
+        ready(made)
+    solved = _stopped(_compared(public, plane, solving, solved), "the comparison")
+    if solving.bound and not asked_to_stop():
+        solved = _stopped(_bounded(public, epsilon, solving, solved), "the lower bound")
+    return replace(made, solved=solved)
 
 
 def _stopped(solved: Solved, during: str) -> Solved:
@@ -81,8 +91,10 @@ def _compared(public: PublicMap, plane: float, solving: Solving, solved: Solved)
 def _bounded(public: PublicMap, epsilon: float, solving: Solving, solved: Solved) -> Solved:
     """The lower bound, at the full ε: what keeps it per geodesic km does so per km of the plane."""
     tell("lower bound: no private mechanism goes below it")
-    found = partition_bound(public.problem, epsilon=epsilon, p=solving.p, size=solving.bound_size)
-    value = found.value if found.whole or found.value > 0 else None
+    found = lower_bound(
+        public.problem, epsilon=epsilon, p=solving.p, sweeps=solving.bound_sweeps, loss=solved.loss
+    )
+    value = found.value if found.value > 0 else None
     return replace(solved, lower_bound=value, bound_seconds=found.seconds)
 
 
