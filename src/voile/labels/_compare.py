@@ -1,4 +1,4 @@
-"""Usefulness against leakage, for label DP, Label DP-CF and local DP on one table."""
+"""Usefulness against leakage, for every way to share labelled records, on one table."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from voile.labels.columns import constant
 from voile.labels.compared import ComparedLabels, Crossing, TradePoint
 from voile.labels.reading import AS_WRITTEN, Label, Reading, read_labelled
 from voile.labels.repeat import Asked, Score, one_repeat
+from voile.labels.synthetic import NAME as YARDSTICK
 from voile.labels.table import Table
 from voile.options import Data, Option, use_case
 from voile.progress import tell
@@ -42,7 +43,7 @@ def compare(
         tuple[float, ...], Option("Epsilons for label DP.", "How strong")
     ] = LABEL_EPSILONS,
     record_epsilon: Annotated[
-        tuple[float, ...], Option("Epsilons for CF and local DP.", "How strong")
+        tuple[float, ...], Option("Epsilons for the ways that change features.", "How strong")
     ] = RECORD_EPSILONS,
     repeats: Annotated[int, Option("Random splits to average over.", "Running")] = REPEATS,
     draws: Annotated[int, Option("Draws of noise on each split.", "Running")] = DRAWS,
@@ -53,9 +54,13 @@ def compare(
     seed: Annotated[int, Option("Of splits and noise; nothing is released.", "Running")] = 0,
     workers: Workers = HERE,
 ) -> ComparedLabels:
-    """Usefulness (test AUC) against total leakage for label DP, Label DP-CF and local DP.
+    """Usefulness (test AUC) against total leakage for every way to share labelled records.
 
     Example: `voile labels compare patients.csv --label diagnosis --report ways.html`
+
+    Label DP (rr), Label DP-CF (cf), local DP (ldp) and one sampled column with the label (sample),
+    each with the analysts who can read it; and beside them, as a yardstick of another trust model,
+    records that a curator makes up from counts with noise (central DP).
     """
     rng = seeded_rng(seed)
     tell("reading records")
@@ -89,8 +94,8 @@ def compare_table(
 
     The analysts (`analysts.py`) fit models to what was released, on several draws of noise. The
     attacker reads the same release and has labelled examples of it: beliefs are cross-fitted on
-    (release, true label), so a leakage is a real attacker's, and for CF and local DP a theorem caps
-    every attacker. Where CF or local DP beats label DP is decided by `crossings`.
+    (release, true label), so a leakage is a real attacker's, and where features are drawn too a
+    theorem caps every attacker. Where another way beats label DP is decided by `crossings`.
 
     The repeats are computed `over` here or elsewhere. Each has a generator of its own, whose seed
     is drawn from `rng` beforehand, so the figures are the same wherever it was computed.
@@ -177,11 +182,12 @@ def crossings(
     Surely: split by split, by Wilcoxon's signed-rank test (exact, one-sided) for both, at `level`
     shared over all pairs that are compared. Given the file, splits and draws of noise are
     independent of each other, so a rerun with another seed disagrees with all of these claims
-    together at most with that probability. n splits can reach 2^−n and no less: with too few of
-    them nothing is sure, and the note says so.
+    together at most with that probability. The curator's records take another trust and are left
+    out. n splits can reach 2^−n and no less: with too few of them nothing is sure, and the note
+    says so.
     """
     base = [run for run in runs if run.point.mechanism == "label DP"]
-    others = [run for run in runs if run.point.mechanism != "label DP"]
+    others = [run for run in runs if run.point.mechanism not in ("label DP", YARDSTICK)]
     if not base or not others:
         return (), ()
     repeats, limit = len(base[0].auc), level / (len(base) * len(others))

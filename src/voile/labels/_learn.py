@@ -16,7 +16,7 @@ from voile.labels.made_by import BESIDE, MadeBy
 from voile.labels.protection import Protection
 from voile.labels.reading import table_from
 from voile.labels.recipes import Recipe
-from voile.labels.reports import Reports, read_reports
+from voile.labels.reports import Reports, read_reports, tables_model
 from voile.options import Data, Option, use_case
 from voile.report.model import Report, Table
 from voile.report.result import SILENT, Result
@@ -123,16 +123,10 @@ def learn(
 def _marginal(
     source: Source, recipe: Recipe, protection: Protection, drop: tuple[str, ...]
 ) -> LearnedLabels:
-    from voile.estimate.marginal_bayes import MarginalBayes, ReportLaw
-
     if drop:
         raise InvalidInput("--drop must go with features in clear (rr, prior)")
     reports = read_reports(source, recipe, protection)
-    laws = [ReportLaw(view.law, len(recipe.classes)) for view in reports.views]
-    rows = np.concatenate(
-        [np.stack([np.full(len(v.outputs), j), v.outputs], 1) for j, v in enumerate(reports.views)]
-    )
-    model = MarginalBayes(laws).fit(rows)
+    model = tables_model(reports.views, len(recipe.classes))
     return _learned("Naive Bayes on estimated tables", reports, model, model.strength_, recipe)
 
 

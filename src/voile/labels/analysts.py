@@ -17,6 +17,8 @@ from voile.core.channel import Channel
 from voile.core.randomness import seeded_rng
 from voile.errors import MissingExtra
 
+BY_TABLES = "estimated tables"
+"""The analyst who reads reports by their law, in place of records: see `reports.tables_model`."""
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
 FEWEST = 10
 """So many released records of each class are needed to learn from."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from voile.audit.finding import Verdict
+from voile.labels.synthetic import NAME, TRUST
 from voile.report.charts_common import frontier_chart
 from voile.report.drawing import percent
 from voile.report.model import Chart, Report, Table
 from voile.report.result import Result, frame_of
-from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED, sentence
+from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED, counted, sentence
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,11 @@ class ComparedLabels(Result):
                 f"A model trained on clean records reaches an AUC of {self.clean_auc:.3f}. An "
                 f"attacker guesses the label {percent(self.guess)} of the time blindly, and "
                 f"{percent(self.features_alone)} from clear features alone.",
-                f"Means over {self.repeats} random splits, {self.draws} draws of noise on each. "
-                "*Surely* is by a rank test over the splits, at 5 % for all pairs together.",
+                f"Means over {self.repeats} random splits, {counted(self.draws, 'draw')} of noise "
+                "on each. *Surely* is by a rank test over the splits, at 5 % for all pairs "
+                "together.",
                 *(_said(pair) for pair in self.crossings),
+                *((sentence(TRUST),) if any(p.mechanism == NAME for p in self.points) else ()),
             ),
             not_protected=(ONE_ATTACKER, OWN_FIGURES),
             notes=tuple(sentence(text) for text in self.notes),
@@ -119,12 +122,12 @@ class ComparedLabels(Result):
         )  # fmt: skip
 
     def _by_analyst(self) -> Table:
-        names = tuple(self.points[0].aucs)
+        names = tuple(dict.fromkeys(name for point in self.points for name in point.aucs))
         ordered = sorted(self.points, key=lambda point: (point.mechanism, point.epsilon))
         return Table(
             "AUC of each analyst",
             ("mechanism", "ε", *names),
-            tuple((p.mechanism, p.epsilon, *(p.aucs[name] for name in names)) for p in ordered),
+            tuple((p.mechanism, p.epsilon, *(p.aucs.get(name) for name in names)) for p in ordered),
         )
 
     def _chart(self) -> Chart:

@@ -45,6 +45,12 @@ def grouped(recipe: Recipe, *, epsilon: float, records: int) -> Recipe:
     )
 
 
+def merged(column: Column, count: int) -> Indices:
+    """The group of each code of a column where nothing is known of it: so many even runs."""
+    table = np.ones((len(column), 1))
+    return _runs(_order(column, table), table, count)
+
+
 def _groups_for(epsilon: float, reports: float, classes: int) -> int:
     top = math.exp(min(epsilon, 50.0))
     noise = min(2 * classes - 2 + top, 4 * top) / (top - 1) ** 2

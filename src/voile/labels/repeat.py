@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from voile.attackers.label_beliefs import cross_fit
+from voile.audit.label_classes import mean_area
 from voile.audit.label_counts import attack_success
 from voile.core.arrays import Floats, Indices
 from voile.core.channel import Channel
 from voile.core.randomness import Generator, seeded_rng
-from voile.labels.analysts import Lesson, usefulness
+from voile.labels import synthetic
+from voile.labels.analysts import BY_TABLES, Lesson, usefulness
 from voile.labels.cells import learn_cells
 from voile.labels.columns import matrix_of
+from voile.labels.grouping import grouped
 from voile.labels.protection import (
     Columns,
     Protection,
     cells_protection,
     noise_protection,
     response_protection,
+    sample_protection,
 )
 from voile.labels.recipes import Recipe, draft_recipe
+from voile.labels.reports import Reports, drawn_views, sampled_views, tables_model
 from voile.labels.table import Table
 from voile.leakage.labels import label_only_utility
 
@@ -70,19 +76,15 @@ def one_repeat(asked: Asked, seed: int) -> Repeat:
     for epsilon in asked.label_epsilons:
         protection = response_protection(world.recipe, epsilon=epsilon)
         leakage = attack_success(world.beliefs, world.labels, epsilon=epsilon).mean()
-        scores[protection.name, epsilon] = Score(float(leakage), world.useful(protection), None)
+        scores[protection.name, epsilon] = Score(
+            float(leakage), world.useful(protection, world.recipe), None
+        )
     for epsilon in asked.record_epsilons:
-        for protection in (
-            cells_protection(
-                world.with_cells(epsilon), epsilon=epsilon, label_share=asked.label_share
-            ),
-            noise_protection(world.recipe, epsilon=epsilon),
-        ):
-            scores[protection.name, epsilon] = Score(
-                world.leaked(protection),
-                world.useful(protection),
-                label_only_utility(world.prior, epsilon=epsilon),
-            )
+        cap = label_only_utility(world.prior, epsilon=epsilon)
+        for recipe, protection in world.ways(epsilon):
+            leaked, useful = world.leaked(recipe, protection), world.useful(protection, recipe)
+            scores[protection.name, epsilon] = Score(leaked, useful, cap)
+        scores[synthetic.NAME, epsilon] = world.made_up(epsilon, cap)
     alone = float((world.beliefs.argmax(axis=1) == world.labels).mean())
     return Repeat(world.learned(world.values, world.labels), alone, scores)
 
@@ -101,13 +103,27 @@ class _World:
         self.asked = asked
         self.rng = rng
         self.prior = np.bincount(self.labels, minlength=self.classes) / len(self.labels)
+        self.clean: Columns = test.columns
         self.test = self._matrix(test.columns)
         self.truth = recipe.label_codes(test.labels)
         self.beliefs = cross_fit(
             self.values, self.labels, classes=self.classes, rng=rng, folds=3
         ).posteriors
 
-    def with_cells(self, epsilon: float) -> Recipe:
+    def ways(self, epsilon: float) -> Iterator[tuple[Recipe, Protection]]:
+        """Every mechanism that changes records, each with the recipe that it is drawn by.
+
+        Ranges and cells come from the records themselves, which are public to nobody: all ways have
+        the same help. What a column says of the label is not told to the sampled one.
+        """
+        celled = self._with_cells(epsilon)
+        share = self.asked.label_share
+        yield celled, cells_protection(celled, epsilon=epsilon, label_share=share)
+        yield self.recipe, noise_protection(self.recipe, epsilon=epsilon)
+        coarse = grouped(self.recipe, epsilon=epsilon, records=len(self.labels))
+        yield coarse, sample_protection(coarse, epsilon=epsilon)
+
+    def _with_cells(self, epsilon: float) -> Recipe:
         """The recipe with cells for this epsilon."""
         found = learn_cells(
             self.recipe.columns,
@@ -133,27 +149,64 @@ class _World:
             Lesson(matrix, answers, self.test, self.truth, self.classes, seed, channel)
         )
 
-    def useful(self, protection: Protection) -> dict[str, float]:
+    def useful(self, protection: Protection, recipe: Recipe) -> dict[str, float]:
         """The AUC of each analyst, over all draws of noise."""
-        found = [
-            self.learned(
-                *protection.draw(self.values, self.labels, self.rng), protection.channels[-1]
+        return _means([self._useful_once(protection, recipe) for _ in range(self.asked.draws)])
+
+    def _useful_once(self, protection: Protection, recipe: Recipe) -> dict[str, float]:
+        if protection.sampler is not None:
+            drawn = protection.sampler.release(self.values, self.labels, self.rng)
+            views = sampled_views(recipe, protection, *drawn.T)
+            return self._by_tables(Reports(recipe, protection, len(drawn), views, None))
+        values, answers = protection.draw(self.values, self.labels, self.rng)
+        found = self.learned(values, answers, protection.channels[-1])
+        if protection.passes_features:
+            return found
+        parts = [c.encode(v) for c, v in zip(recipe.columns, values, strict=True)]
+        views = drawn_views(recipe, protection, parts, answers)
+        return found | self._by_tables(Reports(recipe, protection, len(answers), views, answers))
+
+    def _by_tables(self, reports: Reports) -> dict[str, float]:
+        """The analyst of `labels learn`, who knows the law of all that was drawn."""
+        model = tables_model(reports.views, self.classes)
+        beliefs = model.predict_proba(reports.codes(self.clean))
+        return {BY_TABLES: mean_area(beliefs, self.truth)}
+
+    def made_up(self, epsilon: float, cap: float) -> Score:
+        """Records that a curator makes up; who reads them alone guesses the commonest label."""
+        made = [
+            synthetic.synthetic_records(
+                self.recipe, self.values, self.labels, epsilon=epsilon, rng=self.rng
             )
             for _ in range(self.asked.draws)
         ]
-        return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+        guesses = [np.bincount(one.labels, minlength=self.classes).argmax() for one in made]
+        leakage = float(np.mean([(self.labels == guess).mean() for guess in guesses]))
+        return Score(leakage, _means([self.learned(m.values, m.labels) for m in made]), cap)
 
-    def leaked(self, protection: Protection) -> float:
+    def leaked(self, recipe: Recipe, protection: Protection) -> float:
         """The success of an attacker with labelled examples of the release."""
-        values, answers = protection.draw(self.values, self.labels, self.rng)
-        names = np.array(self.recipe.classes)[answers]
-        release: Columns = (*values, names)
-        if protection.typical:  # few rows are different: to know which one it is, is to know it all
-            codes = [c.encode(v) for c, v in zip(self.recipe.columns, values, strict=True)]
-            row = np.unique(np.stack([*codes, answers]), axis=1, return_inverse=True)[1]
-            release = (np.array([f"row {at}" for at in row.tolist()]),)
+        release = self._as_read(recipe, protection)
         attack = cross_fit(release, self.labels, classes=self.classes, rng=self.rng, folds=3)
         success = float((attack.posteriors.argmax(axis=1) == self.labels).mean())
+        if protection.sampler is not None:  # no answer stands by itself
+            return success
         # Reading the answer alone, with its known law, is an attack too.
         own = protection.label.epsilon if protection.label else 0.0
         return max(success, label_only_utility(self.prior, epsilon=own))
+
+    def _as_read(self, recipe: Recipe, protection: Protection) -> Columns:
+        """A release as the attacker reads it: where few rows are different, by which one it is."""
+        if protection.sampler is not None:
+            drawn = protection.sampler.release(self.values, self.labels, self.rng)
+            return (np.array([f"report {c} {r}" for c, r in drawn.tolist()]),)
+        values, answers = protection.draw(self.values, self.labels, self.rng)
+        if not protection.typical:
+            return (*values, np.array(self.recipe.classes)[answers])
+        codes = [c.encode(v) for c, v in zip(recipe.columns, values, strict=True)]
+        row = np.unique(np.stack([*codes, answers]), axis=1, return_inverse=True)[1]
+        return (np.array([f"row {at}" for at in row.tolist()]),)
+
+
+def _means(found: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}

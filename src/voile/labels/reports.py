@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from voile.labels.protection import Protection
 from voile.labels.recipes import Recipe
 from voile.labels.sampling import COLUMN, REPORT, grouped_codes
 from voile.labels.values import shown
+
+if TYPE_CHECKING:
+    from voile.estimate.marginal_bayes import MarginalBayes
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +92,8 @@ def read_reports(source: Source, recipe: Recipe, protection: Protection) -> Repo
     if protection.passes_features:
         return Reports(recipe, protection, len(labels), (), labels)
     parts = [_positions(column, kept[column.name]) for column in recipe.columns]
-    views = _cell_view if protection.typical else _column_views
-    return Reports(
-        recipe, protection, len(labels), views(recipe, protection, parts, labels), labels
-    )
+    views = drawn_views(recipe, protection, parts, labels)
+    return Reports(recipe, protection, len(labels), views, labels)
 
 
 def _columns_of(recipe: Recipe, protection: Protection) -> list[str]:
@@ -111,19 +112,43 @@ def _sampled(recipe: Recipe, protection: Protection, kept: dict[str, list[Any]])
     fits &= report < sizes[np.clip(column - 1, 0, len(channels) - 1)]
     if not fits.all():
         raise _stranger(int((~fits).sum()), len(fits))
-    views = tuple(
+    views = sampled_views(recipe, protection, column - 1, report)
+    return Reports(recipe, protection, len(column), views, None)
+
+
+def sampled_views(
+    recipe: Recipe, protection: Protection, column: Indices, report: Indices
+) -> tuple[View, ...]:
+    """Reports of one column with the label: a view a column."""
+    return tuple(
         View(
             one.name,
             _group_names(one, groups),
             _group_values(one, groups),
             channel.probabilities(),
-            report[column == j + 1],
+            report[column == j],
         )
         for j, (one, groups, channel) in enumerate(
-            zip(recipe.columns, recipe.groups, channels, strict=True)
+            zip(recipe.columns, recipe.groups, protection.channels, strict=True)
         )
     )
-    return Reports(recipe, protection, len(column), views, None)
+
+
+def drawn_views(
+    recipe: Recipe, protection: Protection, parts: list[Indices], labels: Indices
+) -> tuple[View, ...]:
+    """Released records as codes, and released labels: what each column, or the cell, tells."""
+    views = _cell_view if protection.typical else _column_views
+    return views(recipe, protection, parts, labels)
+
+
+def tables_model(views: Sequence[View], classes: int) -> MarginalBayes:
+    """Naive Bayes on tables of feature and label that are estimated from the reports."""
+    from voile.estimate.marginal_bayes import MarginalBayes, ReportLaw
+
+    rows = [np.stack([np.full(len(v.outputs), j), v.outputs], 1) for j, v in enumerate(views)]
+    model = MarginalBayes([ReportLaw(view.law, classes) for view in views])
+    return model.fit(np.concatenate(rows))
 
 
 def _column_views(
