@@ -89,6 +89,16 @@ def place_of(columns: Array, low: int, high: int, column: int) -> int:
     return low if low < last and columns[low] == column else -1
 
 
+@njit(cache=True, nogil=True, inline="always")
+def ones_in(bits: Any) -> int:
+    """How many bits of 64 are set."""
+    bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    low, pairs = bits & np.uint64(0x3333333333333333), bits >> np.uint64(2)
+    bits = low + (pairs & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
 @njit(cache=True, nogil=True)
 def counted_pairs(
     before: Array, beliefs: Array, wide: int, after: Array, width: int, slots: Array,
@@ -97,36 +107,43 @@ def counted_pairs(
     """Which candidates were seen to follow which, written from `start` on; the tables grow if full.
 
     A long row is a set of bits beside its list: most candidates never followed the word, and a bit
-    tells that without a search. Words believed less than `faint` are passed over.
+    tells that without a search; how many bits stand before it tells where it is in the list.
+    Writing before it is known whether to keep costs less than a branch that nobody can foretell.
+    Words believed less than `faint` are passed over.
     """
     count = start
     starts, columns, shares = chain.starts, chain.columns, chain.shares
-    bits, bit_rows = chain.bits, chain.bit_rows
+    bits, ranks, bit_rows = chain.bits, chain.ranks, chain.bit_rows
+    one = np.uint64(1)
     for j in range(width):
         slots[after[j]] = j
     for i in range(wide):
         if beliefs[i] < faint:
             continue
-        if count + width > len(hits):
-            more = np.empty((2 * len(hits) + width, 2), dtype=hits.dtype)
+        low, high, row = starts[before[i]], starts[before[i] + 1], bit_rows[before[i]]
+        room = count + max(width, high - low if row < 0 else 0) + 1
+        if room > len(hits):
+            more = np.empty((2 * room, 2), dtype=hits.dtype)
             more[:count] = hits[:count]
             more_shares = np.empty(len(more))
             more_shares[:count] = hit_shares[:count]
             hits, hit_shares = more, more_shares
-        low, high, row = starts[before[i]], starts[before[i] + 1], bit_rows[before[i]]
         if row < 0:
             for place in range(low, high):
                 j = slots[columns[place]]
-                if j >= 0:
-                    hits[count, 0], hits[count, 1], hit_shares[count] = i, j, shares[place]
-                    count += 1
+                hits[count, 0], hits[count, 1], hit_shares[count] = i, j, shares[place]
+                count += j >= 0
             continue
+        first = count
         for j in range(width):
             word = after[j]
-            if (bits[row, word >> 6] >> np.uint64(word & 63)) & np.uint64(1):
-                place = place_of(columns, low, high, word)
-                hits[count, 0], hits[count, 1], hit_shares[count] = i, j, shares[place]
-                count += 1
+            hits[count, 1] = j
+            count += np.int64((bits[row, word >> 6] >> np.uint64(word & 63)) & one)
+        for h in range(first, count):
+            word = after[hits[h, 1]]
+            earlier = bits[row, word >> 6] & ((one << np.uint64(word & 63)) - one)
+            hits[h, 0] = i
+            hit_shares[h] = shares[low + ranks[row, word >> 6] + ones_in(earlier)]
     for j in range(width):
         slots[after[j]] = -1
     return count, hits, hit_shares

@@ -112,7 +112,8 @@ def read_texts(
                     few[t, k] = words[t, chosen[t, k]]
                     few_likely[t, k] = likely[t, chosen[t, k]]
             triple_beliefs(
-                few[:size], few_likely[:size], few_widths[:size], edge, chain, few_beliefs[:size]
+                few[:size], few_likely[:size], few_widths[:size], edge, chain, slots,
+                few_beliefs[:size],
             )  # fmt: skip
             for place in range(begin, stop):
                 t = place - low

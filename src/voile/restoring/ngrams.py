@@ -33,6 +33,7 @@ class Chain(NamedTuple):
     triple_shares: Floats
     triple_back: Floats
     bits: Weights
+    ranks: Items
     bit_rows: Items
 
 
@@ -63,8 +64,11 @@ class NGrams:
         return len(self.unigram)
 
     @cached_property
-    def bits(self) -> tuple[Weights, Items]:
-        """For words that many others followed a set of bits, and which word has which set."""
+    def bits(self) -> tuple[Weights, Items, Items]:
+        """For words that many others followed a set of bits, and which word has which set.
+
+        With each 64 bits goes how many are set before them: where they begin in the word's list.
+        """
         size = len(self)
         rows = np.full(size, -1, dtype=np.int32)
         long = np.flatnonzero(np.diff(self.starts) > _LONG)
@@ -73,7 +77,9 @@ class NGrams:
         for row, word in enumerate(long):
             found = self.columns[self.starts[word] : self.starts[word + 1]]
             np.bitwise_or.at(sets[row], found >> 6, np.uint64(1) << (found & 63).astype(np.uint64))
-        return sets, rows
+        ranks = np.zeros(sets.shape, dtype=np.int32)
+        np.cumsum(np.bitwise_count(sets[:, :-1]), axis=1, out=ranks[:, 1:])
+        return sets, ranks, rows
 
     @property
     def chain(self) -> Chain:
