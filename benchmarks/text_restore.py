@@ -3,6 +3,7 @@
 `python benchmarks/text_restore.py` writes `results/text_restore.md`. With `--choose` the same is
 measured on texts that are not counted (other parts of the training sets, other data), from which
 the output of each use and the threshold of fit were chosen; it writes `text_restore_chosen.md`.
+With `--speed` words a second are measured beside those of an earlier commit, in one run.
 """
 
 from __future__ import annotations
@@ -10,7 +11,13 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import hashlib
+import json
+import os
 import re
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -215,24 +222,70 @@ def measure(
             yield row(f"whole texts, {output}, {name}", after, gain=float(share), fits=fits)
 
 
-def speed(texts: Texts, words: Vocabulary, epsilon: float) -> str:
-    """Words a second of CPU time, once the candidates of the drawn words are known."""
+def speed(texts: Texts, words: Vocabulary, epsilon: float) -> list[dict[str, float | str]]:
+    """Words a second of CPU time, the candidates of the drawn words known, pairs alone and not."""
     settings = TextSettings("text", epsilon, restore="reading", misfit="ignore")
-    protector = build_protector(settings, words, public_prior(list(texts.public), None, words))
-    plans = protector.plan(list(texts.private))
-    _, drawn = draw_words(protector, plans, seeded_rng(0))
-    protector.restorer.read(plans[:2], drawn[: sum(len(p.drawn) for p in plans[:2])])  # compiled
-    times = []
-    for _ in range(2):
-        start = time.process_time()
-        protector.restorer.read(plans, drawn)
-        times.append(time.process_time() - start)
-    cold, warm = (len(drawn) / seconds for seconds in times)
-    return (
-        f"{texts.name}, ε = {epsilon:g}: {warm:,.0f} words a second and core; {cold:,.0f} with the "
-        f"candidates of {len(np.unique(drawn)):,} different drawn words found on the way "
-        f"({len(drawn):,} words)."
+    whole = public_prior(list(texts.public), None, words)
+    pairs = replace(
+        whole.ngrams,
+        triple_starts=np.zeros_like(whole.ngrams.triple_starts),
+        triple_columns=whole.ngrams.triple_columns[:0],
+        triple_shares=whole.ngrams.triple_shares[:0],
+        triple_back=np.ones_like(whole.ngrams.triple_back),
     )
+    found = []
+    for way, ngrams in (("pairs", pairs), ("pairs and triples", whole.ngrams)):
+        protector = build_protector(settings, words, replace(whole, ngrams=ngrams))
+        plans = protector.plan(list(texts.private))
+        _, drawn = draw_words(protector, plans, seeded_rng(0))
+        times = []
+        for _ in range(4):  # the first finds candidates, and compiles
+            start = time.process_time()
+            after, _ = protector.restorer.read(plans, drawn)
+            times.append(time.process_time() - start)
+        found.append(
+            {"texts": texts.name, "epsilon": epsilon, "way": way, "words": len(drawn),
+             "rate": len(drawn) / min(times[1:]),
+             "answers": hashlib.sha256(after.astype(np.int64).tobytes()).hexdigest()}
+        )  # fmt: skip
+    return found
+
+
+def speeds(asked: argparse.Namespace) -> None:
+    """Words a second now and before, in one run, and whether the answers are the same."""
+    now, before = [], []
+    for texts, _, epsilons in counted():
+        for epsilon in sorted(epsilons):
+            now += speed(texts, glove(), epsilon)
+    if asked.before == "self":
+        print(json.dumps(now))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        packed = subprocess.run(["git", "archive", asked.before, "src"], check=True,
+                                capture_output=True, cwd=Path(__file__).parents[1])  # fmt: skip
+        subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
+        run = [sys.executable, __file__, "--speed", "--before", "self"]
+        place = {**os.environ, "PYTHONPATH": f"{folder}/src"}
+        said = subprocess.run(run, check=True, capture_output=True, text=True, env=place)
+        before = json.loads(said.stdout.splitlines()[-1])
+    lines = [
+        "# Reading a release as a whole: speed",
+        "",
+        f"`python benchmarks/text_restore.py --speed --before {asked.before}`: the same texts, "
+        "draws and priors with the code of that commit and with this one, in one run; CPU time of "
+        "one core, candidates known, on a machine shared with other work. Words a second.",
+        "",
+        "| texts | ε | prior | words | before | now | times | same answers |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for old, new in zip(before, now, strict=True):
+        same = "yes" if old["answers"] == new["answers"] else "NO"
+        lines.append(
+            f"| {new['texts']} | {new['epsilon']:g} | {new['way']} | {new['words']:,} | "
+            f"{old['rate']:,.0f} | {new['rate']:,.0f} | {new['rate'] / old['rate']:.1f} | {same} |"
+        )
+    (RESULTS / "text_restore_speed.md").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
 
 
 def main() -> None:
@@ -240,7 +293,12 @@ def main() -> None:
     parser.add_argument("--choose", action="store_true")
     parser.add_argument("--only", default="", help="texts whose name holds this")
     parser.add_argument("--quick", action="store_true", help="without the remaps")
+    parser.add_argument("--speed", action="store_true", help="speed alone, beside --before")
+    parser.add_argument("--before", default="60585bc", help="a commit to compare the speed with")
     asked = parser.parse_args()
+    if asked.speed:
+        speeds(asked)
+        return
     words = glove()
     name = "text_restore_chosen" if asked.choose else "text_restore"
     lines = [
@@ -255,7 +313,6 @@ def main() -> None:
         "| texts | ε | released | words right | cosine | F1 | fit |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    speeds = []
     for texts, other, epsilons in not_counted() if asked.choose else counted():
         if asked.only and asked.only not in texts.name:
             continue
@@ -267,13 +324,8 @@ def main() -> None:
                     f"{row.cosine:.3f} | {row.f1:.3f} | {fit} |"
                 )
                 print(lines[-1], flush=True)
-            if not asked.choose:
-                speeds.append(speed(texts, words, epsilon))
-                print(speeds[-1], flush=True)
         size = f"{len(texts.public):,} public texts, {len(texts.private):,} private ones"
         lines.append(f"| | | *{texts.name}: {size}, {len(texts.tests):,} to test on* | | | | |")
-    if speeds:
-        lines += ["", "## Speed", "", *(f"- {said}" for said in speeds)]
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.md").write_text("\n".join(lines) + "\n")
 

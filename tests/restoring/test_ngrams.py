@@ -60,7 +60,7 @@ def test_long_rows_have_their_bits_and_travel_without_them(monkeypatch: pytest.M
     monkeypatch.setattr(ngrams, "_LONG", 3)
     rng = np.random.default_rng(2)
     chain = fit_ngrams([rng.integers(100, size=900)], general=np.ones(100))
-    sets, rows = chain.bits
+    sets, _, rows = chain.bits
     for word in range(100):
         followed = chain.columns[chain.starts[word] : chain.starts[word + 1]]
         assert (rows[word] >= 0) == (len(followed) > 3)

@@ -89,9 +89,8 @@ def test_beliefs_are_those_of_all_sentences(triples: bool, monkeypatch) -> None:
     words[2, 0], likely[2, 0], widths[2] = 2, 1.0, 1
     beliefs = np.zeros((4, WORDS))
     if triples:
-        triple_beliefs(
-            words, likely, widths, EDGE, ngrams.chain, beliefs
-        )  # fmt: skip
+        slots = np.full(WORDS + 1, -1, dtype=np.int32)
+        triple_beliefs(words, likely, widths, EDGE, ngrams.chain, slots, beliefs)
     else:
         slots = np.full(WORDS + 1, -1, dtype=np.int32)
         hits, shares = np.empty((1, 2), dtype=np.int16), np.empty(1)  # they grow
@@ -123,15 +122,24 @@ def _filtered(law, ngrams, drawn, known, cases):
     return belief
 
 
-def test_long_rows_and_short_ones_say_the_same(monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("long", "common", "often"), [(1, 512, 99), (99, 4, 1), (1, 4, 1), (1, 3, 5), (99, 512, 1)]
+)
+def test_lists_bits_and_dense_rows_say_the_same(long, common, often, monkeypatch) -> None:
+    """How the pairs of a word are held decides about speed alone."""
     from voile.restoring import ngrams as module
 
-    texts = observed([1, 4, 0, 5, 2, 2], [3])
-    plain = reader().read(texts, serving=False)
-    monkeypatch.setattr(module, "_LONG", 1)
-    with_bits = reader().read(texts, serving=False)
-    assert np.array_equal(plain.words, with_bits.words)
-    assert plain.evidence == pytest.approx(with_bits.evidence)
+    texts = observed([1, 4, 0, 5, 2, 2], [3], known=[-1, -1, 3, -1, -1, -1, -1])
+    plain = [reader().read(texts, serving=serving) for serving in (False, True)]
+    for name, value in {"_LONG": long, "_COMMON": common, "_OFTEN": often}.items():
+        monkeypatch.setattr(module, name, value)
+    tables = chain().chain
+    assert bool(len(tables.bits)) == (long == 1 or often < 9)
+    assert bool(len(tables.dense)) == (often < 9)
+    for before, serving in zip(plain, (False, True), strict=True):
+        after = reader().read(texts, serving=serving)
+        assert np.array_equal(before.words, after.words)
+        assert after.evidence == pytest.approx(before.evidence, rel=1e-12)
 
 
 def test_likeliest_and_least_loss_are_chosen_from_the_beliefs() -> None:

@@ -100,53 +100,120 @@ def ones_in(bits: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def counted_pairs(
-    before: Array, beliefs: Array, wide: int, after: Array, width: int, slots: Array,
-    chain: Array, faint: float, start: int, hits: Array, hit_shares: Array,
-) -> Any:  # fmt: skip
-    """Which candidates were seen to follow which, written from `start` on; the tables grow if full.
+def place_by_bits(bits: Any, rank: int, b: int) -> int:
+    """Where a word stands in a long row, −1 if it does not: how many bits are set before its own.
 
-    A long row is a set of bits beside its list: most candidates never followed the word, and a bit
-    tells that without a search; how many bits stand before it tells where it is in the list.
-    Writing before it is known whether to keep costs less than a branch that nobody can foretell.
-    Words believed less than `faint` are passed over.
+    `bits` are the 64 that hold its own, `rank` how many are set before these.
+    """
+    bit = np.uint64(1) << np.uint64(b & 63)
+    return rank + ones_in(bits & (bit - np.uint64(1))) if bits & bit else -1
+
+
+@njit(cache=True, nogil=True)
+def pair_places(a: int, words: Array, width: int, chain: Array, places: Array) -> None:
+    """Where each pair of `a` and a candidate stands among those counted, −1 if it was not."""
+    low, high, row = chain.starts[a], chain.starts[a + 1], chain.bit_rows[a]
+    for j in range(width):
+        b = words[j]
+        if row < 0:
+            places[j] = place_of(chain.columns, low, high, b)
+        else:
+            place = place_by_bits(chain.bits[row, b >> 6], chain.ranks[row, b >> 6], b)
+            places[j] = low + place if place >= 0 else -1
+
+
+@njit(cache=True, nogil=True)
+def arranged(words: Array, width: int, chain: Array, order: Array, columns: Array) -> int:
+    """Candidates in the order of a step: first those with a dense column; how many these are."""
+    dense = 0
+    for j in range(width):
+        column = chain.dense_columns[words[j]]
+        if column >= 0:
+            order[dense], columns[dense] = j, column
+            dense += 1
+    last = dense
+    for j in range(width):
+        if chain.dense_columns[words[j]] < 0:
+            order[last] = j
+            last += 1
+    return dense
+
+
+@njit(cache=True, nogil=True)
+def step_forward(
+    before: Array, beliefs: Array, wide: int, after: Array, width: int, dense: int,
+    columns: Array, slots: Array, chain: Array, faint: float, start: int, hits: Array,
+    hit_shares: Array, sums: Array,
+) -> Any:  # fmt: skip
+    """Σ_a belief(a)·share(a, b) added to `sums` for all candidates b, as arranged.
+
+    Words that many others follow have a dense row over the commonest words. What it does not hold
+    is written to `hits` from `start` on, for the way back; the tables grow if full. Writing before
+    it is known whether to keep costs less than a branch that nobody can foretell. Words believed
+    less than `faint` are passed over.
     """
     count = start
-    starts, columns, shares = chain.starts, chain.columns, chain.shares
-    bits, ranks, bit_rows = chain.bits, chain.ranks, chain.bit_rows
-    one = np.uint64(1)
-    for j in range(width):
-        slots[after[j]] = j
+    starts, listed, shares = chain.starts, chain.columns, chain.shares
+    for p in range(width):
+        slots[after[p]] = p
     for i in range(wide):
-        if beliefs[i] < faint:
+        belief = beliefs[i]
+        if belief < faint:
             continue
-        low, high, row = starts[before[i]], starts[before[i] + 1], bit_rows[before[i]]
-        room = count + max(width, high - low if row < 0 else 0) + 1
-        if room > len(hits):
-            more = np.empty((2 * room, 2), dtype=hits.dtype)
-            more[:count] = hits[:count]
-            more_shares = np.empty(len(more))
-            more_shares[:count] = hit_shares[:count]
-            hits, hit_shares = more, more_shares
-        if row < 0:
+        word = before[i]
+        low, high, first = starts[word], starts[word + 1], count
+        if count + max(width, high - low) >= len(hits):
+            hits, hit_shares = grown(hits, hit_shares, count, max(width, high - low))
+        row = chain.dense_rows[word]
+        if row >= 0:
+            values = chain.dense[row]
+            for p in range(dense):
+                sums[p] += belief * values[columns[p]]
+        if chain.bit_rows[word] < 0:
             for place in range(low, high):
-                j = slots[columns[place]]
-                hits[count, 0], hits[count, 1], hit_shares[count] = i, j, shares[place]
-                count += j >= 0
-            continue
-        first = count
-        for j in range(width):
-            word = after[j]
-            hits[count, 1] = j
-            count += np.int64((bits[row, word >> 6] >> np.uint64(word & 63)) & one)
+                p = slots[listed[place]]
+                hits[count, 0], hits[count, 1], hit_shares[count] = i, p, shares[place]
+                count += p >= 0
+        else:
+            long = chain.bit_rows[word]
+            bits, ranks = chain.bits[long], chain.ranks[long]
+            for p in range(dense if row >= 0 else 0, width):
+                b = after[p]
+                hits[count, 1] = p
+                count += np.int64((bits[b >> 6] >> np.uint64(b & 63)) & np.uint64(1))
+            for h in range(first, count):
+                b = after[hits[h, 1]]
+                place = place_by_bits(bits[b >> 6], ranks[b >> 6], b)
+                hits[h, 0], hit_shares[h] = i, shares[low + place]
         for h in range(first, count):
-            word = after[hits[h, 1]]
-            earlier = bits[row, word >> 6] & ((one << np.uint64(word & 63)) - one)
-            hits[h, 0] = i
-            hit_shares[h] = shares[low + ranks[row, word >> 6] + ones_in(earlier)]
-    for j in range(width):
-        slots[after[j]] = -1
+            sums[hits[h, 1]] += belief * hit_shares[h]
+    for p in range(width):
+        slots[after[p]] = -1
     return count, hits, hit_shares
+
+
+@njit(cache=True, nogil=True)
+def grown(hits: Array, shares: Array, count: int, more: int) -> Any:
+    """Tables of twice the size with the same beginning, and room for so many more."""
+    size = 2 * len(hits) + more
+    wider, longer = np.empty((size, hits.shape[1]), dtype=hits.dtype), np.empty(size)
+    wider[:count], longer[:count] = hits[:count], shares[:count]
+    return wider, longer
+
+
+@njit(cache=True, nogil=True)
+def dense_sum(row: Array, columns: Array, values: Array, count: int) -> float:
+    """Σ_p row(columns(p))·values(p) in four sums of a fixed order, none waiting for another."""
+    a = b = c = d = 0.0
+    whole = count - count % 4
+    for p in range(0, whole, 4):
+        a += row[columns[p]] * values[p]
+        b += row[columns[p + 1]] * values[p + 1]
+        c += row[columns[p + 2]] * values[p + 2]
+        d += row[columns[p + 3]] * values[p + 3]
+    for p in range(whole, count):
+        a += row[columns[p]] * values[p]
+    return (a + b) + (c + d)
 
 
 @njit(cache=True, nogil=True)

@@ -11,30 +11,27 @@ from typing import Any
 import numpy as np
 
 from voile.mechanisms._word_kernels import njit
-from voile.restoring._kernels import counted_pairs, normalise, place_of
+from voile.restoring._kernels import (
+    arranged,
+    dense_sum,
+    grown,
+    normalise,
+    pair_places,
+    place_of,
+    step_forward,
+)
 
 Array = Any
 
 
 @njit(cache=True, nogil=True)
-def pair_place(chain: Array, a: int, b: int) -> int:
-    """Where the pair stands among those counted, −1 if it was not."""
-    return place_of(chain.columns, chain.starts[a], chain.starts[a + 1], b)
-
-
-@njit(cache=True, nogil=True)
-def pair(chain: Array, a: int, b: int, place: int) -> float:
-    """P(b | a), given where the pair stands."""
-    counted = chain.shares[place] if place >= 0 else 0.0
-    return counted + chain.back[a] * chain.unigram[b]
-
-
-@njit(cache=True, nogil=True)
-def triple_share(chain: Array, place: int, c: int) -> float:
-    """What was counted of c after the pair at `place`."""
-    low, high = chain.triple_starts[place], chain.triple_starts[place + 1]
-    found = place_of(chain.triple_columns, low, high, c)
-    return chain.triple_shares[found] if found >= 0 else 0.0
+def to_edge(words: Array, width: int, edge: int, chain: Array, chances: Array) -> None:
+    """P(edge | b) of each candidate b."""
+    for j in range(width):
+        b = words[j]
+        place = place_of(chain.columns, chain.starts[b], chain.starts[b + 1], edge)
+        counted = chain.shares[place] if place >= 0 else 0.0
+        chances[j] = counted + chain.back[b] * chain.unigram[edge]
 
 
 @njit(cache=True, nogil=True)
@@ -46,48 +43,51 @@ def pair_beliefs(
 
     α_t(b) = K(y_t|b)·Σ_a α_(t−1)(a)·P(b|a) and β_t(a) = Σ_b P(b|a)·K(y_(t+1)|b)·β_(t+1)(b), each
     step scaled; the product is left in `beliefs`. P(b|a) is a back-off of rank one, one number for
-    all, and what was counted, found once and kept for the way back. `edge` is the state before the
-    first place and after the last.
+    all, and what was counted. `edge` is the state before the first place and after the last.
     """
     size, most = words.shape
     outside, one = np.full(1, edge, dtype=words.dtype), np.ones(1)
     unigram, back = chain.unigram, chain.back
-    begins = np.zeros(size + 1, dtype=np.int64)
+    begins, dense = np.zeros(size + 1, dtype=np.int64), np.empty(size, dtype=np.int64)
+    orders = np.empty((size, most), dtype=np.int32)
+    columns = np.empty((size, most), dtype=np.int32)
+    after, sums = np.empty(most, dtype=np.int32), np.empty(most)
     evidence = 0.0
     for t in range(size):
         previous = outside if t == 0 else words[t - 1]
         believed = one if t == 0 else beliefs[t - 1]
-        wide = 1 if t == 0 else widths[t - 1]
-        count, hits, hit_shares = counted_pairs(
-            previous, believed, wide, words[t], widths[t], slots, chain, faint, begins[t], hits,
-            hit_shares,
-        )  # fmt: skip
-        begins[t + 1] = count
+        wide, width, order = 1 if t == 0 else widths[t - 1], widths[t], orders[t]
+        dense[t] = arranged(words[t], width, chain, order, columns[t])
         mixed = 0.0
         for i in range(wide):
             mixed += believed[i] * back[previous[i]]
-        for j in range(widths[t]):
-            beliefs[t, j] = mixed * unigram[words[t, j]]
-        for h in range(begins[t], count):
-            beliefs[t, hits[h, 1]] += believed[hits[h, 0]] * hit_shares[h]
-        for j in range(widths[t]):
-            beliefs[t, j] *= likely[t, j]
-        evidence += math.log(max(normalise(beliefs[t], widths[t]), 1e-300))
+        for p in range(width):
+            after[p] = words[t, order[p]]
+            sums[p] = mixed * unigram[after[p]]
+        begins[t + 1], hits, hit_shares = step_forward(
+            previous, believed, wide, after, width, dense[t], columns[t], slots, chain, faint,
+            begins[t], hits, hit_shares, sums,
+        )  # fmt: skip
+        for p in range(width):
+            beliefs[t, order[p]] = sums[p] * likely[t, order[p]]
+        evidence += math.log(max(normalise(beliefs[t], width), 1e-300))
     values, later = np.empty(most), np.empty(most)
     for t in range(size - 1, -1, -1):
         if t == size - 1:
+            to_edge(words[t], widths[t], edge, chain, later)
+        else:
+            mixed, order = 0.0, orders[t + 1]
+            for p in range(widths[t + 1]):
+                values[p] = likely[t + 1, order[p]] * later[order[p]]
+            normalise(values, widths[t + 1])
+            for p in range(widths[t + 1]):
+                mixed += unigram[words[t + 1, order[p]]] * values[p]
             for i in range(widths[t]):
                 word = words[t, i]
-                later[i] = pair(chain, word, edge, pair_place(chain, word, edge))
-        else:
-            mixed = 0.0
-            for j in range(widths[t + 1]):
-                values[j] = likely[t + 1, j] * later[j]
-            normalise(values, widths[t + 1])
-            for j in range(widths[t + 1]):
-                mixed += unigram[words[t + 1, j]] * values[j]
-            for i in range(widths[t]):
-                later[i] = back[words[t, i]] * mixed
+                later[i] = back[word] * mixed
+                row = chain.dense_rows[word]
+                if row >= 0 and beliefs[t, i] >= faint:
+                    later[i] += dense_sum(chain.dense[row], columns[t + 1], values, dense[t + 1])
             for h in range(begins[t + 1], begins[t + 2]):
                 later[hits[h, 0]] += hit_shares[h] * values[hits[h, 1]]
         for j in range(widths[t]):
@@ -138,11 +138,7 @@ def counted_triples(
                     if place < 0:
                         continue
                     if count + most > len(hits):
-                        more = np.empty((2 * len(hits), 3), dtype=hits.dtype)
-                        more[:count] = hits[:count]
-                        more_found = np.empty(len(more))
-                        more_found[:count] = found[:count]
-                        hits, found = more, more_found
+                        hits, found = grown(hits, found, count, most)
                     low, high = starts[place], starts[place + 1]
                     first = count
                     if high - low > 4 * width:
@@ -189,10 +185,11 @@ def triple_beliefs(
         wide = 1 if t == 0 else widths[t - 1]
         for i in range(wide):
             a = edge if t == 0 else words[t - 1, i]
+            pair_places(a, words[t], widths[t], chain, places[t, i])
             for j in range(widths[t]):
-                place = pair_place(chain, a, words[t, j])
-                places[t, i, j] = place
-                pairs[t, i, j] = pair(chain, a, words[t, j], place)
+                place = places[t, i, j]
+                counted = chain.shares[place] if place >= 0 else 0.0
+                pairs[t, i, j] = counted + chain.back[a] * chain.unigram[words[t, j]]
                 backs[t, i, j] = 1.0 if place < 0 else chain.triple_back[place]
     begins, hits, shares = counted_triples(words, widths, places, chain, slots)
     for t in range(size):
@@ -216,17 +213,20 @@ def triple_beliefs(
         for i in range(wide):
             for j in range(widths[t]):
                 alpha[t, i, j] /= total
-    values, later = np.empty((most, most)), np.empty((most, most))
+    values, later, ending = np.empty((most, most)), np.empty((most, most)), np.empty(most)
     for t in range(size - 1, -1, -1):
         # values(j, c) = P(y | c)·β(j, c) of the next place, here one step back to (i, j)
         wide = 1 if t == 0 else widths[t - 1]
         if t == size - 1:
+            to_edge(words[t], widths[t], edge, chain, ending)
             for i in range(wide):
                 for j in range(widths[t]):
-                    b, place = words[t, j], places[t, i, j]
-                    share = 0.0 if place < 0 else triple_share(chain, place, edge)
-                    followed = pair(chain, b, edge, pair_place(chain, b, edge))
-                    later[i, j] = share + followed * backs[t, i, j]
+                    place, share = places[t, i, j], 0.0
+                    if place >= 0:
+                        low, high = chain.triple_starts[place], chain.triple_starts[place + 1]
+                        place = place_of(chain.triple_columns, low, high, edge)
+                        share = chain.triple_shares[place] if place >= 0 else 0.0
+                    later[i, j] = share + ending[j] * backs[t, i, j]
         else:
             later[:wide, : widths[t]] = 0.0
             for k in range(begins[t + 1], begins[t + 2]):

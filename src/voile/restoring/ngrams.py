@@ -18,6 +18,8 @@ _BLOCK = 2**21
 
 _LONG = 256
 """From so many different words after one on, a set of bits says which they are."""
+_COMMON, _OFTEN = 512, 96
+"""Of so many commonest words, those that so many different ones follow have a dense row."""
 
 
 class Chain(NamedTuple):
@@ -35,6 +37,9 @@ class Chain(NamedTuple):
     bits: Weights
     ranks: Items
     bit_rows: Items
+    dense: Floats
+    dense_rows: Items
+    dense_columns: Items
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +76,7 @@ class NGrams:
         """
         size = len(self)
         rows = np.full(size, -1, dtype=np.int32)
-        long = np.flatnonzero(np.diff(self.starts) > _LONG)
+        long = np.flatnonzero((np.diff(self.starts) > _LONG) | (self.dense[1] >= 0))
         rows[long] = np.arange(len(long))
         sets = np.zeros((len(long), -(-size // 64)), dtype=np.uint64)
         for row, word in enumerate(long):
@@ -81,16 +86,32 @@ class NGrams:
         np.cumsum(np.bitwise_count(sets[:, :-1]), axis=1, out=ranks[:, 1:])
         return sets, ranks, rows
 
+    @cached_property
+    def dense(self) -> tuple[Floats, Items, Items]:
+        """Shares of the commonest words after one another, and the row and column of each word."""
+        common = np.sort(np.argsort(-self.unigram, kind="stable")[:_COMMON])
+        often = common[np.diff(self.starts)[common] >= _OFTEN]
+        rows, columns = (np.full(len(self), -1, dtype=np.int32) for _ in range(2))
+        rows[often], columns[common] = np.arange(len(often)), np.arange(len(common))
+        table = np.zeros((len(often), len(common)))
+        for row, word in enumerate(often):
+            here = slice(self.starts[word], self.starts[word + 1])
+            found = columns[self.columns[here]]
+            table[row, found[found >= 0]] = self.shares[here][found >= 0]
+        return table, rows, columns
+
     @property
     def chain(self) -> Chain:
         """All tables."""
         return Chain(
             self.unigram, self.starts, self.columns, self.shares, self.back, self.triple_starts,
             self.triple_columns, self.triple_shares, self.triple_back, *self.bits,
+            *self.dense,
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "bits"}
+        again = ("bits", "dense")  # worked out where they are needed
+        return {name: value for name, value in self.__dict__.items() if name not in again}
 
     def following(self, word: int, before: int | None = None) -> Floats:
         """The probabilities of all states after `word`, or after `before word`; for tests."""
