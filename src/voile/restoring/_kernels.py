@@ -90,7 +90,7 @@ def place_of(columns: Array, low: int, high: int, column: int) -> int:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def ones_in(bits: Any) -> int:
+def ones_in(bits: Any) -> Any:
     """How many bits of 64 are set."""
     bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
     low, pairs = bits & np.uint64(0x3333333333333333), bits >> np.uint64(2)
@@ -100,7 +100,7 @@ def ones_in(bits: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def place_by_bits(bits: Any, rank: int, b: int) -> int:
+def place_by_bits(bits: Any, rank: int, b: int) -> Any:
     """Where a word stands in a long row, −1 if it does not: how many bits are set before its own.
 
     `bits` are the 64 that hold its own, `rank` how many are set before these.
@@ -152,7 +152,7 @@ def step_forward(
     it is known whether to keep costs less than a branch that nobody can foretell. Words believed
     less than `faint` are passed over.
     """
-    count = start
+    count: Any = start
     starts, listed, shares = chain.starts, chain.columns, chain.shares
     for p in range(width):
         slots[after[p]] = p
