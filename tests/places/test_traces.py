@@ -1,9 +1,8 @@
-"""Traces under one budget: sums, tests and memos are exact, liars are caught, readers are exact."""
+"""Traces under one budget: sums, tests and memos are exact, liars are caught."""
 
 from __future__ import annotations
 
 import csv
-import itertools
 import math
 
 import numpy as np
@@ -12,13 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import voile
-from voile.attackers.markov import fit_markov
 from voile.errors import InvalidInput
 from voile.places.coordinates import DEGREES
 from voile.places.earth import BoxMap, Globe
-from voile.places.following import follower, smoothed
 from voile.places.geodesy import geodesic_km
-from voile.places.noise import PlacesNoise
 from voile.places.sample_trips import trips
 from voile.places.trace_releaser import Look, MakeTraceReleaser
 from voile.places.traces import Released, TraceLaw, squares
@@ -295,68 +291,3 @@ def test_bad_rows_and_odd_traces(tmp_path):
 def test_what_cannot_be_is_refused(fleet, options, said):
     with pytest.raises(InvalidInput, match=said):
         voile.places.protect(fleet, pass_="all", **options)
-
-
-# ── the reader of whole traces ─────────────────────────────────────────────────────────────────
-
-
-def test_beliefs_are_those_of_all_ways_counted():
-    """Forward–backward against the sum over every path."""
-    rng = np.random.default_rng(2)
-    chain = fit_markov([[0, 1, 2, 1, 0, 2]], size=3)
-    evidence = rng.normal(0, 2, (5, 3))
-    table, start = chain.dense(), chain.start
-    exact = np.zeros((5, 3))
-    for path in itertools.product(range(3), repeat=5):
-        weight = start[path[0]] * math.exp(evidence[range(5), path].sum())
-        weight *= math.prod(table[a, b] for a, b in itertools.pairwise(path))
-        exact[range(5), path] += weight
-    assert np.allclose(smoothed(chain, evidence), exact / exact.sum(axis=1, keepdims=True))
-
-
-def test_the_density_is_that_of_the_noise():
-    noise = PlacesNoise(2.0)
-    radius = np.linspace(0, 40, 40_001)
-    mass = np.exp(noise.log_density(radius)) * 2 * math.pi * radius
-    assert float(np.trapezoid(mass, radius)) == pytest.approx(1, abs=1e-4)
-    inside = radius <= 1.5
-    within = float(np.trapezoid(mass[inside], radius[inside]))
-    assert within == pytest.approx(noise.share_within(1.5), abs=1e-3)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_reader_of_traces_comes_closer_than_the_releases(way):
-    frame = [
-        dict(zip(("v", "stop", "lat", "lon"), row, strict=True)) for row in trips(25, stops=10)
-    ]
-    public = [
-        dict(zip(("v", "stop", "lat", "lon"), row, strict=True))
-        for row in trips(150, stops=10, seed=9)
-    ]
-    how = {"epsilon": 10, "trace": "v", "way": way}
-    done = voile.places.protect(frame, **how, pass_="all", seed=1)
-    found = voile.places.follow(frame, done.data, public=public, **how, side="1km")
-    assert found.traces == 25
-    assert found.guess_error_m < found.released_error_m * 1.05
-    assert found.homes_found <= found.homes
-    assert len(found.restored[0]) == 250
-    assert f"{found.guess_error_m:,.0f} m off" in str(found)
-
-
-def test_a_reader_without_public_trips_or_rows_that_match_is_refused():
-    frame = [{"v": "a", "lat": 45.0, "lon": 5.0}] * 4
-    with pytest.raises(InvalidInput, match="equally many"):
-        voile.places.follow(frame, frame[:2], public=frame, epsilon=2, trace="v")
-    with pytest.raises(InvalidInput, match="--trace"):
-        voile.places.follow(frame, frame, public=frame, epsilon=2)
-    rows = [{"v": f"{i // 4}", "t": i, "lat": 45.0 + i / 100, "lon": 5.0} for i in range(8)]
-    how = {"public": rows, "epsilon": 2, "trace": "v", "time": "t", "side": "5km"}
-    with pytest.raises(InvalidInput, match="2 differ in 'v', the first is row 4"):
-        voile.places.follow(rows, [rows[i] for i in (0, 1, 2, 4, 3, 5, 6, 7)], **how)
-    with pytest.raises(InvalidInput, match="2 differ in 't', the first is row 2"):
-        voile.places.follow(rows, [rows[i] for i in (0, 2, 1, 3, 4, 5, 6, 7)], **how)
-    as_text = [{name: str(value) for name, value in row.items()} for row in rows]
-    assert voile.places.follow(rows, as_text, **how).released_error_m == 0
-    wide = [(np.linspace(40, 50, 30_000), np.linspace(0, 10, 30_000))]
-    with pytest.raises(InvalidInput, match="take larger ones"):
-        follower(law(), wide, side=0.02)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
@@ -11,96 +10,18 @@ from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.jobs import open_source
 from voile.options import Data, Option, use_case
-from voile.places.columns import read_degrees, read_names, read_times, read_traces
+from voile.places.columns import read_degrees, read_names, read_times
 from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.earth import carrier
-from voile.places.following import Follower, Home, follower
+from voile.places.followed import Followed, NamedHome, NamedPlaces
+from voile.places.following import Follower, Trip
+from voile.places.homes import apart, homes
+from voile.places.knowing import Knowing, in_order, read_trips
 from voile.places.lengths import length_km
+from voile.places.rehearsing import found_homes
 from voile.places.traces import TraceLaw
 from voile.places.tracing import ALONE, Tracing
 from voile.progress import tell
-from voile.report.charts_common import bar_chart
-from voile.report.model import Chart, Report, Table
-from voile.report.result import SILENT, Result
-from voile.report.words import ONE_ATTACKER, OWN_FIGURES, counted
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Followed(Result):
-    """How far off (m) releases and guesses are, place by place, and whose home was found.
-
-    `restored` has the guesses, latitudes and longitudes row by row: made of public trips and the
-    release alone, it may stand in for the release, at the same ε.
-    """
-
-    traces: int
-    places: int
-    squares: int
-    released_error_m: float
-    guess_error_m: float
-    homes: int
-    homes_in_release: int
-    homes_found: int
-    home_within_m: float
-    restored: tuple[Floats, Floats] = field(metadata=SILENT)
-
-    def _report(self) -> Report:
-        closer = 1 - self.guess_error_m / max(self.released_error_m, 1e-9)
-        return Report(
-            title="Following traces",
-            answer=(
-                f"Somebody who reads whole traces and knows how people move is "
-                f"{self.guess_error_m:,.0f} m off on average, where releases are "
-                f"{self.released_error_m:,.0f} m off; of {counted(self.homes, 'home')} "
-                f"{self.homes_found:,} {'is' if self.homes_found == 1 else 'are'} found within "
-                f"{self.home_within_m:g} m."
-            ),
-            notes=(
-                f"Forward–backward over {self.squares:,} squares, on a chain fitted to the public "
-                f"trips; reading together {_gained(closer)}.",
-                "The guesses are made of public trips and the release alone: they are a restored "
-                "trace that may be used in its place, at the same ε.",
-            ),
-            tables=(
-                Table(
-                    "What was found",
-                    ("what", "value"),
-                    (
-                        ("traces", self.traces),
-                        ("places", self.places),
-                        ("releases off by (m)", self.released_error_m),
-                        ("guesses off by (m)", self.guess_error_m),
-                        ("homes: the likeliest square of a trace", self.homes),
-                        ("found in the release as it is", self.homes_in_release),
-                        ("found in the guesses", self.homes_found),
-                    ),
-                ),
-            ),
-            not_protected=(ONE_ATTACKER, OWN_FIGURES),
-            draw=self._charts,
-            terms=("attacker", "epsilon", "release"),
-            about="What was tested",
-        )
-
-    def _charts(self) -> tuple[Chart, ...]:
-        rows = [("as released", self.released_error_m), ("read together", self.guess_error_m)]
-        return (
-            bar_chart(
-                rows,
-                name="followed",
-                title="How far off places are",
-                alt=f"Releases are {rows[0][1]:,.0f} m off on average, guesses of an attacker who "
-                f"reads whole traces {rows[1][1]:,.0f} m.",
-                axis="m off, on average",
-                columns=("what", "m off"),
-            ),
-        )
-
-
-def _gained(closer: float) -> str:
-    if closer < 0.005:
-        return "brings nothing"
-    return f"takes {100 * closer:.0f} % of the error away"
 
 
 @use_case("places follow")
@@ -120,10 +41,12 @@ def follow(
         tuple[float, float, float, float] | None, Option("The box of the release, if any.")
     ] = None,
     columns: Coordinates = DEGREES,
-    side: Annotated[
-        str, Option("Of the squares that the attacker thinks in.", shown=True)
-    ] = "500m",
+    knowing: Knowing = Knowing(),
     home: Annotated[str, Option("How close counts as finding a home.", shown=True)] = "250m",
+    named: Annotated[
+        Data,
+        Option("Public places with a column `name`: homes are called by them.", reads="public"),
+    ] = None,
 ) -> Followed:
     """Attack released traces as a whole: forward–backward on how people move; homes; in metres.
 
@@ -131,8 +54,9 @@ def follow(
     --trace vehicle --way each`
 
     Give the options of traces that the release was made with: the attacker knows the mechanism.
-    A home is the square where a trace has most of its places. For `stays` the attacker uses each
-    square's draw once, where it occurs first; that is not all that could be read.
+    It rehearses on public trips whether to trust the chain or the release, so that it is not
+    weaker than reading each place by itself. A home is the square where a trace has most of its
+    places, its second place (work) the next such square.
     """
     if tracing.trace is None:
         raise InvalidInput("--trace must name the column of traces")
@@ -140,11 +64,18 @@ def follow(
     require(len(truth) == len(shown), "the files", "of equally many rows", (len(truth), len(shown)))
     _same_rows(original, released, tracing)
     law = TraceLaw(require_epsilon(epsilon), tracing, carrier(box))
-    tell("how people move")
-    others = np.stack(read_degrees(public, columns), axis=1)
-    known = [others[rows] for rows in _in_order(public, tracing)]
-    reader = follower(law, [(t[:, 0], t[:, 1]) for t in known], side=length_km(side, "--side"))
-    return _followed(reader, truth, shown, _in_order(original, tracing), length_km(home, "--home"))
+    traces, times = in_order(original, tracing), None
+    if tracing.time is not None:
+        times = read_times(original, tracing.time)
+    within = length_km(home, "--home")
+    reader = knowing.reader(
+        law,
+        read_trips(public, columns, tracing),
+        longest=max(len(rows) for rows in traces),
+        within=within,
+    )
+    names = None if named is None else NamedPlaces.read(named, columns, reader.around)
+    return _followed(reader, truth, shown, traces, times, within, names)
 
 
 def _same_rows(original: Data, released: Data, tracing: Tracing) -> None:
@@ -165,40 +96,54 @@ def _same_rows(original: Data, released: Data, tracing: Tracing) -> None:
             )
 
 
-def _in_order(data: Data, tracing: Tracing) -> list[Indices]:
-    """The rows of each trace, in the order of their times where they have some."""
-    assert tracing.trace is not None
-    traces = read_traces(data, tracing.trace)
-    if tracing.time is None:
-        return traces
-    times = read_times(data, tracing.time)
-    return [rows[np.argsort(times[rows], kind="stable")] for rows in traces]
-
-
 def _followed(
-    reader: Follower, truth: Floats, shown: Floats, traces: list[Indices], within: float
+    reader: Follower,
+    truth: Floats,
+    shown: Floats,
+    traces: list[Indices],
+    times: Floats | None,
+    within: float,
+    names: NamedPlaces | None,
 ) -> Followed:
     around = reader.around
     true, seen = (around.to_km(*table.T) for table in (truth, shown))
     guesses = np.empty_like(true)
-    homes = [0, 0]
+    off = np.empty((len(traces), 2, 2))  # trace; in the release, as read; home, second place
+    called: list[NamedHome] = []
     for count, rows in enumerate(traces):
         tell("following", done=count, total=len(traces))
-        guesses[rows] = reader.guesses(*shown[rows].T)
-        here = Home.of(true[rows], within).place
-        for kind, points in enumerate((seen, guesses)):
-            apart = float(np.linalg.norm(Home.of(points[rows], within).place - here))
-            homes[kind] += apart <= within
-    off = [float(np.linalg.norm(p - true, axis=1).mean()) * 1000 for p in (seen, guesses)]
+        when = None if times is None else times[rows]
+        read = reader.read(Trip(shown[rows, 0], shown[rows, 1], when))
+        guesses[rows] = read.guesses
+        there = homes(true[rows], None, side=within)
+        found = found_homes(
+            reader.reading.home,
+            read.seen,
+            read.guesses,
+            (reader.states.points, read.visits),
+            side=within,
+        )
+        off[count] = apart(homes(read.seen, None, side=within), there), apart(found, there)
+        if names is not None:
+            guessed, right = names.nearest(found[:1]), names.nearest(there[:1])
+            called.append(
+                NamedHome(count + 1, guessed, guessed == right, 1000 * float(off[count, 1, 0]))
+            )
+    errors = [float(np.linalg.norm(p - true, axis=1).mean()) * 1000 for p in (seen, guesses)]
+    hits = (off <= within).sum(axis=0)
     return Followed(
         traces=len(traces),
         places=len(true),
-        squares=len(reader.squares),
-        released_error_m=off[0],
-        guess_error_m=off[1],
+        states=len(reader.states),
+        released_error_m=errors[0],
+        guess_error_m=errors[1],
         homes=len(traces),
-        homes_in_release=homes[0],
-        homes_found=homes[1],
+        homes_in_release=int(hits[0, 0]),
+        homes_found=int(hits[1, 0]),
+        seconds_found=int(hits[1, 1]),
         home_within_m=1000 * within,
+        chain_weight=reader.reading.weight,
+        own_places=reader.reading.own,
+        homes_named=tuple(called) if names is not None else None,
         restored=around.to_degrees(guesses),
     )

@@ -27,6 +27,7 @@ from voile.places.noise import Blur
 from voile.places.outside import Outside
 from voile.places.released import PlacesRelease, Traces, distance, fall, named
 from voile.places.releaser import MakePlacesReleaser
+from voile.places.restoring import Restoring
 from voile.places.trace_releaser import MakeTraceReleaser
 from voile.places.traces import TraceLaw
 from voile.places.tracing import ALONE, Tracing
@@ -34,6 +35,7 @@ from voile.progress import tell
 from voile.values import one_of
 
 IN_PARTS, NONE_NAMED, NOT_NAMED = Running(batch_rows=20_000), Columns(), Blurring()
+AS_DRAWN = Restoring()
 
 
 @use_case("places protect")
@@ -49,6 +51,7 @@ def protect(
     *,
     blurring: Blurring = NOT_NAMED,
     tracing: Tracing = ALONE,
+    restoring: Restoring = AS_DRAWN,
     coordinates: Coordinates = DEGREES,
     out: Annotated[
         str | None,
@@ -85,6 +88,7 @@ def protect(
     of the same kind.
     """
     tracing.check()
+    restoring.check(tracing.trace is not None)
     rule = Outside(one_of(outside, ("few", "move", "refuse"), "--outside"))
     target = output_for(data, out, overwrite=running.overwrite)
     if seed is not None:
@@ -96,7 +100,16 @@ def protect(
     coordinates.check(source)
     if tracing.trace is not None:
         return _traces(
-            source, target, blurring, tracing, coordinates, columns, running, charge, seed
+            source,
+            target,
+            blurring,
+            tracing,
+            restoring,
+            coordinates,
+            columns,
+            running,
+            charge,
+            seed,
         )
     chosen = blurring.chosen()
     blur = chosen.opened()
@@ -133,6 +146,7 @@ def _traces(
     target: str | None,
     blurring: Blurring,
     tracing: Tracing,
+    restoring: Restoring,
     coordinates: Coordinates,
     columns: Columns,
     running: Running,
@@ -153,12 +167,15 @@ def _traces(
     charging = charging_for(charge, law.guarantee, source.columns, seed=seed)
     if charging is not None:
         charging = replace(charging, beforehand=True)
-    known = hashlib.sha256(repr((law.epsilon, tracing, blurring.box)).encode()).hexdigest()
+    restorer = restoring.restorer(law, source, coordinates)
+    how = None if restorer is None else (restoring.side, restoring.roads, restorer.fingerprint)
+    known = hashlib.sha256(repr((law.epsilon, tracing, blurring.box, how)).encode()).hexdigest()
 
     def describe(report: JobReport) -> PlacesRelease:
         made = _described(law, known, clear, times, report, seed)
-        counts = (int(report.totals.get(name, 0)) for name in ("traces", "draws"))
-        return replace(made, traces=Traces(tracing.way, tracing.per, *counts))
+        traces, draws = (int(report.totals.get(name, 0)) for name in ("traces", "draws"))
+        drawn = Traces(tracing.way, tracing.per, traces, draws, restored=restorer is not None)
+        return replace(made, traces=drawn)
 
     return carry_out(
         source,
@@ -168,6 +185,7 @@ def _traces(
             clear,
             None if charging is None else charge.person,
             source.format == "jsonl",
+            restorer,
         ),
         out=target,
         describe=describe,

@@ -48,9 +48,11 @@ def read_traces(data: Data, column: str) -> list[Indices]:
     return list(np.split(order, np.flatnonzero(np.diff(member[order])) + 1))
 
 
-def read_names(data: Data, column: str) -> NDArray[np.str_]:
-    """The trace of every row."""
-    _, (names,) = _columns(open_source(data), (column,), do="name the trace column with --trace")
+def read_names(
+    data: Data, column: str, *, do: str = "name the trace column with --trace"
+) -> NDArray[np.str_]:
+    """The trace of every row, or what else a column calls it."""
+    _, (names,) = _columns(open_source(data), (column,), do=do)
     return np.array([str(name) for name in names])
 
 

@@ -30,6 +30,8 @@ class Traces:
     per: str
     traces: int
     draws: int
+    restored: bool = False
+    """Whether traces were then read as a whole under public trips."""
 
     def sentence(self, places: int) -> str:
         """What a reader should know of it."""
@@ -39,9 +41,14 @@ class Traces:
             "stays": "the others repeat what was drawn for their square",
         }
         more = f"; {rest[self.way]}" if self.way in rest and self.draws < places else ""
+        whole = (
+            ". Then each was read as a whole under public trips: post-processing, at the same ε"
+            if self.restored
+            else ""
+        )
         return (
             f"{counted(self.traces, 'trace')} of {counted(places, 'place')}, of which "
-            f"{self.draws:,} {'was' if self.draws == 1 else 'were'} drawn{more}"
+            f"{self.draws:,} {'was' if self.draws == 1 else 'were'} drawn{more}{whole}"
         )
 
 

@@ -24,6 +24,7 @@ from voile.ledger.amounts import Bools
 from voile.ledger.people import person_name
 from voile.places.columns import instant
 from voile.places.coordinates import Coordinates
+from voile.places.restoring import Restorer, restored
 from voile.places.traces import Released, TraceLaw
 
 DRAWN, WRONG, NOBODY, MIXED, UNPAID = range(5)
@@ -82,6 +83,7 @@ class MakeTraceReleaser:
     person: str | None
     numbers: bool = False
     """Whether coordinates are written as numbers even where they were text."""
+    restorer: Restorer | None = None
 
     @property
     def looking(self) -> Callable[[], TraceLooking]:
@@ -106,8 +108,13 @@ class MakeTraceReleaser:
         tables = [np.full((len(look.degrees), 2), np.nan) for look in looks]
         states = [np.where(np.isfinite(look.degrees).all(axis=1), DRAWN, WRONG) for look in looks]
         totals: dict[int, dict[str, float]] = {}
-        streams = KeyedStreams(key)
-        for name, rows in _traces(looks).items():
+        streams, traces = KeyedStreams(key), _traces(looks)
+        reader = None
+        if self.restorer is not None:
+            reader = self.restorer.fitted(
+                max((len(rows.parts) for rows in traces.values()), default=1)
+            )
+        for name, rows in traces.items():
             where = list(zip(rows.parts, rows.places, strict=True))
             state = self._state(_owners(looks, rows), unpaid)
             if state != DRAWN:
@@ -115,6 +122,7 @@ class MakeTraceReleaser:
                     states[part][row] = state
                 continue
             made = self._drawn(looks, rows, streams.rng(name.encode("utf-8", "surrogatepass")))
+            made = made if reader is None else restored(reader, made, rows.times)
             for place, (part, row) in enumerate(where):
                 tables[part][row] = made.latitudes[place], made.longitudes[place]
             counted = totals.setdefault(where[0][0], {"traces": 0, "draws": 0})
