@@ -202,3 +202,46 @@ def test_bad_names_are_told(secrets, documents):
         trial(secrets, documents, attacker="oracle")
     with pytest.raises(InvalidInput, match="counted must be triples or documents"):
         trial(secrets, documents, counted="words")
+
+
+def test_no_release_of_these_words_exceeds_the_joint_bound(secrets, documents):
+    """All releases of up to three secrets, over the whole vocabulary, against the trial's bound."""
+    from scipy import sparse
+
+    from voile.attackers.markov import MarkovPrior, markov_attack
+
+    how = trial(secrets, documents, epsilon=1.0)
+    for strength, length in ((1.0, 3), (0.4, 2)):
+        bound = how.joint((strength, strength), length=length)
+        logs, _ = secrets.tables(laws_at(1.0)((strength, strength)), np.arange(6))
+        told = [secrets.observed(d, d.words) for d in documents]
+        chain = fit_markov([t.secrets[t.sensitive] for t in told], size=len(secrets))
+        dense = MarkovPrior(chain.start, sparse.csr_array(chain.dense()), np.zeros(len(secrets)))
+        attack = markov_attack(logs, dense)
+        every = [np.array(y) for y in product(range(6), repeat=length)]
+        shift = (
+            np.array(attack.log_posteriors(every)) - attack.log_posteriors([every[0] * 0 - 1])[0]
+        )
+        distances = secrets.corpus().distances()
+        apart = distances > 0
+        moved = np.abs(shift[..., :, None] - shift[..., None, :])[..., apart] / distances[apart]
+        assert moved.max() <= bound.joint + 1e-9
+        assert bound.joint < 1.6 * moved.max()
+    with pytest.raises(InvalidInput, match="equal in all tiers"):
+        how.joint((0.5, 1.0), length=2)
+
+
+def test_strengths_are_capped_by_the_proof(secrets, documents):
+    from voile.adapt.joint import capped
+
+    how = trial(secrets, documents, epsilon=1.0)
+    plain = how.joint((1.0, 1.0), length=4)
+    strength, bound = capped(how, cap=0.5 * plain.joint, length=4)
+    assert bound.joint <= 0.5 * plain.joint
+    assert bound == how.joint((strength, strength), length=4)
+    assert 0.3 < strength < 0.7
+    nearly = how.joint((1.05 * strength, 1.05 * strength), length=4)
+    assert nearly.joint > 0.5 * plain.joint, "no more than needed is given up"
+    assert capped(how, cap=2 * plain.joint, length=4) == (1.0, plain)
+    with pytest.raises(InvalidInput, match="cap must be at least"):
+        capped(how, cap=1e-4, length=4)

@@ -14,7 +14,7 @@ from voile.attackers.learned import fit_learned
 from voile.attackers.markov import MarkovPrior, markov_attack
 from voile.attackers.networks import EmbeddingHead, lstm, rnn, transformer
 from voile.attackers.reliability import reliability
-from voile.attackers.residual import fit_residual
+from voile.attackers.residual import clearly_positive, fit_residual
 from voile.errors import InvalidInput
 from voile.leakage.posterior import belief_shift, posterior_leakage
 
@@ -223,3 +223,30 @@ def test_fresh_noise_is_asked_for_each_epoch():
         candidates=candidates_of(vectors), redraw=redraw,
     )  # fmt: skip
     assert len(set(asked)) == len(asked) >= 3
+
+
+def test_a_network_without_a_clear_gain_has_no_say():
+    """Student's test at its level, on gains that nothing was chosen on: counted over many games."""
+    rng = np.random.default_rng(5)
+    trials, few = 20_000, 12
+    gains = rng.normal(size=(trials, few))
+    wrong = np.mean([clearly_positive(one) for one in gains[:4000]])
+    # 40 are expected of 4,000; more than 80 would be 6 deviations
+    assert wrong < 0.02
+    assert np.mean([clearly_positive(one + 2) for one in gains[:500]]) > 0.95
+    assert not clearly_positive(np.zeros(0))
+    assert not clearly_positive(np.array([3.0]))
+    assert not clearly_positive(np.zeros(9))
+
+
+def test_a_known_law_needs_no_learning(test_items):
+    """With the gate shut, beliefs are Bayes' rule on the place's own release and the prior."""
+    attack = replace(fitted(60, epochs=1), scale=0.0)
+    _, _, law, _, _ = world()
+    item = test_items[0]
+    after, before = attack.log_posteriors(
+        [item.releases, hidden(item.releases, item.sensitive)], [item.sensitive] * 2
+    )
+    expected = before + np.log(law[:, item.releases].T)
+    expected -= np.log(np.exp(expected).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(after, expected, atol=1e-4)

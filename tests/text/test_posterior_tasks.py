@@ -21,9 +21,11 @@ from voile.attackers.corpus import Corpus
 from voile.attackers.readers import fit_reader
 from voile.attackers.reliability import reliability
 from voile.audit.documents import AttackRun, shuffled
+from voile.audit.posterior import beyond
 from voile.cli.app import app
 from voile.errors import InvalidInput
 from voile.leakage.bounds import chernoff_interval
+from voile.report.drawing import percent
 from voile.text import _audit as text_audit_module
 from voile.text import audit, glove
 from voile.text.audit_result import text_audit
@@ -165,6 +167,45 @@ def test_the_share_lies_in_the_interval_beside_it():
     assert run.shares == (0.01,)
     assert audit.findings[0].lower <= run.shares[0] <= audit.findings[0].upper
     assert re.search(r"\n +0\.5 +0\.01 ", shown(run))
+    low, high = (percent(end) for end in (audit.findings[0].lower, audit.findings[0].upper))
+    assert f"in 1 % of a document's cases, on average over 100 documents ({low} to {high})" in (
+        found_by(run).report().answer
+    )
+    # the chart's curve is of the same thing: not one value in a hundred is from the long document
+    assert (leakage.sample > 0.5).mean() == pytest.approx(0.01, abs=0.002)
+
+
+def test_the_control_is_taken_off_what_is_found_at_least():
+    """An attacker that finds as much where there is nothing has shown nothing."""
+    found = made_run([0.3] * 400).audit
+    idle, alike = (made_run([share] * 400).audit for share in (0.0, 0.28))
+    assert beyond(found, alike).findings[0].verdict == "open"
+    assert beyond(found, alike).findings[0].lower == 0
+    kept = beyond(found, idle).findings[0]
+    assert kept.verdict == "violated"
+    assert kept.lower == found.findings[0].lower - idle.findings[0].upper
+    assert kept.upper == found.findings[0].upper
+    assert "in the control at most" in kept.detail
+
+
+def test_an_open_verdict_says_what_would_settle_it():
+    from dataclasses import replace
+
+    from voile.attackers.learning import Learned
+
+    few = found_by(made_run([0.04] * 20)).report().because
+    assert re.search(r"About [\d,]+ held-out documents, five times as many in all, would tell", few)
+    run = made_run([0.04] * 20)
+    for learned, told in (
+        (Learned(0.02, 0.1, 10, 20), "If its gain is real, about 40 held-out documents"),
+        (Learned(-0.02, 1.0, 10, 20), "It was trained on 6 documents: more of them"),
+    ):
+        idle = replace(run.audit, learned=learned, is_evidence=False)
+        found = found_by(replace(run, audit=idle))
+        assert told in found.report().because
+        assert f"{learned.gain:.3g} nats a secret" in str(found)
+        assert "on 20 held-out documents" in str(found)
+    assert "would tell" not in found_by(made_run([0.0] * 1000)).report().because
 
 
 def test_the_control_finds_nothing_where_the_release_tells_all(files):
@@ -201,8 +242,8 @@ def test_several_attackers_and_splits_are_the_same_in_two_processes(files, monke
     assert [(run.attacker, run.seed) for run in found.attacks] == pairs
     assert len({run.audit.leakage.supremum for run in found.attacks}) == 4
     assert {run.control for run in found.attacks} == {(0.0, 0.0)}, "no error of their own"
-    for run in found.attacks:  # four runs, two epsilons
-        assert {f.failure_probability for f in run.audit.findings} == {0.01 / 4 / 2}
+    for run in found.attacks:  # four runs, their controls, two epsilons
+        assert {f.failure_probability for f in run.audit.findings} == {0.01 / 8 / 2}
     torch.set_num_threads(1)
     alone = audit(original, clear, **options | {"seed": 4})
     assert alone.lead.shares == found.attacks[1].shares

@@ -192,3 +192,21 @@ def test_texts_without_names_are_refused_without_a_word_of_them():
     with pytest.raises(InvalidInput, match="no sensitive words found") as told:
         text.tune(["it was so very good to be here"] * 30, **ASKED)
     assert "good" not in str(told.value)
+
+
+def test_a_cap_is_a_proof_for_a_named_reader(file):
+    """With --cap strengths are equal, the verdict holds, and the sentence says for whom."""
+    found = text.tune(file, **ASKED | {"cap": 0.6, "epsilon": 2.0})
+    assert found.joint.joint <= 0.6
+    assert found.joint.length == 3
+    pii, poii = found.chosen.strengths
+    assert pii == poii < 1
+    assert f"--alpha {pii!r},{poii!r},keep" in found.protect_command
+    report = found.report()
+    assert report.verdict == "holds"
+    assert "Proved for every release of a document with at most 3 of the" in report.because
+    assert "within the cap of 0.6" in report.because
+    assert any("Readers with another prior" in line for line in report.not_protected)
+    assert found.choice.share == 0, "and the exact attacker finds nothing above ε"
+    with pytest.raises(InvalidInput, match="cap must be"):
+        text.tune(file, **ASKED | {"cap": 0.0})

@@ -11,7 +11,7 @@ import numpy as np
 from voile.adapt.secrets import Document, Secrets, document_losses, drawn
 from voile.attackers.attack import Observed, SequenceAttack
 from voile.attackers.learning import Learned, learned_from
-from voile.attackers.markov import fit_markov, markov_attack
+from voile.attackers.markov import MarkovPrior, fit_markov, markov_attack
 from voile.attackers.names import TUNING_ATTACKERS
 from voile.attackers.readers import fit_reader
 from voile.audit.documents import measured, split
@@ -19,6 +19,8 @@ from voile.core.arrays import Floats, Indices
 from voile.core.mechanism import ExactMechanism
 from voile.errors import require
 from voile.leakage.bounds import bernstein_interval, chernoff_interval, clopper_pearson
+from voile.leakage.joint import JointBound, joint_bound
+from voile.mechanisms.spaces.word_remap import RemappedWords
 from voile.progress import about, tell
 
 EXACT = "markov"
@@ -73,9 +75,34 @@ class Trial:
 
     def evaluate(self, strengths: tuple[float, ...]) -> tuple[float, float]:
         """Violation share and expected loss on the last fifth of the documents: for `adapt`."""
-        known, tested = self._parts()
-        found = self._measured(strengths, known, tested, seed=self.seed)
-        return float(found.values.mean()), float(found.losses.mean())
+        training, validation, test = split(self.documents, seed=self.seed)
+        found = self.measure(strengths, [*training, *validation], test, seed=self.seed)
+        return float(self._counted(found).mean()), float(found.losses.mean())
+
+    def expected_loss(self, strengths: tuple[float, ...]) -> float:
+        """What strengths cost on all documents of the search; nobody attacks."""
+        _, losses = self.secrets.tables(self.laws(strengths), np.empty(0, dtype=np.intp))
+        items = [self.secrets.observed(d, d.words) for d in self.documents]
+        return float(document_losses(items, losses).mean())
+
+    def joint(self, strengths: tuple[float, ...], *, length: int) -> JointBound:
+        """A bound on the leakage of every release of at most `length` secrets (`leakage.joint`).
+
+        For equal strengths and the laws exp(−s·min(d, γ)) of words: by the triangle inequality
+        ln K(y|a)/K(y|b) is largest at y = a, whatever the other outputs, so that two columns tell.
+        A remap after the draw can only lower it. The prior is the exact attacker's chain.
+        """
+        require(len(set(strengths)) == 1, "strengths", "equal in all tiers", strengths)
+        laws = [law.law if isinstance(law, RemappedWords) else law for law in self.laws(strengths)]
+        logs, _ = self.secrets.tables(laws, self.secrets.words)
+        chain = self._chain(self.documents)
+        return joint_bound(
+            np.diagonal(logs)[:, None] - logs.T,
+            chain.start,
+            chain.dense(),
+            self.secrets.corpus().distances(),
+            length=length,
+        )
 
     def check(
         self,
@@ -89,20 +116,21 @@ class Trial:
 
         The attacker knows all documents of the search; draws and documents are new to it.
         """
-        found = self._measured(strengths, self.documents, fresh, seed=self.seed + 1)
-        each, count = failure_probability / 2, len(found.values)
+        found = self.measure(strengths, self.documents, fresh, seed=self.seed + 1)
+        values = self._counted(found)
+        each, count = failure_probability / 2, len(values)
         if self.counted == "documents":
-            lower, upper = clopper_pearson(int(found.values.sum()), count, failure_probability=each)
+            lower, upper = clopper_pearson(int(values.sum()), count, failure_probability=each)
         else:
             lower, upper = chernoff_interval(
-                mean=float(found.values.mean()), clusters=count, failure_probability=each
+                mean=float(values.mean()), clusters=count, failure_probability=each
             )
         learned = found.learned
         shown = learned is None or learned.shown(failure_probability)
         return Checked(
             what,
             strengths,
-            float(found.values.mean()),
+            float(values.mean()),
             lower if shown else 0.0,
             upper,
             *_mean(found.losses, each),
@@ -121,18 +149,15 @@ class Trial:
         loss = _mean(found, failure_probability)
         return Checked("release nothing", None, 0.0, 0.0, 0.0, *loss, len(found))
 
-    def _parts(self) -> tuple[list[Document], list[Document]]:
-        training, validation, test = split(self.documents, seed=self.seed)
-        return [*training, *validation], test
-
-    def _measured(
+    def measure(
         self,
         strengths: tuple[float, ...],
         known: Sequence[Document],
         tested: Sequence[Document],
         *,
         seed: int,
-    ) -> _Measured:
+    ) -> Measured:
+        """Draw, attack with knowledge of some documents, and measure on others."""
         laws = self.laws(strengths)
         with about("strengths " + ", ".join(f"{value:.3g}" for value in strengths)):
             tell("drawing")
@@ -142,7 +167,7 @@ class Trial:
             if self.attacker == EXACT:
                 tell("the law of every secret")
                 logs, losses = self.secrets.tables(laws, seen)
-                attack: SequenceAttack = self._exact(known, logs)
+                attack: SequenceAttack = markov_attack(logs, self._chain(known))
                 items = [_sensitive_only(item, seen) for item in items if len(item.sensitive)]
             else:
                 every = np.arange(len(self.secrets.embedding))
@@ -157,9 +182,13 @@ class Trial:
                 delta=0.5,
                 every_word=self.counted == "documents",
             )
-        shares = audit.leakage.shares[:, 0]
-        values = (shares > 0).astype(float) if self.counted == "documents" else shares
-        return _Measured(values, document_losses(items, losses), learned)
+        leakage = audit.leakage
+        losses = document_losses(items, losses)
+        return Measured(leakage.shares[:, 0], losses, leakage.supremum, learned)
+
+    def _counted(self, found: Measured) -> Floats:
+        shares = found.shares
+        return (shares > 0).astype(float) if self.counted == "documents" else shares
 
     def _released(
         self, documents: Sequence[Document], laws: Sequence[Any], source: Any
@@ -167,10 +196,10 @@ class Trial:
         released = drawn(documents, laws, source)
         return [self.secrets.observed(d, y) for d, y in zip(documents, released, strict=True)]
 
-    def _exact(self, known: Sequence[Document], logs: Floats) -> SequenceAttack:
+    def _chain(self, known: Sequence[Document]) -> MarkovPrior:
         told = [self.secrets.observed(d, d.words) for d in known]
         states = [item.secrets[item.sensitive] for item in told if len(item.sensitive)]
-        return markov_attack(logs, fit_markov(states, size=len(self.secrets)))
+        return fit_markov(states, size=len(self.secrets))
 
     def _trained(
         self, known: Sequence[Document], laws: Sequence[Any], logs: Floats, seed: int
@@ -196,11 +225,12 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class _Measured:
-    """One number a document: what counts as violated, and the loss."""
+class Measured:
+    """Of each document the share of its triples above epsilon, and the loss; the worst of all."""
 
-    values: Floats
+    shares: Floats
     losses: Floats
+    largest: float
     learned: Learned | None
 
 

@@ -31,15 +31,25 @@ class Learned:
     gain: float
     p_value: float
     blocks: int
+    documents: int
 
     def shown(self, failure_probability: float) -> bool:
         """Whether the gain is above zero, wrongly so with at most this probability."""
         return self.p_value <= failure_probability
 
+    def documents_to_show(self, failure_probability: float) -> int | None:
+        """How many held-out documents would show a gain like this one; None if there is none.
+
+        The bound is exponential in their number: ln p falls in proportion to it.
+        """
+        if self.p_value >= 1.0:
+            return None
+        return math.ceil(self.documents * math.log(failure_probability) / math.log(self.p_value))
+
     def __str__(self) -> str:
         return (
-            f"gains {self.gain:.3g} nats a secret from the right releases over shuffled ones "
-            f"(p ≤ {self.p_value:.2g})"
+            f"gains {self.gain:.3g} nats a secret from the right releases over shuffled ones, on "
+            f"{self.documents:,} held-out documents (p ≤ {self.p_value:.2g})"
         )
 
 
@@ -63,7 +73,7 @@ def learned_from(attack: SequenceAttack, items: Sequence[Observed], *, seed: int
     total, square = float(gains.sum()), float((gains**2).sum())
     p_value = math.exp(-(total**2) / (2 * square)) if total > 0 else 1.0
     secrets = sum(len(item.sensitive) for item in used)
-    return Learned(total / secrets, p_value, len(gains))
+    return Learned(total / secrets, p_value, len(gains), len(used))
 
 
 def _dealt(block: Sequence[Observed], rng: np.random.Generator) -> list[Observed]:

@@ -42,7 +42,11 @@ class Gated(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class ResidualAttack:
-    """See `fit_residual`. `gain` is what the releases gave on validation secrets, nats each."""
+    """See `fit_residual`.
+
+    `gain` is what the network's say gave over what stands without it, in nats a secret, on
+    documents that nothing was chosen on.
+    """
 
     frequencies: Tensor
     context: Gated
@@ -71,17 +75,19 @@ class ResidualAttack:
         prior = self.frequencies + self.context(unseen)
         if all(np.array_equal(s, u) for s, u in zip(sequences, unseen, strict=True)):
             return prior
-        return prior + self.scale * changes(self.change, self.log_law, sequences)
+        told = own_release(self.log_law, sequences)
+        if told is not None:
+            prior = prior + told
+        return prior if self.scale == 0.0 else prior + self.scale * self.change(sequences)
 
 
-def changes(change: Gated, log_law: Tensor | None, sequences: Sequence[Indices]) -> Tensor:
-    """What releases add to the prior's scores: the network's say, and the law's where known."""
-    added: Tensor = change(sequences)
+def own_release(log_law: Tensor | None, sequences: Sequence[Indices]) -> Tensor | None:
+    """What each place's own release says of it by Bayes' rule, where the law is known."""
     if log_law is None:
-        return added
+        return None
     flat = torch.as_tensor(np.concatenate([np.asarray(s) for s in sequences]))
     seen = (flat >= 0)[:, None]
-    return added + torch.where(seen, log_law.T[flat.clamp(min=0)], 0.0)
+    return torch.where(seen, log_law.T[flat.clamp(min=0)], 0.0)
 
 
 def fit_residual(
@@ -102,16 +108,19 @@ def fit_residual(
 ) -> ResidualAttack:
     """Learn a prior from what is in clear, then what releases change about it.
 
-    Scores over candidates are ln(frequency) + g₁·a(context) + s·(g₂·b(releases) + ln K(own)), with
-    networks a and b, gates g that are shut at first, and the law K where it is known. First a
-    and g₁ are trained with all sensitive positions hidden; then they stand still, and b and g₂ are
-    trained on the releases, drawn anew each epoch where `redraw` can. What does best on validation
-    documents is kept, the start included, and s is chosen there too: an attacker that finds nothing
-    *is* its prior, to the last bit, and reports no leakage. (A network that learns prior and
-    posterior side by side has opinions about noise: where releases carry nothing it still claims
-    leakage.)
+    Scores over candidates are ln(frequency) + g₁·a(context) + ln K(own) + s·g₂·b(releases), with
+    networks a and b, gates g that are shut at first, and the law K where it is known: what a
+    place's own release says then needs no learning. First a and g₁ are trained with all sensitive
+    positions hidden; then they stand still, and b and g₂ are trained on the releases, drawn anew
+    each epoch where `redraw` can. What does best on one half of the validation documents is kept,
+    the start included, and s is chosen there. Whether b has a say at all is decided on the other
+    half, on which nothing was chosen: its mean gain over documents must be above 0 by Student's
+    one-sided test at `LEVEL`, or s is 0. So an attacker that finds nothing *is* its prior, to the
+    last bit, and reports no leakage. (A network that learns prior and posterior side by side has
+    opinions about noise: where releases carry nothing it still claims leakage.)
     """
     known, checked = usable(training), usable(validation)
+    choosing, deciding = checked[::2], checked[1::2]
     require(0 < clip < 1e-3, "clip", "in (0, 0.001)", clip)
     counts = np.bincount(
         np.concatenate([item.secrets[item.sensitive] for item in known]), minlength=len(candidates)
@@ -129,11 +138,16 @@ def fit_residual(
             where, _ = at_sensitive(items)
             return frequencies + context(unseen)[where]
 
+        def without(items: Sequence[Observed]) -> Tensor:
+            where, _ = at_sensitive(items)
+            told = own_release(law, [item.releases for item in items])
+            with torch.no_grad():
+                return prior(items) if told is None else prior(items) + told[where]
+
         def posterior(items: Sequence[Observed]) -> Tensor:
             where, _ = at_sensitive(items)
-            with torch.no_grad():
-                start = prior(items)
-            return start + changes(change, law, [item.releases for item in items])[where]
+            said: Tensor = change([item.releases for item in items])
+            return without(items) + said[where]
 
         rng = np.random.default_rng(seed)
 
@@ -145,8 +159,12 @@ def fit_residual(
             (change, posterior, fresh),
         ):
             loss, parts = _cross_entropy(scores), partial(long_epoch, documents, batch, rng)
-            train(module, loss, loss, parts, checked, epochs, patience)
-    scale, gain = _scale(prior, posterior, checked)
+            train(module, loss, loss, parts, choosing, epochs, patience)
+    scale = float(SCALES[_gains(without, posterior, choosing, SCALES).sum(axis=1).argmax()])
+    gains = _gains(without, posterior, deciding, (0.0, scale))[1] if deciding else np.zeros(0)
+    if not clearly_positive(gains):
+        return ResidualAttack(frequencies, context, change, law, 0.0, 0.0, clip)
+    gain = float(gains.sum()) / sum(len(item.sensitive) for item in deciding)
     return ResidualAttack(frequencies, context, change, law, scale, gain, clip)
 
 
@@ -158,37 +176,44 @@ def _cross_entropy(scores: Scores) -> Loss:
     return loss
 
 
-CLEARLY = 2.5
-"""Standard errors over documents by which a change must gain to be made at all."""
+LEVEL = 0.01
+"""How often a network that gains nothing has a say all the same."""
 
 
-def _scale(
-    prior: Scores,
-    posterior: Scores,
-    items: Sequence[Observed],
-) -> tuple[float, float]:
-    """How much of the change does best on these documents, and what it gains a secret.
+def clearly_positive(gains: Floats, *, level: float = LEVEL) -> bool:
+    """Whether the mean of independent gains is above 0 by Student's one-sided test.
 
-    None of it where the gain is not clear: the best of many epochs gains a little by luck.
+    Exact for normal gains and right in the limit for any: the gain of a document is a sum over its
+    secrets. A wrong yes lets a network speak; whether its claims count is told by `learned_from`.
+
+    >>> clearly_positive(np.array([0.1, 0.2, 0.15, 0.1])), clearly_positive(np.array([0.1, -0.1]))
+    (True, False)
     """
+    from scipy.special import stdtrit
+
+    if len(gains) < 2:
+        return False
+    error = float(gains.std(ddof=1)) / math.sqrt(len(gains))
+    return float(gains.mean()) > error * float(stdtrit(len(gains) - 1, 1 - level))
+
+
+def _gains(
+    without: Scores, posterior: Scores, items: Sequence[Observed], scales: Sequence[float] | Floats
+) -> Floats:
+    """What so much of the network's say gains over none: a row a scale, a column a document."""
     gains = []
     with torch.no_grad():
         for start in range(0, len(items), 64):
             part = items[start : start + 64]
-            before, after = prior(part).double(), posterior(part).double()
+            before, after = without(part).double(), posterior(part).double()
             _, truth = at_sensitive(part)
             rows, owner = torch.arange(len(truth)), _owners(part)
             believed = [
                 torch.log_softmax(before + scale * (after - before), dim=1)[rows, truth].numpy()
-                for scale in SCALES
+                for scale in (0.0, *scales)
             ]
-            gains.append([np.bincount(owner, weights=one - believed[0]) for one in believed])
-    by_document = np.concatenate([np.array(part) for part in gains], axis=1)
-    best = int(by_document.sum(axis=1).argmax())
-    chosen = by_document[best]
-    if chosen.sum() <= CLEARLY * math.sqrt(float((chosen**2).sum())):
-        return 0.0, 0.0
-    return float(SCALES[best]), float(chosen.sum()) / sum(len(item.sensitive) for item in items)
+            gains.append([np.bincount(owner, weights=one - believed[0]) for one in believed[1:]])
+    return np.concatenate([np.array(part) for part in gains], axis=1)
 
 
 def _owners(items: Sequence[Observed]) -> Indices:

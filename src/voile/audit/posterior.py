@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -163,6 +163,24 @@ def verdicts(
         learned,
         not idle,
     )
+
+
+def beyond(audit: PosteriorAudit, control: PosteriorAudit) -> PosteriorAudit:
+    """The same findings, each lower end less what the attacker's own error may be at most.
+
+    The control is the same kind of attacker where releases carry nothing: its upper ends bound how
+    often leakage is claimed that is none. Both intervals hold together if their failure
+    probabilities were shared.
+    """
+    findings = tuple(
+        replace(
+            found,
+            lower=max(0.0, found.lower - own.upper),
+            detail=f"{found.detail}; in the control at most {own.upper:.4g}",
+        )
+        for found, own in zip(audit.findings, control.findings, strict=True)
+    )
+    return replace(audit, findings=findings)
 
 
 def supremum(leakage: PosteriorLeakage, *, claim: float, unit: str = "unit") -> Finding:

@@ -21,6 +21,8 @@ from voile.errors import InvalidInput, require
 TILE = 2**17
 """Leakages are computed about this many at a time: a megabyte, which stays in the cache."""
 WORST_PAIRS = 10
+OF_EACH = 1024
+"""Values of each group in the sample: as many, however long it is, as in the mean of shares."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def posterior_leakage(
     `shifts` is one table of g (a row a release), or an iterable of such tables, one a group, so
     that memory does not grow with their number. Pairs at distance 0 are one secret and left out.
     Cost: pairs × releases, in tiles that fit the cache, on all cores. `sample` values are kept
-    for a histogram.
+    for a histogram, as many of each group, so that it tells the same as the mean of `shares`.
 
     >>> import numpy as np
     >>> channel = np.array([[0.72, 0.28], [0.28, 0.72]])
@@ -108,7 +110,9 @@ def posterior_leakage(
     """
     thresholds = _thresholds(epsilons)
     inverse, pairs = _inverse(distances)
-    groups = [shifts] if isinstance(shifts, np.ndarray) else shifts
+    alone = isinstance(shifts, np.ndarray)
+    groups = [shifts] if alone else shifts
+    some = sample if alone else OF_EACH
     totals = np.zeros(len(thresholds), dtype=np.int64)
     best, worst, releases = 0.0, (0, 0, 0), 0
     leading: dict[tuple[int, int], float] = {}
@@ -128,7 +132,7 @@ def posterior_leakage(
                 if highest > leading.get(place, 0.0):
                     leading[place] = highest
             leading = dict(sorted(leading.items(), key=lambda item: -item[1])[:WORST_PAIRS])
-            kept.append(_some_values(rows, inverse, rng, count=256 * len(rows)))
+            kept.append(_some_values(rows, inverse, rng, count=some))
             releases += len(rows)
     require(releases > 0, "shifts", "at least one release", "none")
     values = np.concatenate(kept)

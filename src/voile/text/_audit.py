@@ -13,7 +13,7 @@ from voile.attackers.names import ATTACKERS
 from voile.attackers.readers import HEADS, fit_reader
 from voile.attackers.reliability import Reliability, held_out
 from voile.audit.documents import AttackRun, measured, shuffled, split
-from voile.audit.posterior import PosteriorAudit
+from voile.audit.posterior import PosteriorAudit, beyond
 from voile.errors import require, require_epsilon
 from voile.jobs import Processes, spread
 from voile.jobs.settings import Workers
@@ -114,7 +114,8 @@ def audit(
     60 % of the documents with their originals, is calibrated on 20 % and measured on 20 %; each
     is trained on `repeats` such splits, of seeds `seed`, `seed` + 1, … With `control`, one more
     is trained for each where the releases of sensitive words were shuffled over all documents:
-    the true leakage is then 0, and what is found is the attacker's own error. A violation is
+    the true leakage is then 0, what is found is the attacker's own error, and the most that this
+    may be is taken off what the attacker is said to have found at least. A violation is
     found only by an attacker that was shown, on held-out secrets, to learn from the releases.
     """
     one_of(attack, ("posterior",), "attack")
@@ -142,7 +143,7 @@ def audit(
         epochs=attackers.epochs,
         epsilons=epsilons,
         delta=delta,
-        failure_probability=FAILURE_PROBABILITY / runs,
+        failure_probability=FAILURE_PROBABILITY / len(trainings),
         alone=runs == 1 and engine == Processes(1),
     )
     answers = spread(
@@ -219,7 +220,8 @@ def _paired(answers: dict[Training, _Answer]) -> list[AttackRun]:
         if not training.blind:
             control = answers.get(replace(training, blind=True))
             shares = None if control is None else control[0].shares
-            runs.append(AttackRun(training.attacker, training.seed, found, trust, shares))
+            audit = found if control is None else beyond(found, control[0])
+            runs.append(AttackRun(training.attacker, training.seed, audit, trust, shares))
     return runs
 
 

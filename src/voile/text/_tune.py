@@ -5,31 +5,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-import numpy as np
-
-from voile.adapt.ampl import Laws, Trial
+from voile.adapt.ampl import Trial
+from voile.adapt.joint import capped
 from voile.adapt.levels import Levels, Round, adapt, meets, together
 from voile.adapt.secrets import Document, Secrets
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput, require, require_epsilon
-from voile.options import Call, Data, Option, Options, case_of, use_case
+from voile.leakage.joint import MOST_SECRETS, JointBound
+from voile.options import Data, Option, Options, use_case
 from voile.progress import about, tell
-from voile.report.provenance import spelled
-from voile.text.building import build_protector, law_builder, load_vocabulary, tier_laws
-from voile.text.languages import check_language
-from voile.text.laws import KNOWN_WORD_BY_WORD
-from voile.text.options import Names, Strength, Words
+from voile.text.building import build_protector, load_vocabulary
+from voile.text.options import Words
 from voile.text.pairs import Sizes
-from voile.text.plan import KEPT, Plan
 from voile.text.reading import texts_of
-from voile.text.settings import PRIVATE_CORPUS, TextSettings, settings_from
 from voile.text.tune_result import LevelLaw, TextTuning
-from voile.text.vocabularies import Vocabulary
-from voile.text.word_protector import TextProtector
+from voile.text.tuned_release import documents_of, laws_at, protect_command, tuned_settings
 from voile.values import one_of
 
 CAVEATS = {
@@ -58,6 +51,14 @@ class Search(Options):
     privacy_weight: Annotated[float, Option("Weight of the violations.", "How strong")] = 1.0
     utility_weight: Annotated[float, Option("Weight of the utility loss.", "How strong")] = 1.0
     rounds: Annotated[int, Option("Most trials.", "Running")] = 12
+    cap: Annotated[
+        float | None,
+        Option(
+            "Instead of a search: equal strengths whose worst joint leakage is proved to be at "
+            "most this, for a chain of words.",
+            "How strong",
+        ),
+    ] = None
     trace: Annotated[
         Path | None,
         Option("Keep every round here; an old one is continued.", "Output", writes=True),
@@ -117,6 +118,9 @@ def tune(
     strengths, strengths lowered together, and releasing nothing. `data` says what the text is:
     adapting on private text spends privacy, and the answer says so. `levels` "pii" lets the
     strength of names alone move (the paper's AmPL-I); a privacy weight of 0 is its AmPL-U.
+    With `cap` nothing is searched: equal strengths are lowered until the worst leakage of any
+    release, read as a whole by somebody whose prior is the chain of sensitive words, is proved to
+    be at most the cap.
     """
     if data is None:
         raise InvalidInput(
@@ -128,6 +132,9 @@ def tune(
     epsilon = require_epsilon(epsilon)
     require(0 < target_delta < 1, "target-delta", "in (0, 1)", target_delta)
     levels = search.space()
+    if search.cap is not None:
+        require_epsilon(search.cap, "cap")
+        sizes = replace(sizes, candidates=min(sizes.candidates, MOST_SECRETS))
     documents = texts_of(texts, column)[: sizes.documents]
     settings = tuned_settings(documents, column, epsilon, mechanism, drawing, pipeline)
     tell("reading words and finding names")
@@ -144,12 +151,9 @@ def tune(
         secrets, tuple(known), laws, epsilon,
         attacker=attacker, counted=count, epochs=epochs, seed=seed,
     )  # fmt: skip
-    state = adapt(
-        levels,
-        trial.evaluate,
-        most_rounds=search.rounds,
-        trace=search.trace,
-        about={
+    found = _searched(
+        levels, trial, search, target_delta, _longest(secrets, read),
+        about_it={
             "texts": hashlib.sha256("\0".join(documents).encode()).hexdigest(),
             "settings": {**settings.identity(), "alphas": None},
             "vocabulary": vocabulary.embedding.digest,
@@ -158,12 +162,9 @@ def tune(
             "sizes": [sizes.words, sizes.candidates, epochs],
             "seed": seed,
         },
-    )
-    alike = together(levels, trial.evaluate, state.rounds, delta=target_delta)
-    tried = (*state.rounds, *alike)
-    best = meets(tried, delta=target_delta) or min(tried, key=lambda round_: round_.loss)
-    even = meets(alike, delta=target_delta) or min(alike, key=lambda round_: round_.loss)
-    asked = {"choice": best, "plain": tried[0], "lowered together": even}
+    )  # fmt: skip
+    best = found.best
+    asked = {"choice": best, "plain": found.rounds[0], "lowered together": found.even}
     each = FAILURE_PROBABILITY / (len(asked) + 1)
     with about("fresh documents"):
         checked = tuple(
@@ -189,88 +190,53 @@ def tune(
         caveat=caveat(data, best.strengths),
         search_documents=len(known),
         secrets=len(secrets),
-        rounds=state.rounds,
-        together=alike,
+        rounds=found.rounds,
+        together=found.together,
+        cap=search.cap,
+        joint=found.joint,
     )
 
 
-def tuned_settings(
-    documents: Sequence[str],
-    column: str,
-    epsilon: float,
-    mechanism: str,
-    words: Words,
-    pipeline: str | None,
-) -> TextSettings:
-    """The settings of the release that is to be made, its strengths still plain."""
-    one_of(mechanism, KNOWN_WORD_BY_WORD, "mechanism")
-    if words.consistent is not None:
-        raise InvalidInput(
-            "--consistent must not go with text tune: its attackers take every place for a draw "
-            "of its own"
-        )
-    if words.vocabulary == PRIVATE_CORPUS:
-        raise InvalidInput("text tune must have a public vocabulary, got private-corpus")
-    names = Names(tiers="pii,poii", alpha=("1", "1", "keep"), pipeline=pipeline)
-    language = check_language(words.language, documents[:200])
-    strength = Strength(epsilon=epsilon)
-    return settings_from(column, strength, mechanism, words, names, language=language)
+@dataclass(frozen=True)
+class _Found:
+    """Where a search ended: its rounds, those with equal strengths, the best of both."""
+
+    best: Round
+    even: Round
+    rounds: tuple[Round, ...]
+    together: tuple[Round, ...]
+    joint: JointBound | None = None
 
 
-def laws_at(settings: TextSettings, vocabulary: Vocabulary) -> Laws:
-    """The laws that `text protect` draws from with these settings, at any strengths."""
-    build = lru_cache(maxsize=8)(law_builder(settings, vocabulary))
-
-    def laws(strengths: tuple[float, ...]) -> Sequence[object]:
-        return tier_laws(replace(settings, alphas=(*strengths, None)), build)
-
-    return laws  # type: ignore[return-value]  # the three mechanisms allowed know their laws
-
-
-def documents_of(protector: TextProtector, texts: Sequence[str], *, longest: int) -> list[Document]:
-    """Each text as the release reads it: words that are drawn, with their tiers, and in clear."""
-    require(longest >= 1, "words", ">= 1", longest)
-    plans = (plan for plan in protector.plan(texts) if isinstance(plan, Plan))
-    found = (_document(protector, plan, longest) for plan in plans)
-    return [document for document in found if len(document.words)]
-
-
-def _document(protector: TextProtector, plan: Plan, longest: int) -> Document:
-    words: list[int] = []
-    levels: list[int] = []
-    for piece in plan.settled():
-        if isinstance(piece, int):
-            words.append(plan.drawn[piece].position)
-            levels.append(plan.levels[piece])
-            continue
-        tokens = [p for p in protector.tokenizer.split(piece) if not isinstance(p, str)]
-        words += [token.position for token in tokens]
-        levels += [KEPT] * len(tokens)
-    return Document(np.array(words[:longest], np.intp), np.array(levels[:longest], np.intp))
+def _searched(
+    levels: Levels,
+    trial: Trial,
+    search: Search,
+    delta: float,
+    length: int,
+    *,
+    about_it: dict[str, Any],
+) -> _Found:
+    """Adapted strengths and such as are lowered together; or those that a cap allows."""
+    if search.cap is not None:
+        strength, joint = capped(trial, cap=search.cap, length=length)
+        each = sorted({1.0, strength}, reverse=True)
+        rounds = tuple(levels.evaluated((value, value), trial.evaluate) for value in each)
+        return _Found(rounds[-1], rounds[-1], rounds, (), joint)
+    state = adapt(
+        levels, trial.evaluate, most_rounds=search.rounds, trace=search.trace, about=about_it
+    )
+    alike = together(levels, trial.evaluate, state.rounds, delta=delta)
+    best, even = (
+        meets(rounds, delta=delta) or min(rounds, key=lambda round_: round_.loss)
+        for rounds in ((*state.rounds, *alike), alike)
+    )
+    return _Found(best, even, state.rounds, alike)
 
 
-def protect_command(
-    column: str,
-    epsilon: float,
-    strengths: Sequence[float],
-    mechanism: str,
-    words: Words,
-    pipeline: str | None,
-) -> str:
-    """The command that draws from the laws that were tuned, to the last digit."""
-    from voile.text._protect import protect
-
-    given = {
-        "data": "FILE",
-        "column": column,
-        "epsilon": epsilon,
-        "mechanism": mechanism,
-        **{name: getattr(words, name) for name in Words.__dataclass_fields__},
-        "tiers": "pii,poii",
-        "alpha": (*(repr(value) for value in strengths), "keep"),
-        "pipeline": pipeline,
-    }
-    return spelled(Call(case_of(protect), given, 0.0, ""), whole=True)
+def _longest(secrets: Secrets, documents: Sequence[Document]) -> int:
+    """The most secrets that a document holds."""
+    return max(len(secrets.observed(d, d.words).sensitive) for d in documents)
 
 
 def caveat(data: str, strengths: Sequence[float]) -> str:

@@ -52,12 +52,12 @@ def _tested(found: TextAudit) -> Table:
     """A row an epsilon: what was found, and what the interval says of the claim."""
     control = found.lead.control is not None
     several = len(found.attacks) > 1
-    columns = ["leakage over ε =", "share of triples"]
+    columns = ["leakage over ε =", "share"]
     columns += ["in the control"] if control else []
     columns += ["at least", "at most", f"at most {100 * found.finding.delta:g} %?"]
     columns += ["found by"] if several else []
     return Table(
-        "The claims that were tested",
+        "The claims that were tested: shares of a document's triples, means over documents",
         tuple(columns),
         tuple(
             (
@@ -82,11 +82,11 @@ def _answer(found: TextAudit) -> str:
             f"The attacker learned nothing from the releases, so whether odds move by more than "
             f"ε = {told.epsilon:g} was not tested."
         )
-    compared = "more than" if told.share > told.delta else "within"
     return (
         f"An attacker who reads whole documents moves the odds between two words by more than "
-        f"ε = {told.epsilon:g} in {percent(told.share)} of cases, {compared} the "
-        f"{percent(told.delta)} allowed."
+        f"ε = {told.epsilon:g} in {percent(told.share)} of a document's cases, on average over "
+        f"{told.groups:,} documents ({percent(told.lower)} to {percent(told.upper)}); "
+        f"{percent(told.delta)} is allowed."
     )
 
 
@@ -106,13 +106,37 @@ def _because(found: TextAudit) -> str:
         return (
             "The attacker was not shown to learn anything from the releases (held-out secrets, "
             "right releases against shuffled ones): the leakage it claims is its own error, and "
-            "nothing is shown either way."
+            f"nothing is shown either way. {_settles(found)}"
         )
     return (
         "Nothing was found against the claim. That is not a proof: sampling with "
         f"{'some attackers' if len(found.attacks) > 1 else 'one attacker'} can break a claim, "
-        "never confirm it."
-    )
+        f"never confirm it. {_settles(found)}"
+    ).rstrip()
+
+
+def _settles(found: TextAudit) -> str:
+    """What would settle an open verdict: documents, for this attacker or for a better one."""
+    told, learned = found.finding, found.lead.audit.learned
+    if learned is not None and not found.lead.audit.is_evidence:
+        needed = learned.documents_to_show(told.level)
+        if needed is None:
+            return (
+                f"It was trained on {found.trained_on:,} documents: more of them, or another "
+                "--attacker, may teach it something."
+            )
+        return (
+            f"If its gain is real, about {needed:,} held-out documents would show it, five times "
+            "as many in all."
+        )
+    if told.upper > told.delta and told.groups_to_certify:
+        return (
+            f"About {told.groups_to_certify:,} held-out documents, five times as many in all, "
+            "would tell for this attacker."
+        )
+    if told.upper > told.delta:
+        return "Its share is above what is allowed, but on too few documents to say so."
+    return ""
 
 
 def _who(found: TextAudit) -> str:
@@ -148,7 +172,8 @@ def _notes(found: TextAudit) -> Iterator[str]:
         )
     if found.lead.control is not None:
         yield (
-            "The control's releases carry nothing: what is found there is the attacker's own error."
+            "The control's releases carry nothing: what is found there is the attacker's own "
+            "error, and the most that it may be is taken off the lower ends."
         )
 
 

@@ -21,7 +21,8 @@ from voile.report.result import SILENT, Result, frame_of, plain
 class Tested:
     """Whether leakage over epsilon occurs in at most delta of the triples.
 
-    It is told by the attacker and split that found most. `control_share` is what the same kind of
+    Share and interval are both means over documents of the share of a document's triples. It is
+    told by the attacker and split that found most. `control_share` is what the same kind of
     attacker finds where releases carry nothing.
     """
 
@@ -38,6 +39,10 @@ class Tested:
     seed: int
     is_evidence: bool = field(metadata=SILENT)
     """Whether the attacker was shown to have learned from the releases."""
+    groups: int = field(metadata=SILENT)
+    """Over how many documents the mean was taken."""
+    level: float = field(metadata=SILENT)
+    """How surely it must be shown: the failure probability of its run."""
 
     @property
     def told(self) -> str:
@@ -84,6 +89,7 @@ class Gain:
     gain: float
     p_value: float
     shown: bool
+    documents: int
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -112,6 +118,11 @@ class TextAudit(Result):
     runs: tuple[AttackerAt, ...]
     attacks: tuple[AttackRun, ...] = field(metadata=SILENT)
     worst: tuple[tuple[float, str, str], ...] = field(default=(), metadata=SILENT)
+
+    @property
+    def trained_on(self) -> int:
+        """How many documents an attacker was trained on."""
+        return int(0.6 * self.documents)
 
     @property
     def lead(self) -> AttackRun:
@@ -187,7 +198,8 @@ def _gain(audit: PosteriorAudit) -> Gain | None:
     """What held-out secrets say of the attacker; None if it is exact."""
     if audit.learned is None:
         return None
-    return Gain(audit.learned.gain, audit.learned.p_value, audit.is_evidence)
+    learned = audit.learned
+    return Gain(learned.gain, learned.p_value, audit.is_evidence, learned.documents)
 
 
 def _tested(run: AttackRun, k: int) -> Tested:
@@ -207,6 +219,8 @@ def _tested(run: AttackRun, k: int) -> Tested:
         attacker=run.attacker,
         seed=run.seed,
         is_evidence=audit.is_evidence,
+        groups=audit.groups,
+        level=finding.failure_probability * len(audit.findings),
     )
 
 

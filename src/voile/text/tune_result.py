@@ -8,7 +8,9 @@ from typing import Any
 from voile.adapt.ampl import Checked
 from voile.adapt.levels import Round, frontier
 from voile.audit.finding import Verdict
+from voile.core.rounding import at_most
 from voile.leakage.bounds import groups_needed
+from voile.leakage.joint import JointBound
 from voile.report.charts_common import frontier_chart
 from voile.report.drawing import percent
 from voile.report.model import Chart, Report, Table
@@ -54,6 +56,9 @@ class TextTuning(Result):
     secrets: int
     rounds: tuple[Round, ...]
     together: tuple[Round, ...]
+    cap: float | None = None
+    joint: JointBound | None = None
+    """What was proved of the choice, where a cap was asked for."""
 
     @property
     def choice(self) -> Checked:
@@ -92,8 +97,8 @@ class TextTuning(Result):
                 f"({percent(choice.lower)} to {percent(choice.upper)}); "
                 f"{percent(self.target_delta)} is allowed."
             ),
-            verdict=Verdict.OPEN,
-            because=f"{self._told()} {self._worth()}",
+            verdict=Verdict.OPEN if self.joint is None else Verdict.HOLDS,
+            because=f"{self._proved()}{self._told()} {self._worth()}",
             guarantee=(
                 *(
                     f"{name} are released at ε = {law.epsilon:.4g} per unit of distance, "
@@ -105,6 +110,14 @@ class TextTuning(Result):
             ),
             not_protected=(
                 "All words that are neither names nor close to names: they stay in clear.",
+                *(
+                    ()
+                    if self.joint is None
+                    else (
+                        "Readers with another prior, who know more of the text or read the words "
+                        "left in clear; rarer sensitive words; longer documents.",
+                    )
+                ),
                 ONE_ATTACKER,
                 *((self.caveat,) if self.caveat else ()),
                 OWN_FIGURES,
@@ -133,6 +146,20 @@ class TextTuning(Result):
 
     def _of(self, checked: Checked) -> str:
         return _COUNTED[self.counted].format(f"{checked.documents:,}")
+
+    def _proved(self) -> str:
+        """What holds for every release, and for whom."""
+        if self.joint is None:
+            return ""
+        bound = self.joint
+        return (
+            f"Proved for every release of a document with at most {bound.length} of the "
+            f"{self.secrets:,} secrets: to a reader who knows the law and whose prior is the chain "
+            f"of these words, all releases together move the odds between two of them by at most "
+            f"e^({at_most(bound.joint, digits=4)}·d), within the cap of {self.cap:g}; one release "
+            f"alone by e^({at_most(bound.single, digits=4)}·d); whatever the prior, by "
+            f"e^({at_most(bound.any_prior, digits=4)}·d). "
+        )
 
     def _told(self) -> str:
         """What the interval says of the target, and what would settle it."""
