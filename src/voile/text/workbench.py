@@ -1,0 +1,181 @@
+"""Choosing a strength by eye: previews, laws of words and curves, before anything is released.
+
+Nothing here is a release: what is drawn is seeded, shown to the owner, and written nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from voile.core.arrays import Indices
+from voile.core.randomness import seeded_rng
+from voile.errors import InvalidInput, require
+from voile.files import no_such_column
+from voile.files.source import Source, open_source
+from voile.leakage.word_curves import WordCurves, reader_curve, strengths, word_curves
+from voile.mechanisms._word_law import WordLaw
+from voile.text.building import build_protector, load_vocabulary
+from voile.text.languages import check_language
+from voile.text.laws import KNOWN_WORD_BY_WORD
+from voile.text.nearest import NearestWords
+from voile.text.options import Names, Restoring, Strength, Words
+from voile.text.pieces_shown import ShownText, shown_texts
+from voile.text.prior_choice import choose_prior
+from voile.text.reading import texts_at_first
+from voile.text.settings import TextSettings, settings_from
+from voile.text.vocabularies import Vocabulary
+from voile.text.watched import WATCHED
+from voile.text.word_protector import TextProtector
+
+LIKELIEST = 8
+"""So many releases of a word are named."""
+SHOWN_LETTERS = 1200
+"""Of a long text so much is shown."""
+
+
+@dataclass(frozen=True)
+class LawShown:
+    """What may be released for one word: the likeliest words with their probabilities."""
+
+    word: str
+    level: str
+    epsilon: float | None
+    kept: float
+    likeliest: tuple[tuple[str, float], ...]
+    nine_in_ten: int
+    """So many words share nine tenths of the probability."""
+
+
+@dataclass(frozen=True, eq=False)
+class TextBench:
+    """Texts, their vocabulary and the settings that are looked at; the strength is still open."""
+
+    settings: TextSettings
+    vocabulary: Vocabulary
+    texts: tuple[str, ...] = field(repr=False)
+    prior: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", lru_cache(maxsize=8)(self._at))
+
+    at: Any = field(init=False, repr=False)
+    """The protector at an epsilon."""
+
+    def _at(self, epsilon: float) -> TextProtector:
+        return build_protector(replace(self.settings, epsilon=epsilon), self.vocabulary, self.prior)
+
+    def preview(
+        self, epsilon: float, *, seed: int = 0, first: int = 0, count: int = 6
+    ) -> tuple[ShownText, ...]:
+        """Some texts before and after, by a seed: not a release, and not to be handed on."""
+        chosen = [text[:SHOWN_LETTERS] for text in self.texts[first : first + count]]
+        return shown_texts(self.at(epsilon), chosen, seeded_rng(seed))
+
+    def law(self, word: int, level: int, epsilon: float) -> LawShown:
+        """What one word of the vocabulary may come out as."""
+        protector, words = self.at(epsilon), self.vocabulary
+        require(0 <= word < len(words.written), "the word", "one of the vocabulary", word)
+        require(0 <= level < len(protector.laws), "the level", "one of the levels", level)
+        law = protector.laws[level]
+        if not isinstance(law, WordLaw):
+            raise InvalidInput("the law of a word is known for drawn words of the laws by distance")
+        proposals, accepts = law.law(word)
+        chances = proposals * accepts
+        chances = chances / chances.sum()
+        order = np.argsort(-chances, kind="stable")
+        running = np.cumsum(chances[order])
+        return LawShown(
+            words.written[word],
+            protector.levels[level],
+            law.guarantee.epsilon,
+            float(chances[word]),
+            tuple((words.written[i], float(chances[i])) for i in order[:LIKELIEST]),
+            int(np.searchsorted(running, 0.9)) + 1,
+        )
+
+    # ── curves ─────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def factor(self) -> float:
+        """The level that is told most has so many times epsilon."""
+        return max((1.0, *(alpha for alpha in self.settings.alphas if alpha is not None)))
+
+    @property
+    def nearest(self) -> NearestWords:
+        """How far apart nearest words are."""
+        return _nearest(self.vocabulary)
+
+    def epsilons(self) -> tuple[float, ...]:
+        """Strengths worth looking at for this vocabulary."""
+        return strengths(self.nearest.median or 1.0)
+
+    def curves(self) -> WordCurves:
+        """Words kept, the watched word that is kept most, meaning lost; at the weakest level."""
+        words, epsilons = self.vocabulary, self.epsilons()
+        found = word_curves(
+            words.embedding,
+            words.frequencies(),
+            [self.factor * epsilon for epsilon in epsilons],
+            watched=self._watched(),
+            beta=self._beta,
+        )
+        return replace(found, epsilons=epsilons)
+
+    def reader(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Some of the strengths, and what the best reader of single words names at each."""
+        words, epsilons = self.vocabulary, self.epsilons()[::2]
+        scaled = [self.factor * epsilon for epsilon in epsilons]
+        candidates = min(2000, len(words))
+        found = reader_curve(
+            words.embedding, words.frequencies(), scaled, beta=self._beta, candidates=candidates
+        )
+        return epsilons, found
+
+    @property
+    def _beta(self) -> float | None:
+        return 0.001 if self.settings.mechanism.name == "tem" else None
+
+    def _watched(self) -> Indices:
+        listed = (*self.settings.watch, *(word for words in WATCHED.values() for word in words))
+        known = self.vocabulary.positions
+        return np.array(sorted({known[word] for word in listed if word in known}), dtype=np.intp)
+
+
+@lru_cache(maxsize=2)
+def _nearest(words: Vocabulary) -> NearestWords:
+    from voile.text.nearest import nearest_words
+
+    return nearest_words(words.embedding.metric, len(words.embedding))
+
+
+def open_bench(
+    data: Any,
+    column: str,
+    *,
+    mechanism: str = "tem",
+    words: Words = Words(),
+    names: Names = Names(),
+    restoring: Restoring = Restoring(),
+    count: int = 200,
+) -> TextBench:
+    """The first texts of some data, ready to be looked at; curves need a law with a closed form."""
+    source: Source = open_source(data)
+    if column not in source.columns:
+        raise no_such_column(column, source.columns)
+    require(mechanism in KNOWN_WORD_BY_WORD, "the mechanism", " or ".join(KNOWN_WORD_BY_WORD),
+            mechanism)  # fmt: skip
+    if names.pseudonyms or words.remap:
+        raise InvalidInput("previews must go without --pseudonyms and --remap")
+    texts: Sequence[str] = texts_at_first(source, column, count)
+    language = check_language(words.language, texts)
+    settings = settings_from(
+        column, Strength(epsilon=1.0), mechanism, words, names, language=language
+    )
+    vocabulary = load_vocabulary(settings, source)
+    settings, prior = choose_prior(restoring, settings, vocabulary, source)
+    return TextBench(settings, vocabulary, tuple(text for text in texts if text.strip()), prior)
