@@ -29,8 +29,8 @@ class Recipe:
 _SIGNED = re.compile(r"://[^\s]*\?")
 
 
-def write_recipe(path: Path, command: str, options: Mapping[str, Any]) -> None:
-    """Write a command's options; paths as they were given, so run it from the same folder.
+def recipe_text(command: str, options: Mapping[str, Any]) -> str:
+    """A command's options as a recipe; paths as they were given, so run it from the same folder.
 
     A recipe may stand in a repository, so one that would hold a password is refused.
     """
@@ -41,8 +41,14 @@ def write_recipe(path: Path, command: str, options: Mapping[str, Any]) -> None:
             )
     lines = [f"voile = {FORMAT}", f"command = {_value(command)}", "", "[options]"]
     lines += [f"{name} = {_value(value)}" for name, value in options.items() if value is not None]
+    return "\n".join(lines) + "\n"
+
+
+def write_recipe(path: Path, command: str, options: Mapping[str, Any]) -> None:
+    """Write a command's options as a recipe file."""
+    text = recipe_text(command, options)
     try:
-        write_private(path, "\n".join(lines) + "\n")
+        write_private(path, text)
     except OSError as problem:
         raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from problem
 

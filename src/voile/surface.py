@@ -20,6 +20,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "check": "voile.runs:check",
         "demo": "voile.demo._demo:demo",
         "serve": "voile.service._serve:serve",
+        "studio": "voile.studio._studio:studio",
     },
     "text": {
         "protect": "voile.text._protect:protect",

@@ -37,6 +37,7 @@ STARTS_PROCESSES = {
     "tests/mechanisms/test_neighbour_table.py": "makes a table, which is no draw",
     "tests/report/browser.py": "starts a browser; draws nothing",
     "tests/service/test_process.py": _COUNTED,
+    "tests/studio/test_security.py": "starts a server and ends it; draws nothing",
     "tests/text/test_posterior_tasks.py": "audits, whose seed is 0 unless given",
     "tests/text/test_protector.py": _COUNTED,
 }

@@ -15,7 +15,7 @@ from voile.options import Option, Options, case_of
 from voile.report.result import Result
 from voile.surface import ABOUT, ROOMS, names, use_case_named
 
-UPPER = {"cli", "report", "text", "places", "labels", "demo"}
+UPPER = {"cli", "report", "text", "places", "labels", "demo", "studio"}
 MOST_PARAMETERS = 15
 MOST_STRING_KEYS = 60
 PANELS = ["What", "How strong", "Names", "Restoring", "Budget", "Running", "Output"]
@@ -40,7 +40,7 @@ def test_a_use_case_is_a_command_and_a_function_of_one_name(name):
     function = use_case_named(name)
     assert case_of(function).name == name
     room, _, own = name.rpartition(" ")
-    if name not in ("mechanisms", "demo"):  # rooms of the same name
+    if name not in ("mechanisms", "demo", "studio"):  # rooms of the same name
         assert getattr(getattr(voile, room) if room else voile, own) is function
     said = inspect.getdoc(function) or ""
     assert re.search(rf"Example: `voile {name}\b", said), "its help must have an example"

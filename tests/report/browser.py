@@ -33,6 +33,9 @@ FLAGS = (
 )
 
 
+_KEYS = {"Tab": 9, "Enter": 13, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowRight": 39}
+
+
 def executable() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 
@@ -110,15 +113,42 @@ class Browser:
 
     def open(self, page: Path, *, width: int = 1000, height: int = 900, dark: bool = False) -> None:
         """Load a file and wait until its charts are drawn."""
+        self.visit(page.resolve().as_uri(), width=width, height=height, dark=dark)
+
+    def visit(self, url: str, *, width: int = 1000, height: int = 900, dark: bool = False) -> None:
+        """Go to an address and wait until the page there says that it is ready."""
         self.problems.clear()
         self.requests.clear()
         self.look(width=width, height=height, dark=dark)
-        self.call("Page.navigate", url=page.resolve().as_uri())
-        for _ in range(600):
-            if self.ask("document.documentElement?.dataset.ready") == "yes":
+        self.call("Page.navigate", url=url)
+        self.until("document.documentElement?.dataset.ready === 'yes'")
+
+    def until(self, expression: str) -> None:
+        """Wait until something holds in the page."""
+        for _ in range(1200):
+            if self.ask(expression):
                 return
             time.sleep(0.05)
-        raise AssertionError(f"the page is never ready: {self.problems}")
+        raise AssertionError(f"it never holds: {expression}; {self.problems}")
+
+    def press(self, key: str) -> None:
+        """A key of the keyboard, pressed and let go."""
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key,
+                      windowsVirtualKeyCode=_KEYS.get(key, 0))  # fmt: skip
+
+    def click(self, selector: str) -> None:
+        """A click of the mouse in the middle of an element."""
+        self.ask(
+            f"document.querySelector({json.dumps(selector)}).scrollIntoView({{block:'center'}})"
+        )
+        box = self.ask(
+            f"(() => {{const b = document.querySelector({json.dumps(selector)})"
+            ".getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()"
+        )
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left",
+                      clickCount=1)  # fmt: skip
 
     def look(self, *, width: int, height: int = 900, dark: bool = False) -> None:
         """Another window width or colour scheme for the page that is open."""

@@ -18,6 +18,7 @@ from voile.errors import InvalidInput, require
 from voile.files import no_such_column
 from voile.files.source import Source, open_source
 from voile.leakage.word_curves import WordCurves, reader_curve, strengths, word_curves
+from voile.leakage.words import best_guess, kept_chances, kept_share
 from voile.mechanisms._word_law import WordLaw
 from voile.text.building import build_protector, load_vocabulary
 from voile.text.languages import check_language
@@ -49,6 +50,18 @@ class LawShown:
     likeliest: tuple[tuple[str, float], ...]
     nine_in_ten: int
     """So many words share nine tenths of the probability."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What an epsilon does, exactly: the share of words kept, and the watched word kept most."""
+
+    epsilon: float
+    kept: float
+    worst: float | None
+    worst_word: str
+    named: float | None
+    """What the best reader of single words names, if that was asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +109,26 @@ class TextBench:
             float(chances[word]),
             tuple((words.written[i], float(chances[i])) for i in order[:LIKELIEST]),
             int(np.searchsorted(running, 0.9)) + 1,
+        )
+
+    def figures(self, epsilon: float, *, reader: bool = False) -> Figures:
+        """The exact figures at one strength, of the level that is told most."""
+        words, drawn = self.vocabulary, [law for law in self.at(epsilon).laws if law is not None]
+        weakest = max(drawn, key=lambda law: law.guarantee.epsilon)
+        assert isinstance(weakest, WordLaw)  # a bench has no other laws
+        frequencies, watched = words.frequencies(), self._watched()
+        chances = kept_chances(weakest, watched)
+        assert chances is not None
+        worst = int(np.argmax(chances)) if len(watched) else None
+        named = None
+        if reader:
+            named, _ = best_guess(weakest, frequencies, candidates=min(2000, len(words)))
+        return Figures(
+            epsilon,
+            kept_share(weakest, frequencies),
+            None if worst is None else float(chances[worst]),
+            "" if worst is None else words.written[watched[worst]],
+            named,
         )
 
     # ── curves ─────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,105 @@
+"""`voile studio`: the server of the page, from its start to Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import webbrowser
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Annotated
+
+from voile.errors import MissingExtra, require
+from voile.options import Option, use_case
+from voile.report.model import Report
+from voile.report.result import Result
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class StudioClosed(Result):
+    """That the studio was open, and for how long; what was released has reports of its own."""
+
+    seconds: float
+    jobs: int
+
+    def _report(self) -> Report:
+        minutes = max(1, round(self.seconds / 60))
+        return Report(
+            title="The studio",
+            answer=(
+                f"The studio is closed: it was open for about {minutes} min, and "
+                f"{self.jobs or 'no'} {'job was' if self.jobs == 1 else 'jobs were'} run in it."
+            ),
+        )
+
+
+@use_case("studio")
+def studio(
+    data: Annotated[
+        Path | None, Option("A file to open: CSV, JSONL, Parquet or text.", reads="private")
+    ] = None,
+    *,
+    port: Annotated[int, Option("Of 127.0.0.1; 0 takes a free one.", "Running")] = 0,
+    browser: Annotated[bool, Option("Open the page in the browser.", "Running")] = True,
+) -> StudioClosed:
+    """Choose by eye on a page of your own: 127.0.0.1 only, nothing leaves this machine.
+
+    Example: `voile studio reviews.csv`
+
+    The address holds a token that is good once. Previews are drawn with seeds and written
+    nowhere; a release is written where you say. Ctrl-C closes it.
+    """
+    require(0 <= port < 65536, "--port", "between 0 and 65535", port)
+    try:
+        import uvicorn
+
+        from voile.studio.security import Keys
+        from voile.studio.server import Studio, application
+    except ImportError:
+        raise MissingExtra("starlette", extra="web") from None
+    begun = time.monotonic()
+    _end_in_order()
+    with socket.create_server(("127.0.0.1", port)) as listening:
+        keys = Keys(listening.getsockname()[1])
+        here = Studio(keys, first=None if data is None else str(data))
+        config = uvicorn.Config(
+            application(here), log_level="critical", access_log=False, server_header=False,
+            timeout_graceful_shutdown=2, lifespan="off",
+        )  # fmt: skip
+        sys.stderr.write(f"The studio is open, Ctrl-C closes it:\n\n    {keys.address}\n\n")
+        sys.stderr.flush()
+        try:
+            if browser:
+                _show(here.desk.folder, keys.address)
+            uvicorn.Server(config).run(sockets=[listening])
+        except KeyboardInterrupt:  # how it is meant to end
+            pass
+        finally:
+            jobs = here.close()
+    return StudioClosed(time.monotonic() - begun, jobs)
+
+
+def _show(folder: Path, address: str) -> None:
+    """Open the address by a private file: the words of a command are every local user's to read."""
+    from voile.files import write_private
+
+    page = folder / "open.html"
+    write_private(
+        page,
+        f'<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+        f'<meta http-equiv="refresh" content="0;url={escape(address)}"><title>voile studio</title>',
+    )
+    shown = ("DISPLAY", "WAYLAND_DISPLAY")
+    if sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in shown):
+        webbrowser.open(page.as_uri())
+
+
+def _end_in_order() -> None:
+    """Let SIGTERM unwind the stack, so that what was dropped on the page is deleted."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))

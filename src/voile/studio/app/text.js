@@ -1,0 +1,207 @@
+// The text screen: say how much may show, see what comes out, and what ε that takes.
+
+import { columns, needFile, notice, state, trying } from "/app/frame.js";
+import { ask, latest } from "/app/ask.js";
+import { away } from "/app/away.js";
+import { at, chart, floor3, solve } from "/app/curve.js";
+import { eachFrame, field, fill, h, percent, select, tick } from "/app/dom.js";
+import { legend, pair } from "/app/words.js";
+
+const WISHES = {
+  watched: { name: "At most this share of a watched word survives", hint: "Watched: names, illnesses, places, beliefs, money, numbers. The one that is kept most counts.", start: 0.2 },
+  reader: { name: "An attacker names at most this share of the words", hint: "The best reader of single words there can be: it knows the law and how often words occur.", start: 0.15 },
+  epsilon: { name: "Set ε myself", hint: "" },
+};
+
+/** How a column is looked at before anybody chose anything. */
+const first = (column) => ({ column, mechanism: "tem", language: null, tiers: null, find: ["patterns"], keep_stopwords: false, restore: null });
+
+/** Begin to load what this screen will need; whoever goes elsewhere is not told of a problem. */
+export function warm(column) {
+  ask("text/look", first(column)).then(() => ask("text/curves", first(column))).catch(() => {});
+}
+
+export function screen() {
+  if (!state.opened) return needFile("Text");
+  const choices = columns("text").map((c) => [c.name, c.name]);
+  const look = first(choices[0][0]);
+  const chosen = { wish: "watched", watched: WISHES.watched.start, reader: WISHES.reader.start, epsilon: null, seed: 0, first: 0 };
+  let bench = null, curves = null, reader = null, drawing = null;
+  const previews = latest(), laws = latest(), exacts = latest();
+
+  const law = h("div", { class: "law", role: "status" }, h("p", { class: "hint" }, "Point at a word, or reach it with Tab and the arrows: here you see what it may come out as."));
+  const texts = h("div", { class: "texts" });
+  const stamp = h("p", { class: "stamp" });
+  const figures = h("dl", { class: "figures" });
+  const strong = h("output", { class: "epsilon", "aria-live": "polite" });
+  const means = h("p", { class: "means" });
+  const curvePlace = h("div", {}, h("p", { class: "hint" }, "Curves are being worked out…"));
+  const wishes = h("div", { class: "wishes" });
+  const take = away("text protect", () => ({ column: look.column, epsilon: chosen.epsilon, ...given() }), [look.column]);
+
+  const given = () => ({
+    mechanism: look.mechanism, language: look.language, tiers: look.tiers, find: look.find,
+    keep_stopwords: look.keep_stopwords, restore: look.restore,
+  });
+
+  // ── from a wish to ε ──
+  function settle(epsilon) {
+    if (epsilon === null) { notice("No ε keeps that in this vocabulary: allow a little more."); return; }
+    notice("");
+    chosen.epsilon = epsilon;
+    show();
+    preview();
+    exact();
+  }
+  function wished() {
+    if (!curves) return;
+    if (chosen.wish === "watched" && curves.watched) settle(solve(curves.epsilons, curves.watched, chosen.watched));
+    else if (chosen.wish === "reader" && reader) settle(solve(reader.epsilons, reader.named, chosen.reader));
+    else if (chosen.wish === "epsilon" && chosen.epsilon) settle(chosen.epsilon);
+  }
+  function show(found) {
+    const e = chosen.epsilon;
+    strong.textContent = `ε = ${e}`;
+    drawing?.move(e);
+    const named = found?.named ?? (reader ? at(reader.epsilons, reader.named, e) : null);
+    const worst = found?.worst ?? (curves.watched && at(curves.epsilons, curves.watched, e));
+    const rows = [
+      ["watched word kept most", percent(worst), found?.worst_word ?? ""],
+      ["an attacker names", percent(named), "of single words"],
+      ["words kept, as they occur", percent(found?.kept ?? at(curves.epsilons, curves.kept, e)), ""],
+      ["meaning lost", percent(at(curves.epsilons, curves.moved, e)), "of what a blind draw loses"],
+    ];
+    fill(figures, rows.map(([name, value, more]) => h("div", {}, h("dt", {}, name), h("dd", {}, value, more && h("span", { class: "hint" }, ` ${more}`)))));
+    for (const control of wishes.querySelectorAll("[data-epsilon]")) control.value = control.type === "range" ? Math.log(e) : e;
+    take.changed();
+  }
+
+  // ── what comes out ──
+  const preview = eachFrame(async () => {
+    const asked = { epsilon: chosen.epsilon, seed: chosen.seed, first: chosen.first, count: 5 };
+    const found = await trying(() => previews("text/preview", { look, asked }));
+    if (!found) return;
+    fill(texts, found.texts.map((text, k) => pair(text, chosen.first + k + 1, tell)));
+    stamp.textContent = found.stamp;
+    means.textContent = `Two words as near as nearest words typically are: whatever comes out, the odds between them change by at most ${found.meant.median}; for one in twenty, by ${found.meant.five_percent}.`;
+    texts.dataset.epsilon = asked.epsilon;
+  });
+  let waiting;
+  function exact() {
+    clearTimeout(waiting);
+    waiting = setTimeout(async () => {
+      const asked = { epsilon: chosen.epsilon, reader: true };
+      const found = await trying(() => exacts("text/figures", { look, asked }));
+      if (!found || found.epsilon !== chosen.epsilon) return;
+      // a curve is drawn through points: between two of them the law itself decides
+      const over = chosen.wish === "watched" ? found.worst > chosen.watched : chosen.wish === "reader" && found.named > chosen.reader;
+      if (over) settle(floor3(chosen.epsilon * 0.99));
+      else { show(found); figures.dataset.exact = "yes"; }
+    }, 250);
+    delete figures.dataset.exact;
+  }
+  let pointed;
+  async function tell(piece, element) {
+    pointed?.classList.remove("pointed");
+    pointed = element;
+    element.classList.add("pointed");
+    if (piece.word < 0) {
+      const says = { placeholder: "What looks personal is replaced as a whole, whatever it says.", clear: "This word is released as it is.", dropped: "This was left out." };
+      fill(law, h("p", {}, says[piece.fate] ?? ""));
+      return;
+    }
+    const found = await trying(() => laws("text/law", { look, asked: { word: piece.word, level: piece.level, epsilon: chosen.epsilon } }));
+    if (!found || pointed !== element) return;
+    fill(law, h("h3", {}, found.word), h("p", {}, `Kept with probability ${percent(found.kept)}; ${found.nine_in_ten.toLocaleString("en")} ${found.nine_in_ten === 1 ? "word holds" : "words share"} nine tenths of it.`),
+      h("ol", { class: "bars" }, found.likeliest.map(([word, chance]) => h("li", { class: word === found.word ? "own" : "" },
+        h("span", {}, word), h("meter", { min: 0, max: 1, value: chance, "aria-label": `chance of ${word}` }), h("span", { class: "number" }, percent(chance, 2))))));
+  }
+
+  // ── loading ──
+  async function load() {
+    take.columns([look.column]);
+    fill(texts, h("p", { class: "hint" }, "Reading the texts and their vocabulary…"));
+    bench = await trying(() => ask("text/look", look));
+    if (!bench) { fill(texts); return; }
+    const found = await trying(() => ask("text/curves", look));
+    if (!found) return;
+    curves = found;
+    reader = null;
+    draw();
+    controls();
+    wished();
+    const more = await trying(() => ask("text/reader", look));
+    if (!more) return;
+    reader = more;
+    draw();
+    controls();
+    if (chosen.wish === "reader") wished(); else show();
+  }
+  function draw() {
+    const line = (key, name, xs, ys) => ({ key, name, xs, ys });
+    drawing = chart(curves.epsilons, [
+      ...(curves.watched ? [line("watched", "watched word kept most", curves.epsilons, curves.watched)] : []),
+      line("kept", "words kept", curves.epsilons, curves.kept),
+      line("named", "an attacker names", reader?.epsilons, reader?.named),
+      line("moved", "meaning lost", curves.epsilons, curves.moved),
+    ], (epsilon) => { chosen.wish = "epsilon"; radios(); settle(epsilon); });
+    fill(curvePlace, drawing.place);
+    drawing.draw();
+    if (chosen.epsilon) drawing.move(chosen.epsilon);
+  }
+  const radios = () => { for (const radio of wishes.querySelectorAll("input[type=radio]")) radio.checked = radio.value === chosen.wish; };
+  function controls() {
+    const kind = (key) => {
+      const { name, hint } = WISHES[key];
+      const busy = key === "reader" && !reader;
+      const radio = h("input", { type: "radio", name: "wish", value: key, id: `wish-${key}`, checked: chosen.wish === key, disabled: busy, onchange: () => { chosen.wish = key; wished(); } });
+      return h("div", { class: "wish" }, h("div", { class: "tick" }, radio, h("label", { for: `wish-${key}` }, name)), hint && h("p", { class: "hint" }, busy ? "Being worked out…" : hint), slider(key, busy));
+    };
+    const focused = document.activeElement?.id;
+    fill(wishes, h("fieldset", {}, h("legend", {}, "How much may show?"), Object.keys(WISHES).map(kind)));
+    if (focused) document.getElementById(focused)?.focus();
+  }
+  function slider(key, busy) {
+    const share = key !== "epsilon";
+    const [low, high] = share ? [0.5, 99] : [Math.log(curves.epsilons[0]), Math.log(curves.epsilons.at(-1))];
+    const value = share ? 100 * chosen[key] : Math.log(chosen.epsilon ?? curves.epsilons[0]);
+    const take = (number) => {
+      chosen.wish = key;
+      if (share) chosen[key] = number / 100; else chosen.epsilon = number;
+      radios();
+      wished();
+    };
+    const label = share ? WISHES[key].name : "ε of a word";
+    const range = h("input", { type: "range", id: `range-${key}`, min: low, max: high, step: share ? 0.5 : 0.005, value, disabled: busy, "aria-label": label, "data-epsilon": share ? undefined : "", oninput: () => { const v = Number(range.value); if (share) exactBox.value = v; take(share ? v : floor3(Math.exp(v))); } });
+    const exactBox = h("input", { type: "number", id: `number-${key}`, min: share ? 0.1 : 0.001, max: share ? 99.9 : undefined, step: "any", value: share ? value : chosen.epsilon ?? "", disabled: busy, "aria-label": `${label}, as a number`, "data-epsilon": share ? undefined : "", onchange: () => { const v = Number(exactBox.value); if (v > 0) { if (share) range.value = v; take(v); } } });
+    return h("div", { class: "slider" }, range, exactBox, h("span", {}, share ? "%" : ""));
+  }
+  function changed(key) { return (value) => { look[key] = value || null; if (key === "mechanism" || key === "column") look[key] = value; load(); }; }
+  const finders = h("div", {}, tick("numbers of countries (tax, health, phone)", false, (on) => find("numbers", on)), tick("postal addresses", false, (on) => find("addresses", on)));
+  function find(name, on) { look.find = on ? [...look.find, name] : look.find.filter((one) => one !== name); load(); }
+  const options = h("details", { class: "fold" }, h("summary", {}, "How texts are read"),
+    h("div", { class: "grid-2" },
+      field("Law of a word", select([["tem", "truncated exponential (TEM)"], ["word-exponential", "exponential"]], look.mechanism, changed("mechanism"))),
+      field("Language", select([["", "English, if they are"], ["en", "English"], ["de", "German"], ["fr", "French"], ["es", "Spanish"], ["auto", "each row's own"]], "", changed("language"))),
+      field("Names", select([["", "as other words"], ["pii", "stricter: 0.3 ε"], ["pii,poii", "names 0.3 ε, words close to them 0.6 ε"]], "", changed("tiers")), "Needs a model that finds names."),
+      field("Read the draws as a whole", select([["", "no"], ["reading", "for reading"], ["training", "for training"], ["retrieval", "for retrieval"]], "", changed("restore")), "Post-processing: costs no ε.")),
+    tick("leave stop words in clear", false, (on) => { look.keep_stopwords = on; load(); }),
+    h("fieldset", {}, h("legend", {}, "Replaced by placeholders: e-mails, phones, cards and the like, and"), finders));
+  const turn = (by) => { chosen.first = Math.max(0, Math.min(chosen.first + by, Math.max(0, bench.texts - 1))); preview(); };
+  queueMicrotask(load);
+  return [
+    h("h1", {}, "Text"),
+    h("div", { class: "row" }, field("Column", select(choices, look.column, changed("column")))),
+    h("div", { class: "two" },
+      h("section", { class: "panel", "aria-label": "How strong" }, wishes, h("div", { class: "result" }, strong, means), figures),
+      h("section", { class: "panel", "aria-label": "Curves" }, h("h2", {}, "What each ε does"), curvePlace, options)),
+    h("section", { "aria-label": "Before and after" },
+      h("div", { class: "heading" }, h("h2", {}, "Before and after"), stamp,
+        h("div", { class: "buttons" },
+          h("button", { type: "button", onclick: () => { chosen.seed += 1; preview(); } }, "Draw again"),
+          h("button", { type: "button", onclick: () => turn(-5) }, "Earlier texts"),
+          h("button", { type: "button", onclick: () => turn(5) }, "Later texts"))),
+      legend(), h("div", { class: "beside" }, texts, law)),
+    take.place,
+  ];
+}

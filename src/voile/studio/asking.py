@@ -1,0 +1,89 @@
+"""What the page asks for, held to the types that stand here; wrong questions are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Literal, TypeVar, get_type_hints
+
+from voile.errors import InvalidInput
+from voile.values import fitted
+
+Question = TypeVar("Question")
+
+
+def read_question(kind: type[Question], body: Any) -> Question:
+    """A question from JSON, each field of the type it states.
+
+    >>> read_question(Law, {"word": 3, "epsilon": 2})
+    Law(word=3, epsilon=2.0, level=0)
+    """
+    if not isinstance(body, Mapping):
+        raise InvalidInput("a question must be a JSON object")
+    hints, own = get_type_hints(kind), fields(kind)  # type: ignore[arg-type]
+    names = {one.name for one in own}
+    if set(body) - names:
+        raise InvalidInput(f"a question must have {', '.join(sorted(names))}, and nothing else")
+    missing = [
+        one.name
+        for one in own
+        if one.name not in body and one.default is MISSING and one.default_factory is MISSING
+    ]
+    if missing:
+        raise InvalidInput(f"a question must say {missing[0]}")
+    return kind(**{name: fitted(value, hints[name], name) for name, value in body.items()})
+
+
+@dataclass(frozen=True)
+class OpenPath:
+    """Open a file of this machine."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Look:
+    """Which texts, read how; the strength is asked for later."""
+
+    column: str
+    mechanism: Literal["tem", "word-exponential", "santext"] = "tem"
+    language: Literal["en", "de", "fr", "es", "auto"] | None = None
+    tiers: Literal["pii", "pii,poii"] | None = None
+    find: tuple[str, ...] = ("patterns",)
+    keep_stopwords: bool = False
+    restore: Literal["reading", "training", "retrieval"] | None = None
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Some texts at a strength."""
+
+    epsilon: float
+    seed: int = 0
+    first: int = 0
+    count: int = 5
+
+
+@dataclass(frozen=True)
+class Exactly:
+    """The exact figures at a strength."""
+
+    epsilon: float
+    reader: bool = False
+
+
+@dataclass(frozen=True)
+class Law:
+    """What one word may come out as."""
+
+    word: int
+    epsilon: float
+    level: int = 0
+
+
+@dataclass(frozen=True)
+class Task:
+    """A use case by name, and its options."""
+
+    command: str
+    options: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,108 @@
+"""What lies on the desk: the file that is open, and what was worked out for it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from voile.errors import InvalidInput
+from voile.files import open_private
+from voile.files.column_guesses import Glance, glance
+from voile.files.source import open_source
+
+LARGEST_DROP = 2**29
+"""Bytes of a file that is dropped on the page; a larger one is opened by its path."""
+
+Answer = TypeVar("Answer")
+
+
+class Superseded(Exception):
+    """A newer question of the same kind was asked; the older one needs no answer."""
+
+
+@dataclass
+class Latest:
+    """One piece of work at a time of a kind, and of those that wait only the latest."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    asked: int = 0
+
+    def do(self, work: Callable[[], Answer]) -> Answer:
+        """Wait for what is going on, then work; refused if something newer came meanwhile."""
+        self.asked += 1
+        mine = self.asked
+        with self.lock:
+            if mine != self.asked:
+                raise Superseded
+            return work()
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file, and what was seen at a glance."""
+
+    path: str
+    name: str
+    dropped: bool
+    """Whether it was dropped on the page: then it is a copy, deleted at the end."""
+    format: str
+    glance: Glance
+
+
+class Desk:
+    """One file at a time; a folder of its own for dropped ones, deleted when the desk is left."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="voile-studio-"))  # for its owner alone
+        self.opened: Opened | None = None
+        self.kept: dict[Any, Any] = {}
+        """What was worked out for the open file, by what was asked."""
+        self._drops = 0
+
+    def open_path(self, path: str) -> Opened:
+        """Open a file of this machine; only its first rows are read."""
+        return self._open(path, Path(path).name, dropped=False)
+
+    async def open_drop(self, name: str, content: AsyncIterator[bytes]) -> Opened:
+        """Open what was dropped on the page: kept for the owner alone, until the studio closes."""
+        suffixes = "".join(Path(name).suffixes[-2:]).lower()
+        plain = suffixes if suffixes.replace(".", "").isalnum() else ".csv"
+        self._drops += 1
+        target = self.folder / f"dropped-{self._drops}{plain}"
+        size = 0
+        with open_private(target, "wb") as file:
+            async for block in content:
+                size += len(block)
+                if size > LARGEST_DROP:
+                    break
+                file.write(block)
+        if size > LARGEST_DROP:
+            target.unlink()
+            raise InvalidInput(
+                f"a dropped file must have at most {LARGEST_DROP // 2**20} MB; open a larger one "
+                "by its path"
+            )
+        return self._open(str(target), Path(name).name, dropped=True)
+
+    def _open(self, path: str, name: str, *, dropped: bool) -> Opened:
+        source = open_source(path)
+        self.opened = Opened(path, name, dropped, source.format, glance(source))
+        self.kept.clear()
+        return self.opened
+
+    def need(self) -> Opened:
+        """The file that is open."""
+        if self.opened is None:
+            raise InvalidInput("open a file first")
+        return self.opened
+
+    def leave(self) -> None:
+        """Delete what was dropped, and forget the rest."""
+        self.kept.clear()
+        self.opened = None
+        shutil.rmtree(self.folder, ignore_errors=True)

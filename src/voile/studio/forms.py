@@ -1,0 +1,79 @@
+"""The options of a use case as fields of a form, made from its signature like its command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from voile.errors import InvalidInput
+from voile.options import Parameter, case_of
+from voile.studio.away import NOT_HERE
+from voile.surface import names, use_case_named
+
+Kind = Literal["flag", "choice", "number", "words", "text"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One option: how it is asked for, and what it means."""
+
+    name: str
+    label: str
+    help: str
+    panel: str
+    kind: Kind
+    choices: tuple[str, ...]
+    default: Any
+    required: bool
+    reads: str
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a use case can be told."""
+
+    command: str
+    about: str
+    fields: tuple[Field, ...]
+
+
+def form_of(command: str) -> Form:
+    """The form of a use case; data and options in the order of its help."""
+    if command in NOT_HERE or command not in names():
+        raise InvalidInput(f"there is no form for {command!r}")
+    function = use_case_named(command)
+    about = (function.__doc__ or "").partition("\n")[0]
+    return Form(command, about, tuple(map(_field, case_of(function).parameters.values())))
+
+
+def _field(parameter: Parameter) -> Field:
+    parts = _parts(parameter.type)
+    choices = tuple(str(c) for part in parts if get_origin(part) is Literal for c in get_args(part))
+    default = None if parameter.required else parameter.default
+    return Field(
+        parameter.name,
+        parameter.name.removesuffix("_").replace("_", " "),
+        parameter.option.help,
+        parameter.option.panel,
+        _kind(parameter, parts, choices),
+        choices,
+        default if isinstance(default, bool | int | float | str | tuple | NoneType) else None,
+        parameter.required,
+        parameter.option.reads,
+    )
+
+
+def _parts(kind: Any) -> tuple[Any, ...]:
+    found = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    return tuple(part for part in found if part is not NoneType)
+
+
+def _kind(parameter: Parameter, parts: tuple[Any, ...], choices: tuple[str, ...]) -> Kind:
+    if parts == (bool,):
+        return "flag"
+    if choices and len(parts) == 1:
+        return "choice"
+    if parameter.several:
+        return "words"
+    return "number" if set(parts) <= {int, float} else "text"

@@ -1,0 +1,162 @@
+"""The text screen: what the bench of texts answers, for one file and one way to read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from voile.core.rounding import at_most, exp_upwards, product_upwards
+from voile.leakage.word_curves import WordCurves
+from voile.studio.asking import Exactly, Law, Look, Preview
+from voile.studio.desk import Desk, Latest
+from voile.text.options import Names, Restoring, Words
+from voile.text.pieces_shown import ShownText
+from voile.text.workbench import Figures, LawShown, TextBench, open_bench
+
+
+@dataclass(frozen=True)
+class Meant:
+    """What an epsilon allows between words as near as half, and as one in twenty, are."""
+
+    median: str
+    five_percent: str
+
+
+@dataclass(frozen=True)
+class BenchShown:
+    """What the page must know of texts and vocabulary before it draws anything."""
+
+    texts: int
+    words: int
+    vocabulary: str
+    language: str
+    levels: tuple[str, ...]
+    factors: tuple[float | None, ...]
+    nearest_median: float | None
+    nearest_five_percent: float | None
+    epsilons: tuple[float, ...]
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Texts at a strength, seeded, and what that strength means at the vocabulary's distances."""
+
+    epsilon: float
+    texts: tuple[ShownText, ...]
+    meant: Meant
+    stamp: str = "Preview, seeded: not a release, written nowhere"
+
+
+@dataclass(frozen=True)
+class ReaderShown:
+    """The best reader of single words, at some strengths."""
+
+    epsilons: tuple[float, ...]
+    named: tuple[float, ...]
+
+
+@dataclass
+class TextScreen:
+    """Answers about the open file; heavy work waits in line, and only the latest is done."""
+
+    desk: Desk
+    opening: Latest = field(default_factory=Latest)
+    drawing: Latest = field(default_factory=Latest)
+    reading: Latest = field(default_factory=Latest)
+    settling: Latest = field(default_factory=Latest)
+    curves_known: dict[Any, Any] = field(default_factory=dict)
+    """They follow from the public vocabulary, whatever file is open."""
+
+    def look(self, asked: Look) -> BenchShown:
+        """Read the first texts and load their vocabulary."""
+        return self.opening.do(lambda: self._shown(self._bench(asked)))
+
+    def curves(self, asked: Look) -> WordCurves:
+        """Curves over epsilon; they depend on the vocabulary, not on the texts."""
+        bench = self.opening.do(lambda: self._bench(asked))
+        return self.reading.do(lambda: self._once("curves", bench, bench.curves))
+
+    def reader(self, asked: Look) -> ReaderShown:
+        """The exact reader's success, at every second of the strengths."""
+        bench = self.opening.do(lambda: self._bench(asked))
+        return ReaderShown(*self.reading.do(lambda: self._once("reader", bench, bench.reader)))
+
+    def preview(self, look: Look, asked: Preview) -> Drawn:
+        """Some texts before and after."""
+        bench = self._bench(look)
+
+        def draw() -> tuple[ShownText, ...]:
+            return bench.preview(
+                asked.epsilon, seed=asked.seed, first=asked.first, count=min(asked.count, 20)
+            )
+
+        return Drawn(asked.epsilon, self.drawing.do(draw), meant(bench, asked.epsilon))
+
+    def figures(self, look: Look, asked: Exactly) -> Figures:
+        """The exact figures at a strength, once the page has settled on one."""
+        bench = self._bench(look)
+        return self.settling.do(lambda: bench.figures(asked.epsilon, reader=asked.reader))
+
+    def law(self, look: Look, asked: Law) -> LawShown:
+        """What one word may come out as."""
+        with self.drawing.lock:
+            return self._bench(look).law(asked.word, asked.level, asked.epsilon)
+
+    def _bench(self, asked: Look) -> TextBench:
+        opened = self.desk.need()
+        return self._kept(
+            ("bench", asked),
+            lambda: open_bench(
+                opened.path,
+                asked.column,
+                mechanism=asked.mechanism,
+                words=Words(
+                    language=asked.language, find=asked.find, keep_stopwords=asked.keep_stopwords
+                ),
+                names=Names(tiers=asked.tiers),
+                restoring=Restoring(restore=asked.restore),
+            ),
+        )
+
+    def _once(self, what: str, bench: TextBench, work: Any) -> Any:
+        """Curves once for a vocabulary, a law and its weakest level."""
+        key = (what, bench.vocabulary.embedding.digest, bench.settings.mechanism.name, bench.factor)
+        if key not in self.curves_known:
+            self.curves_known[key] = work()
+        return self.curves_known[key]
+
+    def _kept(self, key: Any, work: Any) -> Any:
+        if key not in self.desk.kept:
+            self.desk.kept[key] = work()
+        return self.desk.kept[key]
+
+    def _shown(self, bench: TextBench) -> BenchShown:
+        nearest = bench.nearest
+        protector = bench.at(bench.epsilons()[0])
+        return BenchShown(
+            len(bench.texts),
+            len(bench.vocabulary),
+            bench.vocabulary.name,
+            bench.settings.language,
+            protector.levels,
+            bench.settings.alphas or (1.0,),
+            nearest.median,
+            nearest.five_percent,
+            bench.epsilons(),
+        )
+
+
+def meant(bench: TextBench, epsilon: float) -> Meant:
+    """The odds between nearest words, at the weakest level: e^(ε·d), rounded up."""
+    weakest = product_upwards(bench.factor, epsilon)
+
+    def odds(distance: float | None) -> str:
+        if distance is None:
+            return "not bounded"
+        exponent = product_upwards(weakest, distance)
+        factor = exp_upwards(exponent)
+        whole = f" = {at_most(factor, digits=3)}" if factor < 1e6 else ""
+        return f"e^{at_most(exponent, digits=3)}{whole}"
+
+    return Meant(odds(bench.nearest.median), odds(bench.nearest.five_percent))

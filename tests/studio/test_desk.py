@@ -1,0 +1,244 @@
+"""Opening files: guesses, hostile and huge ones, dropped ones; and what is taken away."""
+
+import json
+import shlex
+import stat
+from types import SimpleNamespace
+
+import pytest
+
+import voile
+from voile.files.column_guesses import glance
+from voile.files.source import open_source
+from voile.studio.away import chosen, taken_away
+from voile.studio.desk import Latest, Superseded
+from voile.text.sample_messages import write_messages
+
+HOSTILE = "<img src=x onerror=alert(1)><script>document.title='owned'</script>"
+
+
+@pytest.fixture
+def messages(tmp_path):
+    path = tmp_path / "messages.csv"
+    write_messages(path, count=60)
+    return path
+
+
+def test_columns_are_guessed(client, messages):
+    opened = client.ask("open", {"path": str(messages)})
+    found = {column["name"]: column for column in opened["glance"]["columns"]}
+    assert found["text"]["role"] == "text"
+    assert found["customer"]["role"] == "person"
+    assert found["topic"]["role"] == "label"
+    assert found["id"]["sign"] == "keys"
+    assert opened["glance"]["looked_at"] == 60
+    assert not opened["glance"]["more"]
+
+
+def test_places_are_guessed_from_name_and_range():
+    rows = [{"lat": 45.0 + k / 100, "lng": 5.0, "lon": 500.0} for k in range(10)]
+    found = glance(open_source(rows))
+    assert [column.role for column in found.columns] == ["latitude", "longitude", "number"]
+    assert found.first("latitude") == "lat"
+    assert found.first("text") is None
+
+
+def test_of_a_huge_file_only_the_first_rows_are_read():
+    read = []
+
+    def rows():
+        for k in range(10**9):
+            read.append(k)
+            yield k, {"text": f"row {k}"}
+
+    found = glance(SimpleNamespace(columns=("text",), rows=rows))
+    assert found.more
+    assert found.looked_at == 1000
+    assert len(read) == 1001
+
+
+def test_a_dropped_file_is_the_owners_alone_and_gone_in_the_end(house, client, messages):
+    answer, content = client.send(
+        "POST", "/api/drop?name=..%2F..%2Fmy%20notes.csv", messages.read_bytes()
+    )
+    assert answer.status == 200
+    opened = json.loads(content)
+    assert opened["dropped"]
+    assert opened["name"] == "my notes.csv"
+    (kept,) = house.desk.folder.iterdir()
+    assert str(kept) == opened["path"]
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    house.close()
+    assert not house.desk.folder.exists()
+
+
+def test_a_drop_that_is_too_large_is_refused_and_not_kept(house, client, monkeypatch):
+    monkeypatch.setattr("voile.studio.desk.LARGEST_DROP", 100)
+    answer, content = client.send("POST", "/api/drop?name=a.csv", b"text\n" + b"x" * 200)
+    assert answer.status == 400
+    assert b"by its path" in content
+    assert not list(house.desk.folder.iterdir())
+
+
+@pytest.mark.parametrize("path", ["/nowhere/none.csv", "", "."])
+def test_what_cannot_be_opened_is_said(client, path):
+    assert client.ask("open", {"path": path}, status=400)["error"]
+
+
+def test_questions_before_a_file_is_open_are_refused(client):
+    assert "open a file" in client.ask("text/look", {"column": "text"}, status=400)["error"]
+
+
+def test_only_the_latest_of_waiting_questions_is_answered():
+    import threading
+
+    latest, going, free = Latest(), threading.Event(), threading.Event()
+
+    def slow():
+        going.set()
+        free.wait(10)
+        return "first"
+
+    answers = {}
+
+    def ask(name, work):
+        try:
+            answers[name] = latest.do(work)
+        except Superseded:
+            answers[name] = "superseded"
+
+    threads = [threading.Thread(target=ask, args=("first", slow))]
+    threads[0].start()
+    assert going.wait(10)
+    for name in ("second", "third"):
+        threads.append(threading.Thread(target=ask, args=(name, lambda name=name: name)))
+        threads[-1].start()
+        while latest.asked < len(threads):
+            pass
+    free.set()
+    for thread in threads:
+        thread.join(10)
+    assert answers == {"first": "first", "second": "superseded", "third": "third"}
+
+
+# ── taking it away ─────────────────────────────────────────────────────────────────────────────
+
+CHOSEN = {
+    "column": "text", "epsilon": 2.5, "pass_": ["topic"], "drop": ["id", "customer", "tone",
+    "region"], "language": "en", "seed": 5,
+}  # fmt: skip
+
+
+def test_command_python_and_recipe_release_the_same(messages, tmp_path, monkeypatch):
+    """Under one seed: byte for byte."""
+    from typer.testing import CliRunner
+
+    from voile.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    options = {**CHOSEN, "data": str(messages), "top": 2000}
+    made = []
+    for name in ("command", "python", "recipe"):
+        out = tmp_path / f"{name}, of mine.csv"
+        away = taken_away("text protect", {**options, "out": str(out)})
+        if name == "command":
+            done = CliRunner().invoke(app, shlex.split(away.command)[1:])
+            assert done.exit_code == 0, done.output
+        elif name == "python":
+            exec(away.python, {})
+        else:
+            recipe = tmp_path / "release.toml"
+            recipe.write_text(away.recipe, encoding="utf-8")
+            voile.run(recipe)
+        made.append(out.read_bytes())
+    assert made[0] == made[1] == made[2]
+    assert made[0] != messages.read_bytes()
+
+
+def test_names_with_commas_and_quotes_survive():
+    options = {"data": "a b.csv", "epsilon": 1.0, "drop": ['city, "old"', "x"], "pass_": ["it's"]}
+    away = taken_away("text protect", options)
+    from voile.cli.commands import listed
+
+    words = shlex.split(away.command)
+    assert words[3] == "a b.csv"
+    drop = words[words.index("--drop") + 1]
+    assert listed(drop, tuple[str, ...], "--drop") == ('city, "old"', "x")
+    assert repr("it's") in away.python or '"it\'s"' in away.python
+
+
+def test_what_may_not_stand_in_a_recipe_does_not():
+    options = {"data": "a.csv", "epsilon": 1.0, "drop": ["id"], "ledger": "budget.sqlite",
+               "person": "id"}  # fmt: skip
+    away = taken_away("text protect", options)
+    assert away.left_out == ("ledger",)
+    assert "budget.sqlite" not in away.recipe
+    assert "budget.sqlite" in away.command
+
+
+@pytest.mark.parametrize("command", ["studio", "run", "demo", "text nothing", "", "serve"])
+def test_what_is_not_started_from_a_page(command):
+    with pytest.raises(voile.VoileError, match="must be one of"):
+        chosen(command, {})
+
+
+def test_an_option_of_no_meaning_is_refused(client, messages):
+    client.ask("open", {"path": str(messages)})
+    body = {"command": "text protect", "options": {"data": str(messages), "loud": True}}
+    assert "no option" in client.ask("away", body, status=400)["error"]
+
+
+def test_a_job_tells_how_far_it_is_and_ends_with_its_report(client, messages, tmp_path):
+    out = tmp_path / "out.csv"
+    options = {**CHOSEN, "data": str(messages), "out": str(out), "top": 2000}
+    job = client.ask("run", {"command": "text protect", "options": options})["job"]
+    _, content = client.send("GET", f"/api/jobs/{job}")
+    states = [json.loads(part[6:]) for part in content.decode().strip().split("\n\n")]
+    assert states[-1]["finished"]
+    assert states[-1]["error"] == ""
+    assert "IN CLEAR" in states[-1]["in_clear"][0]
+    assert len(states) > 1
+    assert out.exists()
+    page, content = client.send("GET", states[-1]["report"], x_voile_key=None)
+    assert page.status == 200
+    assert b"A release of text" in content
+    assert "sandbox allow-scripts" in page.headers["content-security-policy"]
+    assert "frame-ancestors 'self'" in page.headers["content-security-policy"]
+    assert client.send("GET", states[-1]["report"], cookie=None)[0].status == 403
+
+
+def test_a_job_that_is_refused_says_why_and_releases_nothing(client, messages, tmp_path):
+    options = {"data": str(messages), "epsilon": 2.0, "out": str(tmp_path / "out.csv")}
+    job = client.ask("run", {"command": "text protect", "options": options})["job"]
+    _, content = client.send("GET", f"/api/jobs/{job}")
+    last = json.loads(content.decode().strip().split("\n\n")[-1][6:])
+    assert "--pass" in last["error"]
+    assert last["report"] is None
+    assert not (tmp_path / "out.csv").exists()
+    assert client.send("GET", f"/report/{job}")[0].status == 404
+    assert client.send("GET", "/api/jobs/none")[0].status == 404
+
+
+def test_a_job_stops_where_it_tells(monkeypatch):
+    from voile.progress import tell
+    from voile.studio.running import Job
+
+    job = Job("x")
+
+    def work():
+        job.stopping = True
+        tell("going on")
+        raise AssertionError("it goes on")
+
+    job.work(work, {})
+    assert job.error.startswith("stopped")
+    assert job.done.is_set()
+
+
+def test_a_form_is_the_signature(client):
+    form = client.ask("form", {"command": "text calibrate"})
+    found = {field["name"]: field for field in form["fields"]}
+    assert found["texts"]["required"]
+    assert found["delta"]["kind"] == "number"
+    assert found["attacks"]["kind"] == "words"
+    assert client.ask("form", {"command": "studio"}, status=400)["error"]

@@ -1,0 +1,175 @@
+"""The text screen in a browser: from a wish to ε, to a release, with mouse and keys."""
+
+import csv
+import json
+
+import pytest
+
+from studio.checks import looked_over
+from studio.house import studio_open
+from voile.text.sample_messages import write_messages
+
+HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("texts")
+    write_messages(folder / "messages.csv", count=40)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(browser, place):
+    """The text screen of the messages, loaded once."""
+    with studio_open(place / "messages.csv") as studio:
+        browser.visit(studio.keys.address, width=1280)
+        browser.port = studio.keys.port
+        yield browser
+
+
+def to(page, screen):
+    page.click(f'nav a[data-screen="{screen}"]')
+    page.until(f"location.hash === '#{screen}' && document.documentElement.dataset.ready === 'yes'")
+
+
+def test_the_first_screen_shows_the_file_and_no_token(page):
+    assert page.ask("location.search") == ""
+    assert page.ask("document.cookie") == "", "no script reads the cookie"
+    assert page.ask("document.getElementById('file').textContent") == "messages.csv"
+    said = page.ask("document.querySelector('main').textContent")
+    assert "40 rows" in said
+    assert "customer (keys)" in said
+    looked_over(page, page.port)
+
+
+def shown(page):
+    return page.ask("document.querySelector('.epsilon').textContent")
+
+
+def settled(page):
+    page.until("document.querySelector('.figures')?.dataset.exact === 'yes'")
+
+
+def test_a_wish_becomes_an_epsilon_and_the_law_keeps_it(page):
+    to(page, "text")
+    settled(page)
+    assert shown(page).startswith("ε = ")
+    worst = page.ask("parseFloat(document.querySelector('.figures dd').textContent)")
+    assert 10 < worst <= 20
+    before = shown(page)
+    page.ask("document.getElementById('range-watched').focus()")
+    for _ in range(4):
+        page.press("ArrowRight")
+    page.until(f"document.querySelector('.epsilon').textContent !== {json.dumps(before)}")
+    settled(page)
+    assert float(shown(page).split()[-1]) > float(before.split()[-1])
+    assert "odds" in page.ask("document.querySelector('.means').textContent")
+    looked_over(page, page.port)
+
+
+def test_words_say_what_became_of_them(page):
+    fates = page.ask("[...document.querySelectorAll('.after .word')].map(w => w.className)")
+    assert {"word kept", "word drawn", "word placeholder"} <= set(fates)
+    assert "seeded: not a release" in page.ask("document.querySelector('.stamp').textContent")
+    page.ask("document.querySelector('.after .word').focus()")
+    page.until("!!document.querySelector('.law .bars')")
+    first = page.ask("document.querySelector('.law h3').textContent")
+    page.press("ArrowRight")
+    page.until(f"document.querySelector('.law h3')?.textContent !== {json.dumps(first)}")
+    assert page.ask("document.activeElement.classList.contains('word')")
+    bars = page.ask("[...document.querySelectorAll('.bars meter')].map(m => m.value)")
+    assert bars == sorted(bars, reverse=True)
+    assert len(bars) == 8
+
+
+def test_a_click_on_the_curves_chooses_the_point(page):
+    page.click(".curves svg")
+    page.until("document.getElementById('wish-epsilon').checked")
+    settled(page)
+    chosen = float(shown(page).split()[-1])
+    drawn = "Number(document.querySelector('.texts').dataset.epsilon)"
+    page.until(f"{drawn} === {chosen}")
+    assert f"--epsilon {chosen:g}" in page.ask("document.querySelector('.way pre').textContent")
+
+
+def test_the_reader_can_be_the_measure(page):
+    page.until("!document.getElementById('range-reader').disabled")
+    page.click("#wish-reader")
+    settled(page)
+    assert page.ask("document.querySelectorAll('.line.named').length") == 1
+    named = page.ask("parseFloat(document.querySelectorAll('.figures dd')[1].textContent)")
+    assert named <= 15
+
+
+def test_a_release_from_the_page(page, place):
+    chosen = float(shown(page).split()[-1])
+    page.click("section[aria-label='Take it away'] button.main")
+    page.until("document.querySelector('.job').dataset.done === 'yes'")
+    page.until("!!document.querySelector('iframe')")
+    assert "ε = " in page.ask("document.querySelector('.job .answer').textContent")
+    made = place / "messages.protected.csv"
+    with made.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 40
+    assert list(rows[0]) == ["text"]
+    promised = json.loads((place / "messages.protected.csv.guarantee.json").read_text())
+    assert promised["guarantee"]["epsilon"] == chosen
+    assert promised["seed"] is None, "a preview's seed must not reach a release"
+    assert not page.problems
+
+
+def test_nothing_but_the_release_was_written(place):
+    assert sorted(path.name for path in place.iterdir()) == [
+        "messages.csv", "messages.protected.csv", "messages.protected.csv.guarantee.json",
+    ]  # fmt: skip
+
+
+def test_cells_that_hold_markup_stay_text(page, place):
+    path = place.parent / "hostile.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "a<b>c"])
+        writer.writerows([[f"please read this {HOSTILE} now", HOSTILE]] * 3)
+    to(page, "open")
+    page.ask(f"document.querySelector('form input').value = {json.dumps(str(path))}")
+    page.click("form button")
+    page.until("document.getElementById('file').textContent === 'hostile.csv'")
+    assert page.ask("document.querySelector('td').textContent").startswith("please read this <img")
+    to(page, "text")
+    settled(page)
+    assert page.ask("document.querySelectorAll('main img, main script').length") == 0
+    assert page.ask("document.title") == "voile studio"
+    looked_over(page, page.port)
+
+
+def test_what_is_refused_is_said_and_the_page_lives_on(page):
+    to(page, "open")
+    page.ask("document.querySelector('form input').value = '/nowhere/none.csv'")
+    page.click("form button")
+    page.until("document.getElementById('notice').textContent.length > 10")
+    assert "hostile.csv" in page.ask("document.getElementById('file').textContent")
+    page.problems.clear()  # the browser logs every refused request
+
+
+def test_the_audit_screen_attacks_pairs(page, place):
+    path = place.parent / "pairs.csv"
+    texts = [f"a train to {town} at {hour}" for town in ("rome", "oslo") for hour in range(9)]
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "released"), *((text, text) for text in texts)])
+    to(page, "audit")
+
+    def put(label, value):
+        page.ask(
+            f"(() => {{ const l = [...document.querySelectorAll('label')].find(l => l.textContent "
+            f"=== {json.dumps(label)}); const i = document.getElementById(l.htmlFor); "
+            f"i.value = {json.dumps(value)}; i.dispatchEvent(new Event('change')); }})()"
+        )
+
+    for label, value in (("texts", str(path)), ("released", "released"), ("attacks", "overlap"),
+                         ("temperature", "0"), ("claim", "0.5"), ("trials", "200")):  # fmt: skip
+        put(label, value)
+    page.click("form button[type=submit]")
+    page.until("document.querySelector('.job').dataset.done === 'yes'")
+    assert page.ask("document.querySelector('.verdict')?.textContent") == "violated"
+    looked_over(page, page.port)
