@@ -43,7 +43,7 @@ SEEN = 1e-3
 """An output takes part in a window if its probability is above this somewhere in it."""
 SHARE = 1e-4
 """Outputs that the start releases more rarely than this are left out."""
-ENOUGH = 1e-3
+ENOUGH = 2e-3
 """A sweep that lowers the loss by less than this share is the last."""
 NAME = "(f) smooth spline, by windows"
 
@@ -69,7 +69,7 @@ def window_descent(
     cells: Sequence[int],
     noise_cells: Sequence[int] | None = None,
     p: float = 2.0,
-    sweeps: int = 6,
+    sweeps: int = 4,
     side: int = SIDE,
     resolution: float = DEFAULT_RESOLUTION,
     unit: str = "km",

@@ -62,11 +62,10 @@ def design_report(design: PlacesDesign) -> Report:
 def _answer(facts: DesignFacts) -> str:
     if facts.loss is None:
         return f"People on this map can be reported at ε = {facts.epsilon:g} per {facts.unit}."
-    near = (
-        ""
-        if facts.gap is None
-        else f", at most {percent_at_most(facts.gap)} more than any private mechanism must lose"
-    )
+    near = ""
+    if facts.gap is not None:
+        more = percent_at_most(facts.gap)
+        near = f", at most {more} more than any private mechanism with these outputs must lose"
     return (
         f"At ε = {facts.epsilon:g} per {facts.unit}, people on this map can be reported with an "
         f"expected travel error of {facts.loss:.3f} km{near}."
