@@ -15,157 +15,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from voile.core.space import Space
-from voile.mechanisms.spaces.truncated_exponential import truncation_distance
-from voile.metrics.lp import lp
-from voile.optimise.anchored import aipo, aipo_relaxed
-from voile.optimise.best import best
-from voile.optimise.constopt import constopt
-from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
-from voile.optimise.laplace_remap import exponential_law, laplace_remap
-from voile.optimise.least_loss import least_loss_spanner
-from voile.optimise.lower_bounds import lower_bound, paper_bound
-from voile.optimise.problem import Problem
-from voile.places.city import synthetic_city
-from voile.places.problems import road_problem, sampled_tasks
-from voile.places.readers import read_roads
+from voile.reproducing.aipo import EPSILONS, FILE, SHAPES, city_problem, methods, one_method
 
 RESULTS = Path(__file__).parent / "results"
-EPSILONS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
-SHAPES = {"synthetic": (20, 15), "manhattan": (10, 20)}
-Law = Callable[[np.ndarray], np.ndarray]
-
-
-def city_problem(city: str, seed: int, data: str) -> Problem:
-    if city == "synthetic":
-        network, prior = synthetic_city(seed=seed)
-    else:
-        network = read_roads(data)
-        prior = np.full(len(network), 1 / len(network))
-    tasks = sampled_tasks(network, count=80, prior=prior, seed=seed)
-    return road_problem(network, cells=SHAPES[city], tasks=tasks, prior=prior)
-
-
-def violations(law: Law, problem: Problem, epsilon: float, p: float, seed: int) -> float:
-    """Percent of pairs of 1,000 random places with a probability ratio above e^(ε·d)."""
-    from scipy.spatial.distance import cdist
-
-    rng = np.random.default_rng(1000 + seed)
-    points = rng.uniform(problem.low, problem.high, (1000, 2))
-    points = np.asarray(problem.low) + np.rint((points - problem.low) / 0.001) * 0.001
-    table = law(points)
-    with np.errstate(divide="ignore"):
-        logs = np.log(table[:, table.max(axis=0) > 0])
-    logs = np.maximum(logs, -800.0)  # a zero beside a non-zero is a violation at any distance
-    gaps, apart = cdist(logs, logs, "chebyshev"), lp(p).pairwise(points, points)
-    upper = np.triu_indices(len(points), k=1)
-    allowed = epsilon * apart[upper] * (1 + 1e-9) + 1e-9  # laws given in doubles round
-    return float(100 * (gaps[upper] > allowed).mean())
-
-
-def cell_problem(problem: Problem, cells: tuple[int, int], p: float) -> tuple[Any, ...]:
-    """The discretised problem of LP and ConstOPT: cells as secrets."""
-    grid = problem.grid(cells, degree=1)
-    where, _ = grid.locate(problem.places)
-    member = where[:, 0] * cells[1] + where[:, 1]
-    count = cells[0] * cells[1]
-    mass = np.bincount(member, weights=problem.prior, minlength=count)
-    loss = np.zeros((count, len(problem.outputs)))
-    np.add.at(loss, member, problem.prior[:, None] * problem.loss)
-    loss = np.divide(loss, mass[:, None], out=np.zeros_like(loss), where=mass[:, None] > 0)
-    index = np.indices(cells).reshape(2, -1).T
-    centres = np.asarray(problem.low) + (index + 0.5) * np.asarray(grid.steps)
-    space = Space(centres, metric=lp(p, unit="km"))
-
-    def at(points: np.ndarray) -> np.ndarray:
-        found, _ = grid.locate(points)
-        return np.asarray(found[:, 0] * cells[1] + found[:, 1])
-
-    return space, loss, mass, at
-
-
-def methods(
-    problem: Problem, cells: tuple[int, int], epsilon: float, p: float, sweeps: int
-) -> dict[str, Any]:
-    """Each method as a function that returns (law or None, loss, certified supremum)."""
-
-    def formula(gamma: float) -> tuple[Law, float, float]:
-        def law(x: np.ndarray) -> np.ndarray:
-            return exponential_law(x, problem.outputs, epsilon=epsilon, p=p, gamma=gamma)
-
-        return law, problem.expected(law(problem.places)), epsilon
-
-    def laplace(bayes: bool) -> tuple[Law, float, float]:
-        found = laplace_remap(problem, epsilon=epsilon, cells=cells, p=p, bayes=bayes)
-        return found.probabilities, problem.expected(found.probabilities(problem.places)), epsilon
-
-    def channel(build: Callable[..., Any]) -> tuple[Law, float, float]:
-        space, loss, mass, at = cell_problem(problem, cells, p)
-        found = build(space, epsilon=epsilon, loss=loss, prior=mass, outputs=problem.outputs)
-        table = found.probabilities()
-
-        def law(x: np.ndarray) -> np.ndarray:
-            return np.asarray(table[at(x)])
-
-        return law, problem.expected(law(problem.places)), np.inf
-
-    def anchored(build: Callable[..., Any]) -> tuple[Law, float, float]:
-        found = build(problem, epsilon=epsilon, cells=cells, p=p, tolerance=1e-4)
-        return found.law.probabilities, found.loss, found.supremum
-
-    def smooth(build: Callable[..., Any]) -> tuple[Law, float, float]:
-        found = build(problem, epsilon=epsilon, cells=cells, p=p, tolerance=1e-4)
-        return found.mechanism.probabilities, found.loss, found.mechanism.certificate().epsilon
-
-    def chosen() -> tuple[Law, float, float]:
-        found = best(problem, epsilon=epsilon, cells=cells, p=p)
-        exact = hasattr(found.mechanism, "certificate")
-        top = found.mechanism.certificate().epsilon if exact else epsilon
-        return found.mechanism.probabilities, found.loss, top
-
-    gamma = truncation_distance(len(problem.outputs), epsilon=epsilon, beta=0.1)
-    return {
-        "EM": lambda: formula(np.inf),
-        "Laplace": lambda: laplace(False),
-        "TEM": lambda: formula(gamma),
-        "Laplace + remap": lambda: laplace(True),
-        "ConstOPT (cells)": lambda: channel(constopt),
-        "LP (cells)": lambda: channel(least_loss_spanner),
-        "AIPO-R (not private)": lambda: anchored(aipo_relaxed),
-        "AIPO": lambda: anchored(aipo),
-        "(d)": lambda: smooth(bilinear_axis),
-        "(e)": lambda: smooth(bilinear_cone),
-        "(f)": lambda: smooth(smooth_spline),
-        "best": chosen,
-        "bound, paper": lambda: (
-            None,
-            paper_bound(problem, epsilon=epsilon, cells=cells, p=p).value,
-            0,
-        ),
-        "bound, ours": lambda: (
-            None,
-            lower_bound(problem, epsilon=epsilon, p=p, sweeps=sweeps).value,
-            0,
-        ),
-    }
 
 
 def run(args: argparse.Namespace) -> None:
-    path = RESULTS / "aipo_tables.jsonl"
+    path = RESULTS / FILE
     done = {_key(row) for row in _rows(path)}
     for seed in args.seed:
         problem = city_problem(args.city, seed, args.data)
         for epsilon in args.epsilon:
-            for name, work in methods(
-                problem, SHAPES[args.city], epsilon, args.p, args.bound_sweeps
-            ).items():
+            for name in methods(problem, SHAPES[args.city], epsilon, args.p, args.bound_sweeps):
                 row = {
                     "city": args.city,
                     "p": args.p,
@@ -175,23 +41,14 @@ def run(args: argparse.Namespace) -> None:
                 }
                 if _key(row) in done or (args.methods and name not in args.methods):
                     continue
-                begun = time.process_time()
-                law, loss, supremum = work()
-                seconds = time.process_time() - begun
-                share = None if law is None else violations(law, problem, epsilon, args.p, seed)
-                row |= {
-                    "loss": loss,
-                    "supremum": supremum if np.isfinite(supremum) else None,
-                    "violations": share,
-                    "seconds": round(seconds, 2),
-                }
+                row |= one_method(problem, name, row, sweeps=args.bound_sweeps)
                 with path.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row) + "\n")
                 print(row, flush=True)
 
 
 def tables() -> None:
-    rows = _rows(RESULTS / "aipo_tables.jsonl")
+    rows = _rows(RESULTS / FILE)
     text = [
         "# AIPO's tables, with all methods",
         "",

@@ -11,86 +11,31 @@ found (default: ../shared/data/adult/adult.data beside the checkout).
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.stats import norm
 
 from voile.audit.labels import audit_labels
 from voile.core.randomness import seeded_rng
 from voile.labels._audit import prepared, sampled
 from voile.labels._compare import compare_table
 from voile.labels.compared import ComparedLabels
-from voile.labels.reading import Reading, read_labelled
 from voile.labels.table import Table
+from voile.reproducing.uel import (
+    EPSILONS,
+    adult,
+    breast_cancer,
+    integrated_total,
+    simulated,
+    true_total,
+)
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
-EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
-ADULT_NAMES = 15
 COLOURS = {"label DP": "#b5332e", "label DP-CF": "#3f7d4e", "local DP": "#2a6f97"}
 INK = "#333333"
-
-
-def simulated(variance: float, *, records: int, dimensions: int, seed: int) -> Table:
-    rng = seeded_rng(seed)
-    labels = rng.integers(2, size=records)
-    features = rng.normal(scale=np.sqrt(variance), size=(records, dimensions))
-    features[np.arange(records), labels] += 1.0
-    return _table(features, np.where(labels == 1, "b", "a"))
-
-
-def breast_cancer() -> Table:
-    from sklearn.datasets import load_breast_cancer
-
-    data = load_breast_cancer()
-    return _table(data.data, data.target_names[data.target], tuple(data.feature_names))
-
-
-def adult(path: Path) -> Table:
-    """The Adult file, whose name does not say that it is a CSV file."""
-    with tempfile.TemporaryDirectory() as folder:
-        named = Path(folder) / "adult.csv"
-        named.symlink_to(path.resolve())
-        reading = Reading(header=False, on_error="mask")
-        return read_labelled(named, label=f"c{ADULT_NAMES}", reading=reading)
-
-
-def _table(features: np.ndarray, labels: np.ndarray, names: tuple[str, ...] = ()) -> Table:
-    names = names or tuple(f"x{i}" for i in range(features.shape[1]))
-    columns = tuple(features[:, j].astype(float) for j in range(features.shape[1]))
-    return Table("y", names, columns, labels, np.arange(len(labels)) + 2)
-
-
-def true_total(variance: float, epsilon: float) -> float:
-    """EAU of the best attacker on the simulation, by integration over the log-likelihood ratio.
-
-    ln p(x|1)/p(x|0) = (x_1 − x_0)/σ is N(±1/σ, 2/σ), and the answer shifts it by ±ε.
-    """
-    mean, deviation = 1 / variance, np.sqrt(2 / variance)
-    keep = 1 / (1 + np.exp(-epsilon))
-    # Label 1: right when ratio ± ε > 0, the sign being + with probability `keep`.
-    right = keep * norm.sf(-epsilon, mean, deviation)
-    return float(right + (1 - keep) * norm.sf(epsilon, mean, deviation))
-
-
-def integrated_total(variance: float, epsilon: float) -> float:
-    """The definition, Σ_ỹ E[max_y P(y|x) R(ỹ|y)], by numerical integration."""
-    mean, deviation = 1 / variance, np.sqrt(2 / variance)
-    keep = 1 / (1 + np.exp(-epsilon))
-
-    def density(t: float) -> float:
-        p = 1 / (1 + np.exp(-t))
-        both = norm.pdf(t, mean, deviation) + norm.pdf(t, -mean, deviation)
-        best = max(p * keep, (1 - p) * (1 - keep)) + max(p * (1 - keep), (1 - p) * keep)
-        return float(0.5 * both * best)
-
-    reach = mean + 12 * deviation
-    return float(quad(density, -reach, reach, limit=400)[0])
 
 
 def figure_1(tables: dict[str, Table], lines: list[str]) -> None:

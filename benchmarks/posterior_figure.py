@@ -9,31 +9,15 @@ releases around the secret in the middle, and the largest leakage among them.
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
-import voile
-from voile.attackers.markov import MarkovPrior, markov_attack
-from voile.leakage.posterior import posterior_leakage
+from voile.reproducing.theorems import worst_in_a_chain
 
 TARGET = Path(__file__).parent.parent / "docs" / "explanation" / "posterior-leakage.png"
 AGREE = (0.5, 0.7, 0.9, 0.98)
 READ = (1, 3, 5, 7, 9, 11)
-
-
-def worst(agree: float, read: int) -> float:
-    """The largest leakage about the middle of `read` secrets, over all releases."""
-    channel = voile.mechanisms.randomised_response(["no", "yes"], epsilon=1.0)
-    step = sparse.csr_array(np.array([[agree, 1 - agree], [1 - agree, agree]]))
-    chain = MarkovPrior(np.array([0.5, 0.5]), step, np.zeros(2))
-    attack = markov_attack(channel.log_probabilities(), chain)
-    sequences = [np.array(releases) for releases in product((0, 1), repeat=read)]
-    beliefs = np.array([table[read // 2] for table in attack.log_posteriors(sequences)])
-    shifts = beliefs - np.log(0.5)
-    return posterior_leakage(shifts, channel.space.distances(), epsilons=[1.0]).supremum
 
 
 def main() -> None:
@@ -46,7 +30,7 @@ def main() -> None:
     figure, axis = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
     shades = plt.colormaps["viridis"](np.linspace(0.85, 0.1, len(AGREE)))
     for agree, colour in zip(AGREE, shades, strict=True):
-        values = [worst(agree, read) for read in READ]
+        values = [worst_in_a_chain(agree, read) for read in READ]
         print(agree, np.round(values, 4))
         axis.plot(READ, values, "o-", ms=4, lw=1.3, color=colour)
         axis.annotate(f"equal {100 * agree:g} %", (READ[-1], values[-1]), fontsize=8,

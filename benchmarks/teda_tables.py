@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from voile.report.pictures import write_charts
+from voile.reproducing.teda import FAR
 from voile.text import comparison
 from voile.text.comparison_charts import comparison_charts
 
 Cell = dict[str, Any]
-FAR = -10_000.0
-"""λ of candidates far apart; its opposite makes them alike."""
 
 
 def write_tables(rows: Sequence[Cell], folder: Path) -> None:

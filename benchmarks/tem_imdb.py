@@ -15,88 +15,13 @@ Writes benchmarks/results/tem_imdb.md and .svg.
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
 import time
 from pathlib import Path
 
 import numpy as np
 import torch
 
-import voile
-from voile.attackers.shadow import Outputs, shadow_attack
-from voile.audit.membership import membership
-from voile.mechanisms import madlib, word_truncated_exponential
-from voile.mechanisms._neighbours import neighbours_of
-from voile.text import Vocabulary, glove
-from voile.text.tokens import Tokenizer
-
-EPSILONS = (1.0, 2.0, 3.0, 4.0, 8.0, 16.0)
-Texts = list[np.ndarray]
-
-
-def read(path: Path, count: int, longest: int, words: Vocabulary) -> tuple[Texts, np.ndarray]:
-    """`count` reviews in a fixed random order, as positions; and their labels.
-
-    The file has one label first and then the other, so the order matters.
-    """
-    tokenizer = Tokenizer(words)
-    with gzip.open(path, "rt", newline="") as file:
-        rows = list(csv.DictReader(file))
-    texts, labels = [], []
-    for i in np.random.default_rng(0).permutation(len(rows)):
-        pieces = tokenizer.split(rows[i]["text"])
-        tokens = [piece.position for piece in pieces if not isinstance(piece, str)]
-        if tokens and len(texts) < count:
-            texts.append(np.array(tokens[:longest]))
-            labels.append(int(rows[i]["label"]))
-        if len(texts) == count:
-            break
-    return texts, np.array(labels)
-
-
-class Averaged(torch.nn.Module):
-    """The fastText classifier: the mean of learnt vectors, then one linear layer."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.bag = torch.nn.EmbeddingBag(size, 50, mode="mean", sparse=False)
-        self.out = torch.nn.Linear(50, 2)
-
-    def forward(self, flat: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
-        """Scores of the two classes for each text."""
-        return self.out(self.bag(flat, starts))
-
-
-def batch(texts: Texts, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-    chosen = [texts[i] for i in rows]
-    starts = np.cumsum([0] + [len(t) for t in chosen[:-1]])
-    return torch.from_numpy(np.concatenate(chosen)), torch.from_numpy(starts)
-
-
-def train(texts: Texts, labels: np.ndarray, size: int, seed: int, epochs: int = 20) -> Averaged:
-    torch.manual_seed(seed)
-    rng = np.random.default_rng(seed)
-    model = Averaged(size)
-    optimiser = torch.optim.Adam(model.parameters())
-    targets = torch.from_numpy(labels)
-    for _ in range(epochs):
-        order = rng.permutation(len(texts))
-        for start in range(0, len(texts), 64):
-            rows = order[start : start + 64]
-            loss = torch.nn.functional.cross_entropy(
-                model(*batch(texts, rows)), targets[torch.from_numpy(rows)]
-            )
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-    return model
-
-
-def outputs(model: Averaged, texts: Texts, labels: np.ndarray) -> Outputs:
-    with torch.no_grad():
-        scores = model(*batch(texts, np.arange(len(texts))))
-        return Outputs(torch.softmax(scores.double(), dim=1).numpy(), labels)
+from voile.reproducing.tem import EPSILONS, Bench, Sizes
 
 
 def interval(values: list[float]) -> str:
@@ -118,47 +43,17 @@ def main() -> None:
     here = Path(__file__).resolve().parent
     data = chosen.data or here.parent.parent / "shared" / "data" / "imdb"
     torch.set_num_threads(1)
-    words = glove(top=chosen.top)
-    size = len(words) + 1
-    half = chosen.reviews
-    train_texts, train_labels = read(data / "train.csv.gz", 2 * half, chosen.words, words)
-    test_texts, test_labels = read(data / "test.csv.gz", 2 * half, chosen.words, words)
-    tr1, tr2 = (train_texts[:half], train_labels[:half]), (train_texts[half:], train_labels[half:])
-    te1, te2 = (test_texts[:half], test_labels[:half]), (test_texts[half:], test_labels[half:])
-    near = neighbours_of(words.embedding)
-    laws = {"baseline": {0.0: None}}
-    laws["TEM"] = {
-        e: word_truncated_exponential(words.embedding, epsilon=e, neighbours=near) for e in EPSILONS
-    }
-    laws["Madlib"] = {e: madlib(words.embedding, epsilon=e) for e in EPSILONS}
+    bench = Bench(Sizes(chosen.reviews, chosen.words, chosen.top), data)
+    ways = [("baseline", 0.0), *((name, e) for name in ("TEM", "Madlib") for e in EPSILONS)]
     found: dict[tuple[str, float], dict[str, list[float]]] = {}
     start = time.time()
     for seed in range(chosen.seeds):
-        rng = voile.seeded_rng(seed)
-        shadow = train(*te2, size, seed + 100)
-        attack = shadow_attack([outputs(shadow, *te2)], [outputs(shadow, *te1)], seed=seed)
-        for name, by_epsilon in laws.items():
-            for epsilon, law in by_epsilon.items():
-                texts, kept = tr1[0], 1.0
-                if law is not None:
-                    flat = np.concatenate(texts)
-                    drawn = law.release(flat, rng)
-                    kept = float((drawn == flat).mean())
-                    texts = np.split(drawn, np.cumsum([len(t) for t in texts])[:-1])
-                model = train(texts, tr1[1], size, seed)
-                guess = outputs(model, *te1).probabilities.argmax(axis=1)
-                audit = membership(
-                    attack, members=outputs(model, *tr1), others=outputs(model, *tr2)
-                )
-                cell = found.setdefault((name, epsilon), {"accuracy": [], "auc": [], "kept": []})
-                cell["accuracy"].append(float((guess == te1[1]).mean()))
-                cell["auc"].append(audit.auc)
-                cell["kept"].append(kept)
-                print(
-                    f"{time.time() - start:6.0f} s seed {seed} {name} {epsilon:g}: accuracy "
-                    f"{cell['accuracy'][-1]:.3f} AUC {audit.auc:.3f} kept {kept:.3f}",
-                    flush=True,
-                )
+        for name, epsilon in ways:
+            row = bench.run(name, epsilon, seed)
+            cell = found.setdefault((name, epsilon), {})
+            for what, value in row.items():
+                cell.setdefault(what, []).append(value)
+            print(f"{time.time() - start:6.0f} s seed {seed} {name} {epsilon:g}: {row}", flush=True)
     write(here / "results", found, chosen, time.time() - start)
 
 

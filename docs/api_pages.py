@@ -34,6 +34,7 @@ LAYERS = {
     "jobs": "Releasing whole files",
     "service": "Protection at request time",
     "report": "Results, and what shows them",
+    "reproducing": "The papers, run again",
 }
 """Rooms that are listed whole, every public module under a heading of its own."""
 

@@ -21,6 +21,7 @@ from voile.core.randomness import seeded_rng as seeded_rng
 from voile.core.space import Space as Space
 from voile.errors import VoileError as VoileError
 from voile.meaning import explain as explain
+from voile.reproducing._reproduce import reproduce as reproduce
 from voile.runs import check as check
 from voile.runs import run as run
 from voile.service._serve import serve as serve

@@ -21,6 +21,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "demo": "voile.demo._demo:demo",
         "serve": "voile.service._serve:serve",
         "studio": "voile.studio._studio:studio",
+        "reproduce": "voile.reproducing._reproduce:reproduce",
     },
     "text": {
         "protect": "voile.text._protect:protect",

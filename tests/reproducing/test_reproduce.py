@@ -1,0 +1,217 @@
+"""The papers run again: the list, the runs, what is kept, and the page that is made from them."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from importlib import import_module
+
+import pytest
+from typer.testing import CliRunner
+
+import voile
+from voile.errors import CannotWrite, InvalidInput
+from voile.progress import heard_by
+from voile.reproducing import theorems
+from voile.reproducing.experiment import (
+    ENDLESS,
+    Claim,
+    Found,
+    Measured,
+    Outcome,
+    above,
+    mean_with_interval,
+)
+from voile.reproducing.page import page, read_outcomes
+from voile.reproducing.papers import ENTRIES, PAPERS, entry
+from voile.reproducing.teda_figures import rises
+
+QUICK = [one.id for one in ENTRIES if one.small == "exact, a second"]
+
+
+def outcome(*holds, size="small", id="uel-5.2"):
+    claims = tuple(Claim(f"claim {n}", value) for n, value in enumerate(holds))
+    return Outcome(id, size, "a setting", (Measured("x", 1.0, 0.5, 2.0, "3"),), claims, 4.0)
+
+
+def test_every_entry_is_of_a_paper_and_runs_or_says_why_not(root):
+    ids = [one.id for one in ENTRIES]
+    assert len(set(ids)) == len(ids)
+    for one in ENTRIES:
+        assert one.paper in PAPERS
+        assert bool(one.home) + bool(one.checked) + bool(one.instead) == 1, one.id
+        if one.home:
+            module, _, name = one.home.partition(":")
+            assert callable(getattr(import_module(module), name))
+            assert one.small, f"{one.id} must state its sizes and times"
+            assert one.paper_size, f"{one.id} must state its sizes and times"
+        if one.checked:
+            assert (root / one.checked).exists(), one.checked
+        if one.more:
+            assert (root / "benchmarks" / "results" / one.more).exists(), one.more
+
+
+def test_no_figure_table_or_theorem_of_the_papers_is_left_out():
+    """Counted in the papers: numbers that must stand among the items, by kind."""
+    wanted = {
+        "ampl": {"Figure": range(1, 10), "Table": range(1, 4), "Proposition": range(1, 6)},
+        "teda": {"Figure": range(1, 12), "Table": range(1, 6)},
+        "tem": {"Figure": range(1, 2), "Theorem": range(1, 4)},
+        "uel": {"Figure": range(1, 3)},
+        "aipo": {"Figure": range(1, 8), "Table": range(1, 4), "Theorem": range(1, 3),
+                 "Proposition": range(1, 6)},
+    }  # fmt: skip
+    for paper, kinds in wanted.items():
+        items = "; ".join(one.item for one in ENTRIES if one.paper == paper)
+        for kind, numbers in kinds.items():
+            found = set()
+            for listed in re.findall(rf"{kind}s? ([\d ,and to]+)", items):
+                for low, high in re.findall(r"(\d+)(?: to (\d+))?", listed):
+                    found |= set(range(int(low), int(high or low) + 1))
+            assert set(numbers) <= found, f"{paper}: {kind} {set(numbers) - found}"
+
+
+def test_the_list_and_what_cannot_be_run():
+    listed = voile.reproduce()
+    assert [one.id for one in listed.listed] == [one.id for one in ENTRIES]
+    assert "can be run" in str(listed).replace("\n", " ")
+    with pytest.raises(InvalidInput, match="did you mean teda-3"):
+        voile.reproduce(("teda3",))
+    with pytest.raises(InvalidInput, match="cannot be run here: needs the published paraphraser"):
+        voile.reproduce(("teda-11",))
+    with pytest.raises(InvalidInput, match="tests/mechanisms/test_madlib"):
+        voile.reproduce(("tem-theorem-1",))
+    with pytest.raises(InvalidInput, match="--data must name a folder"):
+        voile.reproduce(("uel-5.2",), data="nowhere-at-all")
+
+
+@pytest.mark.parametrize("id", QUICK)
+def test_exact_entries_hold_but_the_one_that_is_false(id):
+    found = voile.reproduce((id,)).outcomes[0]
+    assert found.verdict == ("does not" if id == "uel-5.2" else "holds"), found.claims
+
+
+def test_a_wrong_law_is_caught(monkeypatch):
+    """Planted: Algorithm 2 with the sign of the printed proof."""
+    right = theorems._algorithm_2
+    monkeypatch.setattr(
+        theorems, "_algorithm_2", lambda d, epsilon, gamma: right(d, epsilon, -gamma)
+    )
+    assert voile.reproduce(("tem-theorem-2",)).outcomes[0].verdict != "holds"
+
+
+def test_a_run_is_written_resumed_and_private(tmp_path, monkeypatch):
+    calls = []
+
+    def experiment(work):
+        rows = [work.cell("cells.jsonl", {"n": n}, lambda n=n: calls.append(n) or {"value": n})
+                for n in range(3)]  # fmt: skip
+        return Found("three cells", [Measured("sum", sum(r["value"] for r in rows))],
+                     [Claim("it is three", sum(r["value"] for r in rows) == 3)])  # fmt: skip
+
+    monkeypatch.setattr(theorems, "joint_reading", experiment)
+    out = tmp_path / "out"
+    heard = []
+    with heard_by(heard.append):
+        first = voile.reproduce(("ampl-example",), out=out)
+    assert heard[0].what == "ampl-example, small: exact, a second", "sizes and time come first"
+    assert calls == [0, 1, 2]
+    cells = out / "small" / "cells.jsonl"
+    cells.write_text("\n".join(cells.read_text().splitlines()[:-1]) + '\n{"n": 2, "val')
+    voile.reproduce(("ampl-example",), out=out)
+    assert calls == [0, 1, 2, 2], "the cell that was cut off is computed again, and no other"
+    assert voile.reproduce(("ampl-example",), size="paper", out=out).outcomes[0].size == "paper"
+    assert (out / "cells.jsonl").exists(), "larger cells lie apart"
+    assert "three cells" in (out / "reproduced.html").read_text()
+    written = out / "outcomes" / "ampl-example-small.json"
+    assert Outcome.read(written) == first.outcomes[0]
+    for path in (written, cells, out / "reproduced.html"):
+        assert path.stat().st_mode & 0o077 == 0 or path.suffix == ".html"
+    (tmp_path / "file").touch()
+    with pytest.raises(CannotWrite):
+        voile.reproduce(("ampl-example",), out=tmp_path / "file")
+
+
+def test_the_command_says_the_same(tmp_path):
+    from voile.cli.app import app
+
+    done = CliRunner().invoke(app, ["reproduce", "uel-5.2", "uel-4.1", "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout[done.stdout.index("{") :])["outcomes"]
+    assert [one["id"] for one in found] == ["uel-5.2", "uel-4.1"]
+    assert CliRunner().invoke(app, ["reproduce", "--size", "huge"]).exit_code == 2
+
+
+def test_a_run_without_its_data_says_what_it_needs(tmp_path):
+    with pytest.raises(InvalidInput, match=r"this needs imdb/train\.csv\.gz in the folder"):
+        voile.reproduce(("tem-1",), size="paper", data=tmp_path)
+
+
+def test_verdicts_follow_from_claims():
+    assert outcome(True, True).verdict == "holds"
+    assert outcome(True, None).verdict == "holds in part"
+    assert outcome(True, False).verdict == "holds in part"
+    assert outcome(False, None).verdict == "does not"
+    assert outcome(None).verdict == outcome().verdict == "open"
+    one, other = Measured("a", 2.0, 1.5, 2.5), Measured("b", 1.0, 0.5, 1.4)
+    assert (above(one, other), above(other, one)) == (True, False)
+    assert above(one, replace(other, upper=1.6)) is None
+    assert mean_with_interval("x", [1.0]).lower is None
+    assert str(Measured("x", ENDLESS)) == "∞"
+    low, high = ({"lower": a, "upper": b} for a, b in ((0.0, 1.0), (2.0, 3.0)))
+    assert rises([low, high]) is True
+    assert rises([high, low]) is False
+    assert rises([low, low]) is None
+
+
+def test_places_are_tested_on_the_lattice_and_a_liar_is_caught():
+    """The Laplace law is private between lattice places; one at twice its ε is not."""
+    from voile.reproducing.aipo import city_problem, methods, violations
+
+    problem = city_problem("synthetic, small", 0, "")
+    law = methods(problem, (8, 6), 1.2, 2.0, 100)["EM"]()[0]
+    twice = methods(problem, (8, 6), 2.4 * 2, 2.0, 100)["EM"]()[0]
+    assert violations(law, problem, 1.2, 2.0, 0) == 0
+    assert violations(twice, problem, 1.2, 2.0, 0) > 1
+
+
+def test_claims_about_places_follow_from_the_cells():
+    from voile.reproducing import aipo_tables
+
+    rows = [{"city": "synthetic, small", "epsilon": e, "seed": 0, "method": name, "loss": loss,
+             "violations": 0.0, "seconds": 1.0}
+            for name, losses in (("EM", (4.0, 2.0)), ("AIPO", (3.0, 1.0)))
+            for e, loss in zip((0.4, 1.2), losses, strict=True)]  # fmt: skip
+    assert aipo_tables._ratios(rows, "EM") == [0.75, 0.5]
+    assert not aipo_tables._flat(rows)
+    assert "8×6 cells" in aipo_tables._where(rows)
+
+
+def test_the_page_takes_the_larger_size_and_invents_nothing():
+    made = page([outcome(True, id="tem-1"), outcome(False, size="paper", id="tem-1")])
+    row = next(line for line in made.splitlines() if "`tem-1`" in line)
+    assert "**does not**<br>✗ claim 0" in row
+    assert "a setting (paper, 4 CPU s)" in row
+    assert "x: 1.000 (0.500 – 2.000) / 3" in row
+    other = next(line for line in made.splitlines() if "`teda-3`" in line)
+    assert "| not run | `voile reproduce teda-3 --size paper --data DATA --out" in other
+    cannot = next(line for line in made.splitlines() if "`teda-11`" in line)
+    assert "cannot be run here: needs the published paraphraser" in cannot
+
+
+def test_the_page_is_what_the_outcomes_make_and_every_name_in_it_exists(root):
+    done = subprocess.run(
+        [sys.executable, root / "scripts" / "reproductions", "--check"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    text = (root / "docs" / "reproductions.md").read_text(encoding="utf-8")
+    for id in re.findall(r"`((?:ampl|teda|tem|uel|aipo)-[\w.-]+)`", text):
+        assert entry(id)
+    for id in re.findall(r"voile reproduce ([\w.-]+)", text):
+        assert entry(id).runs
+    for one in read_outcomes(root / "benchmarks" / "results" / "outcomes"):
+        assert entry(one.id).runs
+        assert one.size in ("small", "paper")
+        assert one.claims
