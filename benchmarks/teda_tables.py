@@ -63,7 +63,7 @@ TITLES = {
     "internal": "Figure 3 (bottom): noisy vector (internal) against rewritten text",
     "rewriters": "Token and triple rewriters, external embedding attack",
     "figure5": "Figure 5, ATIS: more trials (overlap attack, uniform candidates)",
-    "figure2": "Figure 2 in small, ATIS: SmolLM2-135M as judge of TEM",
+    "figure2": "Figure 2 in small, ATIS: SmolLM2-135M as judge of TEM, by likelihood",
 }
 
 
