@@ -1,12 +1,13 @@
 """Old attacks and new ones on the same trials: how much of a text each of them shows.
 
-    python benchmarks/attacks.py [--trials 3000] [--quick]
+    python benchmarks/attacks.py [--trials 1000] [--only atis snips sst-2 adept]
 
-Run from the root of a checkout that has shared/data beside it. Word mechanisms on ATIS, SNIPS and
-SST-2 (nothing was chosen on SST-2), candidates uniform, of any length and of
-equal length; ADePT on ATIS. Each bound is at 1 %: on all guesses (the paper's form), and on the
-guesses an attack is sure of. "Of likelihood" is the strongest attack that does not know the law,
-against the one that does. Writes results/attacks.md.
+Each row is kept in results/attacks.jsonl as it comes and not run again. Run from the root of a
+checkout that has shared/data beside it. Word mechanisms on ATIS, SNIPS and SST-2 (nothing was
+chosen on SST-2), candidates uniform, of any length and of equal length; ADePT on ATIS. Each bound
+is at 1 %: on all guesses (the paper's form), and on the guesses an attack is sure of. "Of
+likelihood" is the strongest attack that does not know the law, against the one that does. Writes
+results/attacks.md.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +38,9 @@ from voile.text.rewriters import MECHANISMS, Rewriters
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 OUT = Path(__file__).parent / "results" / "attacks.md"
+KEPT = OUT.with_suffix(".jsonl")
 OLD = ("embedding", "tf-idf", "overlap", "shape")
+ATTACKS = (*OLD, "alignment", "shadow", "pairwise", "stack", "likelihood")
 
 
 def texts_of(name: str) -> list[str]:
@@ -76,64 +82,78 @@ def row_of(rewriters, which, epsilon, game, *, budget) -> dict[str, tuple[float,
     return {one.attack: (one.estimate.lower, one.sure.lower, took) for one, took in found}
 
 
-def told(name: str, which: str, epsilon: float, equal: bool, row: dict) -> str:
-    cells = [f"{low:.2f} / {sure:.2f}" for low, sure, _ in row.values()]
+def told(one: dict[str, Any]) -> str:
+    row = one["attacks"]
+    cells = [f"{row[a][0]:.2f} / {row[a][1]:.2f}" if a in row else "–" for a in ATTACKS]
     most = {attack: max(low, sure) for attack, (low, sure, _) in row.items()}
     old = max(most[attack] for attack in OLD)
     blind = max(value for attack, value in most.items() if attack != "likelihood")
     known = most.get("likelihood")
     share = "–" if not known else f"{blind / known:.0%}"
-    length = "equal" if equal else "any"
     return "| " + " | ".join(
-        [name, which, f"{epsilon:g}", length, *cells, *(["–"] if known is None else []),
+        [one["data"], one["mechanism"], f"{one['epsilon']:g}", "equal" if one["equal"] else "any",
+         f"{one['trials']:,}", *cells,
          f"{max(row[a][0] for a in OLD):.2f} → {old:.2f} → {blind:.2f}", share]
     ) + " |"  # fmt: skip
 
 
+def wanted(only: list[str], trials: int) -> Iterator[dict[str, Any]]:
+    """The rows: word mechanisms on each data set, then ADePT."""
+    for name in ("atis", "snips", "sst-2"):
+        for equal in (False, True):
+            for which, epsilon in (("tem", 0.5), ("tem", 1.0), ("tem", 2.0), ("madlib", 10.0)):
+                if name in only:
+                    yield {"data": name, "mechanism": which, "epsilon": epsilon, "equal": equal,
+                           "trials": trials}  # fmt: skip
+    for epsilon in (50.0, 100.0, 250.0) if "adept" in only else ():
+        yield {"data": "atis", "mechanism": "adept", "epsilon": epsilon, "equal": False,
+               "trials": trials}  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=3000)
-    parser.add_argument("--quick", action="store_true", help="SNIPS alone, few trials")
+    parser.add_argument("--trials", type=int, default=1000)
+    parser.add_argument("--only", nargs="*", default=["atis", "snips", "sst-2", "adept"])
     asked = parser.parse_args()
-    trials = 600 if asked.quick else asked.trials
-    attacks = [*OLD, "alignment", "shadow", "pairwise", "stack", "likelihood"]
-    head = ["data", "mechanism", "ε", "lengths", *attacks, "old → old, sure → all", "of likelihood"]
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    rewriters, seconds = Rewriters(), dict.fromkeys(attacks, 0.0)
-    names = ("snips",) if asked.quick else ("atis", "snips", "sst-2")
-    for name in names:
-        pool = texts_of(name)
-        for equal in (False, True):
-            game = plan(
-                pool, trials=trials, temperature=0.0, equal_length=equal, rng=voile.seeded_rng(0)
-            )
-            for which, epsilon in (("tem", 0.5), ("tem", 1.0), ("tem", 2.0), ("madlib", 10.0)):
-                row = row_of(rewriters, which, epsilon, game, budget=20_000)
-                for attack, (_, _, took) in row.items():
-                    seconds[attack] += took
-                lines.append(told(name, which, epsilon, equal, row))
-                print(lines[-1], flush=True)
-    if not asked.quick:
-        pool = texts_of("atis")
-        public = pool[60:1560]
-        neural = Rewriters(Workshop(public=public))
-        game = plan(pool[:60], trials=trials, temperature=0.0, rng=voile.seeded_rng(0))
-        for epsilon in (50.0, 100.0, 250.0):
-            row = row_of(neural, "adept", epsilon, game, budget=24_000)
-            lines.append(told("atis", "adept", epsilon, False, row))
-            print(lines[-1], flush=True)
-    if asked.quick:
-        return
-    took = ", ".join(f"{name} {value:.0f}" for name, value in seconds.items() if value >= 0.5)
+    lines = KEPT.read_text(encoding="utf-8").splitlines() if KEPT.exists() else []
+    rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    stocks: dict[bool, Rewriters] = {}
+    for todo in wanted(asked.only, asked.trials):
+        if any(all(row[name] == value for name, value in todo.items()) for row in rows):
+            continue
+        pool, neural = texts_of(todo["data"]), todo["mechanism"] == "adept"
+        if neural not in stocks:
+            stocks[neural] = Rewriters(Workshop(public=pool[60:1560])) if neural else Rewriters()
+        game = plan(
+            pool[:60] if neural else pool, trials=todo["trials"], temperature=0.0,
+            equal_length=todo["equal"], rng=voile.seeded_rng(0),
+        )  # fmt: skip
+        budget = 24_000 if neural else 20_000
+        found = row_of(stocks[neural], todo["mechanism"], todo["epsilon"], game, budget=budget)
+        rows.append(todo | {"attacks": found})
+        with KEPT.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(rows[-1]) + "\n")
+        print(told(rows[-1]), flush=True)
+        write(rows)
+
+
+def write(rows: list[dict[str, Any]]) -> None:
+    """The table of all rows that were kept, and what the attacks took."""
+    head = ["data", "mechanism", "ε", "lengths", "trials", *ATTACKS, "old → old, sure → all",
+            "of likelihood"]  # fmt: skip
+    spent = {a: sum(row["attacks"][a][2] for row in rows if a in row["attacks"]) for a in ATTACKS}
+    took = ", ".join(f"{name} {value:.0f}" for name, value in spent.items() if value >= 0.5)
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head), *map(told, rows)]
     OUT.write_text(
         "# What each attack shows of one text, on the same trials\n\n"
-        f"`python benchmarks/attacks.py --trials {trials}`: {trials:,} trials a row, uniform "
-        "candidates, k = 2. A cell: ε_emp at least, by all guesses / by the guesses it is sure of "
+        "By `python benchmarks/attacks.py`, from the rows in attacks.jsonl: uniform candidates, "
+        "k = 2, one seed. A cell: ε_emp at least, by all guesses / by the guesses it is sure of "
         "(threshold chosen on a third of the trials, counted on the others), each at 1 %. Fitted "
         "attacks and the stack are counted on two thirds. The last columns: strongest old attack "
         "in the paper's form → the same where sure → the strongest of all that do not know the "
-        "law; and the latter against the likelihood attack.\n\n" + "\n".join(lines) + "\n\n"
-        f"CPU seconds of all rows of words: {took}. Sentence vectors are made once a release and "
+        "law; and the latter against the likelihood attack. A data set that is not in the table "
+        "was not run.\n\n" + "\n".join(lines) + "\n\n"
+        f"CPU seconds of all rows: {took}. Sentence vectors are made once a release and "
         "kept; the first attack that asks pays.\n",
         encoding="utf-8",
     )
