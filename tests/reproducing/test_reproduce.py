@@ -215,3 +215,26 @@ def test_the_page_is_what_the_outcomes_make_and_every_name_in_it_exists(root):
         assert entry(one.id).runs
         assert one.size in ("small", "paper")
         assert one.claims
+
+
+def test_small_runs_do_without_data():
+    """On what scikit-learn carries and on made-up messages, which the setting says."""
+    leaks, remapped = voile.reproduce(("uel-1", "ampl-figure-4")).outcomes
+    assert leaks.claims[1].holds, "more where features and label are closer"
+    assert remapped.claims[0].holds, "the remap lowers the loss"
+    assert "made-up messages" in remapped.setting
+
+
+def test_a_game_and_a_model_on_made_up_messages():
+    pytest.importorskip("torch")
+    from voile.reproducing import tem
+    from voile.reproducing.teda import MESSAGES, Bench, cell
+
+    todo = cell("figure5", "tem", 8.0, data=MESSAGES, trials=80, pool=40, attack="overlap",
+                **{"lambda": 0.0})  # fmt: skip
+    row = Bench(None).run(todo)
+    assert row["lower"] > 1, "at ε = 8 hardly a word changes"
+    assert row["texts"] == 40
+    found = tem.Bench(tem.Sizes(40, 20, 3000), None).run("TEM", 12.0, 0)
+    assert found["kept"] > 0.9
+    assert 0 <= found["accuracy"] <= 1
