@@ -125,7 +125,7 @@ class Browser:
 
     def until(self, expression: str) -> None:
         """Wait until something holds in the page."""
-        for _ in range(1200):
+        for _ in range(3000):
             if self.ask(expression):
                 return
             time.sleep(0.05)

@@ -158,6 +158,7 @@ def test_the_audit_screen_attacks_pairs(page, place):
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([("text", "released"), *((text, text) for text in texts)])
     to(page, "audit")
+    page.until("!!document.querySelector('form.panel')")
 
     def put(label, value):
         page.ask(

@@ -18,7 +18,7 @@ _NAMED: Mapping[Role, tuple[str, ...]] = {
     "latitude": ("lat", "latitude", "y_lat"),
     "longitude": ("lon", "lng", "long", "longitude"),
     "person": ("person", "user", "userid", "user_id", "customer", "customer_id", "driver",
-               "patient", "patient_id", "client", "member", "author", "id_person"),
+               "patient", "patient_id", "client", "member", "author", "vehicle", "taxi", "device"),
     "time": ("time", "timestamp", "date", "datetime", "when", "created", "created_at"),
     "label": ("label", "class", "target", "diagnosis", "outcome", "topic", "income", "y"),
 }  # fmt: skip

@@ -87,3 +87,43 @@ class Task:
 
     command: str
     options: dict[str, Any] = field(default_factory=dict)
+
+
+# ── places ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class PlacesLook:
+    """Which columns hold the places, and which names a trace."""
+
+    lat: str
+    lon: str
+    trace: str | None = None
+
+
+@dataclass(frozen=True)
+class Blurred:
+    """All places at a strength: ε per km, or a length such as 500m."""
+
+    epsilon: float | None = None
+    mean_error: str | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Around:
+    """Where one place may be reported."""
+
+    lat: float
+    lon: float
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class TraceOf:
+    """One trace at a strength."""
+
+    name: str
+    epsilon: float
+    per: Literal["place", "trace"] = "trace"
+    seed: int = 0

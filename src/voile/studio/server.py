@@ -18,7 +18,19 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from voile.errors import InvalidInput, VoileError
-from voile.studio.asking import Exactly, Law, Look, OpenPath, Preview, Task, read_question
+from voile.studio.asking import (
+    Around,
+    Blurred,
+    Exactly,
+    Law,
+    Look,
+    OpenPath,
+    PlacesLook,
+    Preview,
+    Task,
+    TraceOf,
+    read_question,
+)
 from voile.studio.desk import Desk, Superseded
 from voile.studio.security import FRAMED_POLICY, Guard, Keys, problem
 
@@ -26,6 +38,7 @@ KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 LARGEST_QUESTION = 2**20
 
 Question = TypeVar("Question")
+Looked = TypeVar("Looked")
 
 
 @dataclass
@@ -61,6 +74,10 @@ def _made(name: str, desk: Desk) -> Any:
         from voile.studio.running import Jobs
 
         return Jobs()
+    if name == "places":
+        from voile.studio.places_screen import PlacesScreen
+
+        return PlacesScreen(desk)
     from voile.studio.text_screen import TextScreen
 
     return TextScreen(desk)
@@ -77,9 +94,14 @@ def application(studio: Studio) -> ASGIApp:
         "text/preview": lambda body: studio.screen("text").preview(*_about(Preview, body)),
         "text/figures": lambda body: studio.screen("text").figures(*_about(Exactly, body)),
         "text/law": lambda body: studio.screen("text").law(*_about(Law, body)),
+        "places/look": lambda body: studio.screen("places").look(read_question(PlacesLook, body)),
+        "places/blurred": lambda body: studio.screen("places").blurred(*_places(Blurred, body)),
+        "places/around": lambda body: studio.screen("places").around(*_places(Around, body)),
+        "places/trace": lambda body: studio.screen("places").trace(*_places(TraceOf, body)),
         "away": _away,
         "form": _form,
         "run": lambda body: {"job": _run(studio, body)},
+        "result": lambda body: _result(studio, body),
         "stop": lambda body: _stop(studio, body),
     }
 
@@ -169,9 +191,18 @@ def _look(body: Any) -> Look:
 
 def _about(kind: type[Question], body: Any) -> tuple[Look, Question]:
     """A question about texts that are looked at in some way."""
+    return _both(Look, kind, body)
+
+
+def _places(kind: type[Question], body: Any) -> tuple[PlacesLook, Question]:
+    """A question about places that are looked at in some way."""
+    return _both(PlacesLook, kind, body)
+
+
+def _both(looking: type[Looked], kind: type[Question], body: Any) -> tuple[Looked, Question]:
     if not isinstance(body, dict) or set(body) != {"look", "asked"}:
         raise InvalidInput("a question must have look and asked, and nothing else")
-    return _look(body.get("look")), read_question(kind, body.get("asked"))
+    return read_question(looking, body.get("look")), read_question(kind, body.get("asked"))
 
 
 def _away(body: Any) -> Any:
@@ -191,6 +222,14 @@ def _run(studio: Studio, body: Any) -> str:
     task = read_question(Task, body)
     identity: str = studio.screen("jobs").start(task.command, task.options).identity
     return identity
+
+
+def _result(studio: Studio, body: Any) -> Any:
+    """What a finished job found, as `--json` prints it."""
+    found = studio.screen("jobs").find(read_question(Task, body).command).result
+    if found is None:
+        raise InvalidInput("there is no result before the end")
+    return found
 
 
 def _stop(studio: Studio, body: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import { ask } from "/app/ask.js";
 import { fill } from "/app/dom.js";
 import { notice, show, trying } from "/app/frame.js";
 
-const SCREENS = ["open", "text", "audit"];
+const SCREENS = ["open", "text", "places", "labels", "audit"];
 const main = document.getElementById("screen");
 const links = [...document.querySelectorAll("nav a")];
 

@@ -7,7 +7,7 @@ import { fill, h } from "/app/dom.js";
 export function job(finished = () => {}) {
   const place = h("div", { class: "job", role: "status" });
   const frame = h("div", {});
-  let running = false;
+  let running = false, current = "";
 
   function show(state, identity) {
     const share = state.total ? Math.min(1, state.done / state.total) : null;
@@ -26,9 +26,11 @@ export function job(finished = () => {}) {
     if (running) return;
     running = true;
     fill(frame);
+    delete place.dataset.done;
     fill(place, h("p", {}, "starting…"));
     const begun = await trying(() => ask("run", { command, options }));
     if (begun) {
+      current = begun.job;
       try {
         let last;
         for await (last of watch(begun.job)) show(last, begun.job);
@@ -41,5 +43,5 @@ export function job(finished = () => {}) {
     running = false;
     place.dataset.done = "yes";
   }
-  return { place: h("div", {}, place, frame), start };
+  return { place: h("div", {}, place, frame), start, identity: () => current };
 }

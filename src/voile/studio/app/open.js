@@ -44,6 +44,8 @@ function glance(opened) {
   const has = (role) => columns.some((column) => column.role === role);
   const doors = [
     ["text", "Text", "Draw each word anew, and see what still shows.", has("text")],
+    ["places", "Places", "Blur where people are.", has("latitude") && has("longitude")],
+    ["labels", "Labels", "Share labelled records.", has("label")],
     ["audit", "Audit", "Attack a release, of this or any other tool.", true],
   ];
   return h("section", { "aria-labelledby": "seen" },

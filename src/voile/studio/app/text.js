@@ -59,8 +59,11 @@ export function screen() {
     else if (chosen.wish === "reader" && reader) settle(solve(reader.epsilons, reader.named, chosen.reader));
     else if (chosen.wish === "epsilon" && chosen.epsilon) settle(chosen.epsilon);
   }
-  function show(found) {
+  let known = null;
+  function show(given) {
     const e = chosen.epsilon;
+    if (given) known = given;
+    const found = known?.epsilon === e ? known : null;
     strong.textContent = `ε = ${e}`;
     drawing?.move(e);
     const named = found?.named ?? (reader ? at(reader.epsilons, reader.named, e) : null);
