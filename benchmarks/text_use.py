@@ -1,6 +1,7 @@
 """What released text is still good for, and what it still tells: one table over mechanisms.
 
-    python benchmarks/text_use.py run [--only snips] [--rows 2000]    # appends to text_use.jsonl
+    python benchmarks/text_use.py run [--only snips] [--rows 2000] [--public 6000] [--leave remap]
+                                                                      # appends to text_use.jsonl
     python benchmarks/text_use.py table                               # writes results/text_use.md
 
 Run from the root of a checkout that has shared/data beside it. Each data set is cut in three parts
@@ -12,7 +13,8 @@ that share no text: public (for the prior), private (released, and trained on) a
 - F1 trained: a linear classifier trained on the release, tested on originals;
 - F1 read: one trained on public originals, tested on the release;
 - reader: words right by the best reader we have, who decodes whole sentences with the public prior
-  and the exact law, whatever was handed on (the same for all rows of one ε and law);
+  and the exact law, whatever was handed on (the same for all rows of one ε and law; one draw a
+  word and document is a law of its own);
 - ε_emp: what the strongest attack shows of one text, candidates of equal length, 600 trials at 1 %;
 - document ε: for half of the texts, at most; rows a second of CPU time, prior included.
 """
@@ -84,13 +86,13 @@ def _lines(folder: Path) -> list[tuple[str, str]]:
     return [(a.strip(), b.strip()) for a, b in zip(texts, labels, strict=True) if a.strip()]
 
 
-def parts_of(name: str, rows: int) -> Parts:
-    """Public and private halves in a fixed random order, at most so many rows each."""
+def parts_of(name: str, rows: int, public_rows: int) -> Parts:
+    """Public and private halves in a fixed random order, at most so many rows of each."""
     given, tests = rows_of(name)
     given = list(dict(given).items())
     order = np.random.default_rng(7).permutation(len(given))
     half = len(order) // 2
-    public, private = order[:half][: max(rows, 6000)], order[half:][:rows]
+    public, private = order[:half][:public_rows], order[half:][:rows]
     chosen = np.random.default_rng(8).permutation(len(tests))[:2000]
     return Parts(
         [given[i][0] for i in public],
@@ -102,9 +104,9 @@ def parts_of(name: str, rows: int) -> Parts:
     )
 
 
-def settings(name: str, parts: Parts, rows: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def settings(name: str, parts: Parts, public_rows: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """What is compared, by the options of `voile text protect`."""
-    other = parts_of(OTHER[name], rows).public
+    other = parts_of(OTHER[name], 1, public_rows).public
     yield "as drawn", {}
     yield "remap", {"remap": True}
     yield "remap, public prior", {"remap": True, "public": parts.public}
@@ -186,15 +188,17 @@ def protected(texts: list[str], options: dict[str, Any], seed: int) -> Any:
     return voile.text.protect(texts, seed=seed, **options)
 
 
-def run(names: list[str], rows: int, epsilons: list[float]) -> None:
+def run(asked: argparse.Namespace) -> None:
+    names, rows = asked.only.split(","), asked.rows
+    epsilons = [float(e) for e in asked.epsilon.split(",")]
     kept = [json.loads(line) for line in LINES.read_text().splitlines()] if LINES.exists() else []
     done = {(cell["data"], cell["ε"], cell["release"], cell["rows"]) for cell in kept}
     for name in names:
-        parts = parts_of(name, rows)
+        parts = parts_of(name, rows, asked.public)
         measuring = Measuring(parts)
         for epsilon in epsilons:
-            for called, options in settings(name, parts, rows):
-                if (name, epsilon, called, rows) in done:
+            for called, options in settings(name, parts, asked.public):
+                if (name, epsilon, called, rows) in done or called in asked.leave.split(";"):
                     continue
                 began = time.process_time()
                 release = protected(parts.private, {"epsilon": epsilon, **options}, seed=1)
@@ -206,10 +210,12 @@ def run(names: list[str], rows: int, epsilons: list[float]) -> None:
                     "ε": epsilon,
                     "release": called,
                     "rows": rows,
+                    "public": len(parts.public),
                     **measuring.of(released, spent.median),
                     "rows/s": len(released) / took,
                 }
-                if called in ("as drawn", "restored, reading", "one draw a word and document"):
+                attacked = ("as drawn", "restored, reading", "one draw a word and document")
+                if called in attacked and epsilon in asked.attack:
                     cell["ε_emp"] = empirical(parts, {"epsilon": epsilon, **options})
                 with LINES.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(cell, ensure_ascii=False) + "\n")
@@ -223,18 +229,23 @@ COLUMNS = (
 
 def table() -> None:
     cells = [json.loads(line) for line in LINES.read_text().splitlines()]
-    best: dict[tuple[str, float], float] = {}
+    best: dict[tuple[Any, ...], float] = {}
     for cell in cells:
-        key = (cell["data"], cell["ε"])
+        key = _law(cell)
         best[key] = max(best.get(key, 0.0), cell["words right"])
     for cell in cells:
         if "clear" not in cell["release"]:
-            cell["reader"] = best[cell["data"], cell["ε"]]
-    lines = ["| data | rows | ε | release | " + " | ".join(COLUMNS) + " |"]
+            cell["reader"] = best[_law(cell)]
+    lines = ["| data | private, public | ε | release | " + " | ".join(COLUMNS) + " |"]
     lines.append("| --- " * (4 + len(COLUMNS)) + "|")
     for cell in cells:
         values = [_told(column, cell.get(column)) for column in COLUMNS]
-        start = [cell["data"], f"{cell['rows']:,}", f"{cell['ε']:g}", cell["release"]]
+        start = [
+            cell["data"],
+            f"{cell['rows']:,}, {cell['public']:,}",
+            f"{cell['ε']:g}",
+            cell["release"],
+        ]
         lines.append("| " + " | ".join([*start, *values]) + " |")
     notes = (
         "`python benchmarks/text_use.py run`, then `table`; what a column is stands in the script."
@@ -242,6 +253,10 @@ def table() -> None:
     TABLE.write_text(
         f"# What released text is good for\n\n{notes}\n\n" + "\n".join(lines) + "\n", "utf-8"
     )
+
+
+def _law(cell: dict[str, Any]) -> tuple[Any, ...]:
+    return cell["data"], cell["rows"], cell["ε"], cell["release"].startswith("one draw")
 
 
 def _told(column: str, value: float | None) -> str:
@@ -255,12 +270,16 @@ def main() -> None:
     parser.add_argument("what", choices=("run", "table"))
     parser.add_argument("--only", default="snips,ag news,sst-2")
     parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--public", type=int, default=6000)
     parser.add_argument("--epsilon", default="2,3,4,6")
+    parser.add_argument("--leave", default="", help="releases to leave out, with ; between")
+    parser.add_argument("--attack", type=lambda s: [float(e) for e in s.split(",") if e],
+                        default=[2.0, 3.0, 4.0, 6.0], help="attack at these ε")  # fmt: skip
     asked = parser.parse_args()
     if asked.what == "table":
         table()
     else:
-        run(asked.only.split(","), asked.rows, [float(e) for e in asked.epsilon.split(",")])
+        run(asked)
 
 
 if __name__ == "__main__":

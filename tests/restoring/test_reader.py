@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -104,6 +104,46 @@ def test_beliefs_are_those_of_all_sentences(triples: bool, monkeypatch) -> None:
         assert np.exp(evidence) * last == pytest.approx(total)  # the last step is to the edge
     for t in (0, 1, 3):
         assert beliefs[t] == pytest.approx(wanted[t, :WORDS], abs=1e-12)
+
+
+def test_equal_draws_of_one_word_are_one_variable() -> None:
+    """Three places of one draw between known words: K counts once, each context for all three."""
+    from voile.restoring._passes import pair_beliefs, tie
+
+    law, ngrams = word_truncated_exponential(embedding(), epsilon=2.0), chain()
+    kernel = np.exp(law.log_prob(np.arange(WORDS), np.arange(WORDS)))
+    known, cases = [-1, 3, -1, 0, -1, 5, -1], [0, -1, 2, -1, 1, -1, -1]
+    drawn, tied = [4, 0, 4, 0, 2, 0, 4], (0, 2, 6)
+    wanted = np.zeros((7, WORDS))
+    for x, z in product(range(WORDS), range(WORDS)):  # the tied word, and the other one
+        sentence = [x, 3, x, 0, z, 5, x]
+        path = (EDGE, *sentence, EDGE)
+        chance = kernel[x, 4] * kernel[z, 2] * CASES[x, 0] * CASES[x, 2] * CASES[z, 1]
+        for a, b in pairwise(path):
+            chance *= ngrams.following(a)[b]
+        for t, word in enumerate(sentence):
+            wanted[t, word] += chance
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    words = np.tile(np.arange(WORDS, dtype=np.int32), (7, 1))
+    chances = np.ascontiguousarray(kernel.T)  # a list for each draw
+    likely, widths = chances[drawn].copy(), np.full(7, WORDS)
+    rows = np.array([-1 if k >= 0 else y for k, y in zip(known, drawn, strict=True)])
+    for t, (word, case) in enumerate(zip(known, cases, strict=True)):
+        if word >= 0:
+            words[t, 0], likely[t, 0], widths[t] = word, 1.0, 1
+        elif case >= 0:
+            likely[t] *= CASES[:, case]
+    slots, beliefs = np.full(WORDS + 1, -1, dtype=np.int32), np.zeros((7, WORDS))
+    hits, shares = np.empty((99, 2), dtype=np.int16), np.empty(99)
+    given = (widths, EDGE, ngrams.chain, slots, 0.0, hits, shares, beliefs)
+    pair_beliefs(words, likely, *given)
+    apart = beliefs.copy()
+    assert tie(rows, chances, widths, likely, beliefs)
+    pair_beliefs(words, likely, *given)
+    for t in (*tied, 4):
+        assert beliefs[t] == pytest.approx(wanted[t], abs=1e-12)
+    assert abs(apart[0] - wanted[0]).max() > 0.05
+    assert not tie(np.arange(7), chances, widths, likely, beliefs)
 
 
 def _filtered(law, ngrams, drawn, known, cases):

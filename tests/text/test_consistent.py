@@ -420,3 +420,24 @@ def test_in_python_without_a_job(here: Path) -> None:
     with pytest.raises(InvalidInput, match="whose each text is"):
         replace(blur, consistent=Scope.PERSON).release(["ban"], voile.seeded_rng(1))
     assert re.search("Two distinct words of a file ", blur.explain())
+
+
+@pytest.mark.parametrize(("scope", "refused"), [("document", False), ("file", True)])
+def test_an_audit_of_rows_that_share_draws_is_refused(
+    tmp_path: Path, scope: str, refused: bool
+) -> None:
+    """Its bound is one over documents; those of a file that shares draws are no sample of any."""
+    from voile.text.pairs import refuse_shared_draws
+
+    source = tmp_path / "in.csv"
+    source.write_text("text\nred blue\nblue red\n")
+    (tmp_path / "v.txt").write_text("red 0.0 1.0\nblue 1.0 0.0\n")
+    done = text.protect(str(source), epsilon=1.0, consistent=scope, no_cache=True,
+                        vocabulary=str(tmp_path / "v.txt"))  # fmt: skip
+    if refused:
+        with pytest.raises(InvalidInput, match="rows share draws"):
+            text.audit(str(source), done.output)
+    else:
+        refuse_shared_draws(done.output)
+    refuse_shared_draws(str(source))
+    refuse_shared_draws(["red blue"])

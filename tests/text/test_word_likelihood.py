@@ -1,5 +1,7 @@
 """The likelihood of a release of words: the law of what is drawn, and what stands in clear."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import voile
 from voile.attackers.attribution_likelihood import Likelihood
 from voile.audit.distinguish import attribute
 from voile.audit.games import plan
+from voile.text.consistent import Scope
 from voile.text.plain_protector import protector
 from voile.text.vocabularies import vocabulary
 from voile.text.word_likelihood import MISREAD, word_likelihood
@@ -19,6 +22,21 @@ LAW = word_likelihood(BLUR)
 def test_words_count_by_their_law():
     expected = BLUR.laws[0].log_prob([0], [1])[0, 0] + BLUR.laws[0].log_prob([1], [1])[0, 0]
     assert LAW(["red blue"], ["blue blue"])[0] == pytest.approx(expected)
+
+
+def test_what_was_drawn_once_counts_once():
+    """Where a word that repeats is drawn once: its law once, and no two draws of one word."""
+    once = word_likelihood(replace(BLUR, consistent=Scope.DOCUMENT))
+    texts = ["red blue red red", "red blue green red"]
+    release = "blue blue blue blue"
+    one, two = (BLUR.laws[0].log_prob([word], [1])[0, 0] for word in (0, 1))
+    assert once(texts[:1], [release])[0] == pytest.approx(one + two)
+    assert LAW(texts[:1], [release])[0] == pytest.approx(3 * one + two)
+    three = BLUR.laws[0].log_prob([2], [1])[0, 0]
+    assert once(texts[1:], [release])[0] == pytest.approx(one + two + three)
+    split = once(texts[:1], ["blue blue blue red"])[0]
+    kept = BLUR.laws[0].log_prob([0], [0])[0, 0]
+    assert split == pytest.approx(one + kept + two - MISREAD)
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,43 @@ def pair_beliefs(
 
 
 @njit(cache=True, nogil=True)
+def tie(rows: Array, chances: Array, widths: Array, likely: Array, beliefs: Array) -> bool:
+    """What equal draws tell each other, where they are one: written into `likely`.
+
+    Places of one row hold one word x, drawn once. A belief is K(y|x)·m_t(x), with m_t what the
+    context of place t says (its case too); the word's own is K(y|x)·Π_t m_t(x), K once for all. So
+    the other places tell place t Π_(s≠t) m_s(x). That is exact where they hang together through
+    this word alone, and a step of belief propagation where through others as well.
+    """
+    size, most = likely.shape
+    order = np.argsort(rows, kind="mergesort")
+    logs, summed = np.empty((size, most)), np.empty(most)
+    first, found = 0, False
+    while first < size:
+        last = first + 1
+        row = rows[order[first]]
+        while last < size and rows[order[last]] == row:
+            last += 1
+        if row >= 0 and last - first > 1:
+            found = True
+            width = widths[order[first]]
+            summed[:width] = 0.0
+            for k in range(first, last):
+                t = order[k]
+                for j in range(width):
+                    logs[t, j] = math.log(max(beliefs[t, j], 1e-300) / chances[row, j])
+                    summed[j] += logs[t, j]
+            for k in range(first, last):
+                t, best = order[k], -np.inf
+                for j in range(width):
+                    best = max(best, summed[j] - logs[t, j])
+                for j in range(width):
+                    likely[t, j] *= math.exp(summed[j] - logs[t, j] - best)
+        first = last
+    return found
+
+
+@njit(cache=True, nogil=True)
 def keep_best(beliefs: Array, width: int, kept: Array) -> int:
     """The places of the largest beliefs, largest first, the earlier of equals."""
     count = 0

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from voile.mechanisms._word_kernels import njit
-from voile.restoring._passes import keep_best, least_loss, pair_beliefs, triple_beliefs
+from voile.restoring._passes import keep_best, least_loss, pair_beliefs, tie, triple_beliefs
 
 Array = Any
 
@@ -49,7 +49,7 @@ class Listed(NamedTuple):
 @njit(cache=True, nogil=True)
 def read_texts(
     places: Places, chain: Array, listed: Listed, edge: int, unread: int, serving: bool,
-    answers: Array, plain: Array, evidence: Array,
+    tied: bool,     answers: Array, plain: Array, evidence: Array,
 ) -> None:  # fmt: skip
     """Read texts one by one; see `Reader`. `evidence[d]` is ln P of text d: n-grams, general."""
     ends, known, rows, cases = places.ends, places.known, places.rows, places.cases
@@ -106,6 +106,13 @@ def read_texts(
                 hit_shares, beliefs[:size],
             )  # fmt: skip
             evidence[d, 0] += found * (stop - begin) / size
+            if tied and tie(
+                rows[low:high], listed.chances, widths[:size], likely[:size], beliefs[:size]
+            ):
+                _, hits, hit_shares = pair_beliefs(
+                    words[:size], likely[:size], widths[:size], edge, chain, slots, FAINT, hits,
+                    hit_shares, beliefs[:size],
+                )  # fmt: skip
             for t in range(size):
                 few_widths[t] = keep_best(beliefs[t], widths[t], chosen[t])
                 for k in range(few_widths[t]):

@@ -92,8 +92,12 @@ class Reader:
             self._candidates[law] = Candidates(chosen, prior, totals, self._lists)
         return self._candidates[law].rows(drawn)
 
-    def read(self, texts: Observed, *, serving: bool) -> Readings:
-        """All places of all texts: words of least loss if `serving`, else the likeliest."""
+    def read(self, texts: Observed, *, serving: bool, tied: bool = False) -> Readings:
+        """All places of all texts: words of least loss if `serving`, else the likeliest.
+
+        With `tied`, equal draws of a text are one draw, of one word: they are read together
+        (`_passes.tie`). What context gains is told from the places as they stand.
+        """
         from voile.restoring._windows import Listed, Places, read_texts
 
         size = len(texts.known)
@@ -116,7 +120,7 @@ class Reader:
             )  # fmt: skip
             places = Places(texts.ends, texts.known, texts.drawn, rows, texts.cases)
             read_texts(
-                places, self.ngrams.chain, listed, self.edge, self.unread, serving, found.words,
-                found.plain, found.evidence,
+                places, self.ngrams.chain, listed, self.edge, self.unread, serving, tied,
+                found.words, found.plain, found.evidence,
             )  # fmt: skip
         return found

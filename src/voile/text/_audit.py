@@ -20,7 +20,7 @@ from voile.jobs.settings import Workers
 from voile.options import Data, Option, Options, use_case
 from voile.progress import about, tell
 from voile.text.audit_result import TextAudit, text_audit
-from voile.text.pairs import Reading, text_pairs
+from voile.text.pairs import Reading, refuse_shared_draws, text_pairs
 from voile.text.sequences import corpus, read_words
 from voile.text.tiers import sensitive_tiers
 from voile.text.vocabulary_files import glove
@@ -125,6 +125,7 @@ def audit(
     require(0 < delta < 1, "delta", "in (0, 1)", delta)
     trainings = attackers.trainings(seed=seed)
     engine = workers.chosen()
+    refuse_shared_draws(released)
     before, after = (texts[: reading.documents] for texts in text_pairs(original, released, column))
     tell("reading words and finding names")
     words = glove(top=reading.top)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from voile.errors import InvalidInput
+from voile.files.source import open_source
+from voile.jobs.guarantee_file import fields_of, guarantee_beside, guarantee_record, is_release_of
 from voile.options import Data, Option, Options
 from voile.text.reading import texts_of
 
@@ -39,3 +41,27 @@ def text_pairs(original: Data, released: Data, column: str) -> tuple[list[str], 
             "were rows skipped? compare files with the same rows"
         )
     return before, after
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    consistent: Any = None
+
+
+def refuse_shared_draws(released: Data) -> None:
+    """Refuse a release whose guarantee file says that rows share draws.
+
+    An audit learns on some documents and counts on others, as if those had been drawn apart. Draws
+    that a document shares with itself alone are no matter: its bound is one over documents.
+    """
+    beside = guarantee_beside(open_source(released))
+    record = {} if beside is None else guarantee_record(beside)
+    if not is_release_of("text", record):
+        return
+    scope = fields_of(_Drawn, {"consistent": None, **record}).consistent
+    if scope in ("person", "file"):
+        raise InvalidInput(
+            f"a release with --consistent {scope} must not be audited so: its rows share draws, so "
+            "an attacker who knows some rows reads their words in the others, and no bound over "
+            "rows holds; audit a release with --consistent document, or without"
+        )

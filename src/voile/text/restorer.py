@@ -64,7 +64,7 @@ class Restorer:
     def read(self, plans: Sequence[Plan], drawn: Items) -> tuple[Items, list[Read]]:
         """What is handed on instead of each draw, and what was found about each text."""
         texts, places = self._observed(plans, drawn)
-        found = self._reader.read(texts, serving=SERVING[self.use])
+        found = self._reader.read(texts, serving=SERVING[self.use], tied=self.alike)
         gains = found.evidence[:, 0] - found.evidence[:, 1]
         counts = np.array([len(plan.drawn) for plan in plans], dtype=np.int64)
         fits = self._fits(gains, counts)

@@ -41,8 +41,10 @@ def word_likelihood(protector: Any) -> Callable[[Sequence[str], Sequence[Any]], 
     How many words there are is released as it is, so a text of another number of words is far less
     likely than any of the same number: the nearer the number, the likelier. (Not −∞: a drawn word
     such as “o'clock” may be read back as two.) Signs, spacing and case are released as they are
-    too, and count `MISREAD` each where they differ.
+    too, and count `MISREAD` each where they differ. Where a word that repeats is drawn once, it
+    counts once; a text in which one word had come out as two counts `MISREAD` for each too many.
     """
+    once = protector.consistent is not None
 
     def law(texts: Sequence[str], releases: Sequence[Any]) -> Any:
         planned = dict.fromkeys(texts)
@@ -56,7 +58,11 @@ def word_likelihood(protector: Any) -> Callable[[Sequence[str], Sequence[Any]], 
                 total[row] = -1e6 * abs(len(source.words) - len(found.words))
                 continue
             total[row] = -MISREAD * source.differences(found)
-            for word, drawn in zip(source.words, found.words, strict=True):
+            pairs: Any = zip(source.words, found.words, strict=True)
+            if once:
+                pairs = set(pairs)
+                total[row] -= MISREAD * (len(pairs) - len(set(source.words)))
+            for word, drawn in pairs:
                 places.setdefault(word, []).append((row, drawn))
         for word, rows in places.items():
             ends, columns = np.unique([end for _, end in rows], return_inverse=True)
