@@ -76,7 +76,8 @@ def enumerated(law, ngrams, drawn, known, cases, *, triples: bool):
 @pytest.mark.parametrize("triples", [False, True])
 def test_beliefs_are_those_of_all_sentences(triples: bool, monkeypatch) -> None:
     """Both passes on four places, one of them known, one with its case: to rounding."""
-    from voile.restoring._passes import pair_beliefs, triple_beliefs
+    from voile.restoring._passes import pair_beliefs
+    from voile.restoring._triples import triple_beliefs
 
     law, ngrams = word_truncated_exponential(embedding(), epsilon=2.0), chain()
     drawn, known, cases = [1, 4, 0, 5], [-1, -1, 2, -1], [-1, 1, -1, 2]

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from voile.mechanisms._word_kernels import njit
-from voile.restoring._passes import keep_best, least_loss, pair_beliefs, tie, triple_beliefs
+from voile.restoring._passes import keep_best, least_loss, pair_beliefs, tie
+from voile.restoring._triples import triple_beliefs
 
 Array = Any
 
