@@ -297,8 +297,12 @@ def test_items_are_spread_and_answered_in_order(cluster) -> None:
         spread(divmod, [0], common=1, engine=Ray())
 
 
-def test_text_is_protected_as_it_is_here(cluster, tmp_path: Path) -> None:
-    """`voile text protect --engine ray`, with a seed, writes the bytes of the local engine."""
+@pytest.mark.parametrize("reading", [False, True])
+def test_text_is_protected_as_it_is_here(cluster, tmp_path: Path, reading: bool) -> None:
+    """`voile text protect --engine ray`, with a seed, writes the bytes of the local engine.
+
+    So it does where draws are read as a whole: the prior travels to the nodes.
+    """
     pytest.importorskip("numba")
     from typer.testing import CliRunner
 
@@ -310,6 +314,10 @@ def test_text_is_protected_as_it_is_here(cluster, tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("\n".join(lines) + "\n")
     rows = [f"{i},the {words[1 + i % 7]} ran to a red house\n" for i in range(40)]
     (tmp_path / "in.csv").write_text("id,text\n" + "".join(rows))
+    order = np.random.default_rng(5)
+    public = [" ".join(order.permutation(words)) for _ in range(60)]
+    (tmp_path / "public.txt").write_text("\n".join(public) + "\n")
+    more = ["--restore", "reading", "--public", str(tmp_path / "public.txt")] if reading else []
     written, told = [], []
     for name in ("local", "ray"):
         out = tmp_path / f"{name}.csv"
@@ -318,7 +326,7 @@ def test_text_is_protected_as_it_is_here(cluster, tmp_path: Path) -> None:
             ["text", "protect", str(tmp_path / "in.csv"),
              "--vocabulary", str(tmp_path / "words.txt"), "--epsilon", "1", "--seed", "3",
              "--batch-rows", "7", "--engine", name, "--out", str(out), "--pass", "id",
-             "--json"],
+             "--json", *more],
         )  # fmt: skip
         assert done.exit_code == 0, done.output
         written.append(out.read_bytes())
@@ -330,6 +338,8 @@ def test_text_is_protected_as_it_is_here(cluster, tmp_path: Path) -> None:
     assert told[0]["rows"]["released"] == 40
     assert told[0]["counts"] == told[1]["counts"]
     assert told[0]["counts"]["changed"] > 0
+    assert told[0].get("restored") == told[1].get("restored")
+    assert (told[0].get("restored") is not None) == reading
 
 
 def test_an_audit_of_places_finds_the_same_on_a_cluster(cluster, tmp_path: Path) -> None:

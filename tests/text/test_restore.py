@@ -130,6 +130,29 @@ def test_several_processes_and_parts_read_the_same(folder: Path) -> None:
     assert Path(protect(folder, jobs=2, **given).data).read_text() == alone
 
 
+def test_what_was_interrupted_is_continued(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that were drawn and read stay as they are; the rest and the totals are as ever."""
+    from voile.jobs import run as running
+
+    given = {"restore": "reading", "public": str(folder / "public.csv"), "batch_rows": 50}
+    whole = protect(folder, **given)
+    rows, honest = Path(whole.data).read_text(), running.draw_part
+    monkeypatch.setattr(
+        running, "draw_part", lambda r, task: _stop() if task.part == 2 else honest(r, task)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        protect(folder, **given)
+    monkeypatch.undo()
+    again = protect(folder, **given)
+    assert again.resumed_parts == 2
+    assert Path(again.data).read_text() == rows
+    assert again.restored == whole.restored
+
+
+def _stop() -> None:
+    raise KeyboardInterrupt
+
+
 def test_data_in_memory(folder: Path) -> None:
     rows, public = (texts_of(folder / f"{n}.csv") for n in ("private", "public"))
     release = voile.text.protect(
