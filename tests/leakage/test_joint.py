@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from voile.attackers.markov import MarkovPrior, markov_attack
 from voile.errors import InvalidInput
-from voile.leakage.joint import joint_bound, largest_ratios
+from voile.leakage.joint import joint_bound, largest_ratios, reached
 
 
 def world(seed, size, *, epsilon=1.0, spread=0.3):
@@ -51,10 +51,13 @@ def test_no_release_exceeds_the_bound(seed, size, length, epsilon, spread):
     for shorter in range(1, length + 1):
         truth = enumerated(law, start, steps, distances, shorter)
         assert truth <= found.joint + 1e-9
+    seen = reached(found, law, start, steps, distances)
+    assert 0 <= seen <= truth + 1e-9, "some release reaches it, and none more"
     assert found.single <= found.joint + 1e-12
     assert found.joint <= found.any_prior + 1e-12
     if size == 2 or length == 1:  # two secrets have one ratio: nothing is relaxed
         assert found.joint == pytest.approx(truth, abs=1e-5)
+        assert seen == pytest.approx(truth, abs=1e-5)
 
 
 def test_it_is_not_far_above_the_truth():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from voile.core.arrays import Floats, Indices
 from voile.core.mechanism import ExactMechanism
 from voile.errors import require
 from voile.leakage.bounds import bernstein_interval, chernoff_interval, clopper_pearson
-from voile.leakage.joint import JointBound, joint_bound
+from voile.leakage.joint import JointBound, joint_bound, reached
 from voile.mechanisms.spaces.word_remap import RemappedWords
 from voile.progress import about, tell
 
@@ -95,14 +95,10 @@ class Trial:
         require(len(set(strengths)) == 1, "strengths", "equal in all tiers", strengths)
         laws = [law.law if isinstance(law, RemappedWords) else law for law in self.laws(strengths)]
         logs, _ = self.secrets.tables(laws, self.secrets.words)
-        chain = self._chain(self.documents)
-        return joint_bound(
-            np.diagonal(logs)[:, None] - logs.T,
-            chain.start,
-            chain.dense(),
-            self.secrets.corpus().distances(),
-            length=length,
-        )
+        chain, apart = self._chain(self.documents), self.secrets.corpus().distances()
+        steps, ratios = chain.dense(), np.diagonal(logs)[:, None] - logs.T
+        bound = joint_bound(ratios, chain.start, steps, apart, length=length)
+        return replace(bound, reached=reached(bound, np.exp(logs), chain.start, steps, apart))
 
     def check(
         self,

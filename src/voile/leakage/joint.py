@@ -61,6 +61,8 @@ class JointBound:
     length: int
     pair: tuple[int, int]
     place: int
+    reached: float | None = None
+    """What some release does reach: the worst leakage of all lies between this and `joint`."""
 
 
 def joint_bound(
@@ -152,3 +154,49 @@ def _stepped(steps: Floats, ratios: Floats) -> Floats:
         answer = np.minimum(stepped(steps, np.exp(ratios)) + SLACK, largest)
     np.fill_diagonal(answer, 0.0)
     return answer
+
+
+def reached(
+    bound: JointBound, law: Floats, start: Floats, steps: Floats, distances: Floats
+) -> float:
+    """The leakage of one release, found by climbing: what no bound may be below.
+
+    At the bound's pair and place, each of the other releases in turn is made the one that tells the
+    two secrets apart most, given the rest, until nothing changes. `law` has a column for each
+    release to be tried; all of them, or some.
+    """
+    one, other = bound.pair
+    columns = law / law.max(axis=0)
+    after = [steps] * (bound.length - 1 - bound.place)
+    before: list[Floats] = []
+    marginal = np.asarray(start, dtype=np.float64)
+    for _ in range(bound.place):
+        joint = marginal[:, None] * steps
+        marginal = joint.sum(axis=0)
+        before.insert(0, joint.T / marginal[:, None])
+    own = float(np.log(columns[one] / columns[other]).max())
+    for chain in (after, before):
+        own += _climbed(chain, columns, one, other)
+    return own / float(distances[one, other])
+
+
+def _climbed(chain: list[Floats], columns: Floats, one: int, other: int) -> float:
+    """The largest log-ratio found of what releases along a chain say of its two starts."""
+    said = [int((columns[one] / columns[other]).argmax())] * len(chain)
+    best = 0.0
+    for _ in range(10):
+        messages = [np.ones(len(columns))]
+        for steps, y in zip(reversed(chain), reversed(said), strict=True):
+            messages.insert(0, steps @ (columns[:, y] * messages[0]))
+        reach = [np.eye(len(columns))[k] for k in (one, other)]
+        ratio = best
+        for at, steps in enumerate(chain):
+            reach = [row @ steps for row in reach]
+            top, bottom = ((row * messages[at + 1]) @ columns for row in reach)
+            said[at] = int((top / bottom).argmax())
+            ratio = float(np.log(top[said[at]] / bottom[said[at]]))
+            reach = [row * columns[:, said[at]] for row in reach]
+        if ratio <= best + 1e-9:
+            break
+        best = ratio
+    return best

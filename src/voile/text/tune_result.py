@@ -152,12 +152,13 @@ class TextTuning(Result):
         if self.joint is None:
             return ""
         bound = self.joint
+        seen = "" if bound.reached is None else f"some release reaches {bound.reached:.3g}; "
         return (
             f"Proved for every release of a document with at most {bound.length} of the "
             f"{self.secrets:,} secrets: to a reader who knows the law and whose prior is the chain "
             f"of these words, all releases together move the odds between two of them by at most "
-            f"e^({at_most(bound.joint, digits=4)}·d), within the cap of {self.cap:g}; one release "
-            f"alone by e^({at_most(bound.single, digits=4)}·d); whatever the prior, by "
+            f"e^({at_most(bound.joint, digits=4)}·d), within the cap of {self.cap:g}; {seen}"
+            f"one release alone by e^({at_most(bound.single, digits=4)}·d); whatever the prior, by "
             f"e^({at_most(bound.any_prior, digits=4)}·d). "
         )
 
@@ -169,6 +170,8 @@ class TextTuning(Result):
                 "The attacker was not shown to learn anything from the releases, so its count is "
                 "no evidence; --attacker markov needs no training."
             )
+        if self.meets_target and self.joint is not None:
+            return f"On fresh documents this attacker stays within {allowed}, the whole interval."
         if self.meets_target:
             return (
                 f"This attacker stays within {allowed}, the whole interval. That is not a proof: "
