@@ -273,6 +273,18 @@ def table(every: list[Line], dataset: str, name: str, epsilon: float) -> list[st
             f"| {method} | {shown} | {share} | {beside} | {ppm:.2g} | {largest:.2f} | {loss:.4f} | "
             f"{100 * (loss / free - 1):+.1f} |"
         )
+    adapted, even = (
+        np.concatenate([x["any"] for x in by[method]]) for method in ("AmPL", "even at AmPL's loss")
+    )
+    if choice["strengths"]["AmPL"] != choice["strengths"]["even at AmPL's loss"]:
+        worse, differ = int((adapted > even).sum()), int((adapted != even).sum())
+        low, high = clopper_pearson(worse, differ, failure_probability=0.05)
+        out += [
+            "",
+            f"AmPL against strengths lowered together at its loss: in {worse} of the {differ} "
+            "documents in which one violates and the other does not, it is AmPL that does "
+            f"({100 * low:.0f} to {100 * high:.0f} %, where 50 % would be even).",
+        ]
     if joint["plain"] is None:
         return [*out, ""]
     capped_at = "none" if joint["capped"] is None else f"{joint['capped']:.3g}"
