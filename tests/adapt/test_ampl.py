@@ -10,7 +10,7 @@ from voile.adapt.levels import Levels, adapt, together
 from voile.adapt.secrets import CLEAR, Document, Secrets, document_losses, drawn
 from voile.attackers.markov import fit_markov
 from voile.errors import InvalidInput
-from voile.leakage.bounds import clopper_pearson
+from voile.leakage.bounds import chernoff_interval, clopper_pearson
 from voile.mechanisms import word_exponential
 from voile.mechanisms._embedding import Embedding
 
@@ -150,7 +150,9 @@ def test_a_check_is_on_fresh_documents_and_brackets_what_it_counts(secrets, docu
     assert found.share > 0.2  # correlated text leaks more than ε
     by_triples = trial(secrets, documents, epsilon=0.5, counted="triples")
     less = by_triples.check((1.0, 1.0), fresh, what="plain", failure_probability=0.02)
-    assert less.lower <= less.share <= less.upper
+    assert (less.lower, less.upper) == chernoff_interval(
+        mean=less.share, clusters=60, failure_probability=0.01
+    )
     assert less.share < found.share
     assert less.loss == found.loss
     _, losses = secrets.tables(laws_at(0.5)((1.0, 1.0)), np.array([0]))
