@@ -83,6 +83,12 @@ def serve(
         )
         for name, domain in domains.items()
     )
+    if stated.gateway is not None and check:
+        from voile.service.gateway import PromptGateway
+
+        found = PromptGateway(stated.gateway, bytes(32))
+        promised = tuple(found.blur.guarantee.explain().splitlines())
+        routes += (Offered("chat/completions", found.guarantee, "stand-ins", promised),)
     if check:
         return Served(f"All {len(routes)} routes are built and certified.", routes)
     run(stated, domains)

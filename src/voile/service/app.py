@@ -8,12 +8,8 @@ by its code.
 
 from __future__ import annotations
 
-import asyncio
-import json
-import logging
 import secrets
-import sys
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from typing import Any
 
 from voile.service.asking import (
@@ -22,22 +18,21 @@ from voile.service.asking import (
     Refused,
     as_json,
     failure,
+    read_object,
     read_records,
     same_request,
 )
 from voile.service.config import Config, Token
 from voile.service.counting import Shared
 from voile.service.domains import Domain
+from voile.service.gateway import PromptGateway, read_prompt
 from voile.service.groups import Groups, internal
+from voile.service.http import Gone, Receive, Request, Scope, Send, send_answer
+from voile.service.logs import LOG
 from voile.service.openapi import openapi
 from voile.service.releasing import Releasing
 from voile.service.tokens import Doors
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-_log = logging.getLogger("voile.service")
 _LONGEST_KEY = 255
 
 
@@ -51,8 +46,14 @@ class Service:
             name: Releasing(domain, config.server, shared) for name, domain in domains.items()
         }
         self._groups: dict[str, Groups] = {}
-        self._facts = as_json({"routes": {n: d.facts() for n, d in domains.items()}})
-        self._openapi = as_json(openapi(domains))
+        self.gateway: PromptGateway | None = None
+        if config.gateway is not None:
+            self.gateway = PromptGateway(config.gateway, shared.secret)
+        facts = {name: domain.facts() for name, domain in domains.items()}
+        if self.gateway is not None:
+            facts["chat"] = self.gateway.facts()
+        self._facts = as_json({"routes": facts})
+        self._openapi = as_json(openapi(domains, chat=self.gateway is not None))
         self._ready = False
         routes: dict[tuple[str, str], tuple[str, Any]] = {
             ("GET", "/healthz"): ("health", self._health),
@@ -63,6 +64,8 @@ class Service:
         }
         for name in domains:
             routes["POST", f"/v1/{name}"] = (name, self._protect)
+        if self.gateway is not None:
+            routes["POST", "/v1/chat/completions"] = ("chat", self._chat)
         self._routes = routes
         self._paths = {path for _, path in routes}
 
@@ -93,6 +96,8 @@ class Service:
             name: Groups(releasing.release, most=most, name=name)
             for name, releasing in self._releasing.items()
         }
+        if self.gateway is not None:
+            self.gateway.upstream.start()
         self._ready = True
 
     async def stop(self) -> None:
@@ -102,6 +107,8 @@ class Service:
             await groups.close()
         for releasing in self._releasing.values():
             releasing.close()
+        if self.gateway is not None:
+            await self.gateway.upstream.stop()
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request: its route, its answer, its line in the log."""
@@ -122,11 +129,11 @@ class Service:
         except Gone:
             return
         except Exception as problem:
-            _log.error(internal(problem))
+            LOG.error(internal(problem))
             answered = failure(500, "internal", "an error of the service; it is in its log")
         self.shared.request(route, answered.status)
-        _log.info('%s %s %d "%s"', number, route, answered.status, who)
-        await _send(send, answered, number)
+        LOG.info('%s %s %d "%s"', number, route, answered.status, who)
+        await send_answer(send, answered, number)
 
     def _let_in(self, request: Request, route: str) -> Token:
         token = self._doors.known(request.header(b"authorization"))
@@ -166,11 +173,25 @@ class Service:
         asked = releasing.keyed(b"request\0" + same_request(route, [alone, records]))
         return await self._groups[route].ask(Asked(records, alone, whose, asked))
 
+    async def _chat(self, request: Request, route: str, token: Token) -> Answered:
+        prompt = read_prompt(read_object(await request.body()))
+        self.pass_through(token, route, 1)
+        gateway = self.gateway
+        assert gateway is not None  # else there is no such route
+        body, revealing = await gateway.hidden(prompt, token, request.header(b"voile-conversation"))
+        if not prompt.stream:
+            return await gateway.answer(body, revealing)
+        pieces = gateway.streamed(body, revealing)
+        first = await anext(pieces)  # so that an error of the model's has a status
+        return Answered(200, first, kind=b"text/event-stream", rest=pieces)
+
     async def _guarantee(self, request: Request, route: str, token: Token) -> Answered:
         return Answered(200, self._facts)
 
     async def _metrics(self, request: Request, route: str, token: Token) -> Answered:
         names = [(name, domain.guarantee) for name, domain in self.domains.items()]
+        if self.gateway is not None:
+            names.append(("chat", self.gateway.guarantee))
         kind = b"text/plain; version=0.0.4; charset=utf-8"
         return Answered(200, self.shared.text(names).encode(), kind=kind)
 
@@ -189,87 +210,3 @@ class Service:
         if request.path in self._paths:
             return failure(405, "bad-method", "this route takes another method")
         return failure(404, "no-route", "there is no such route; see /openapi.json")
-
-
-class Gone(Exception):
-    """The client left while it was sending."""
-
-
-class Request:
-    """The headers of a request, and its body within its limits."""
-
-    def __init__(self, scope: Scope, receive: Receive, limits: Any) -> None:
-        self.path: str = scope["path"]
-        self._headers: list[tuple[bytes, bytes]] = scope["headers"]
-        self._receive, self._limits = receive, limits
-
-    def header(self, name: bytes) -> bytes:
-        """A header's value; empty if there is none."""
-        for found, value in self._headers:
-            if found == name:
-                return value
-        return b""
-
-    async def body(self) -> bytes:
-        """The whole body; refused if it is too large, or comes too slowly."""
-        most = self._limits.body_bytes
-        large = failure(413, "body-too-large", f"a body has at most {most:,} bytes")
-        length = self.header(b"content-length")
-        if length.isdigit() and int(length[:20]) > most:
-            raise Refused(large)
-        try:
-            async with asyncio.timeout(self._limits.body_seconds):
-                parts, size = [], 0
-                while True:
-                    message = await self._receive()
-                    if message["type"] == "http.disconnect":
-                        raise Gone
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > most:
-                        raise Refused(large)
-                    if not message.get("more_body", False):
-                        return b"".join(parts)
-        except TimeoutError:
-            raise Refused(failure(408, "too-slow", "the body came too slowly")) from None
-
-
-async def _send(send: Send, answered: Answered, number: str) -> None:
-    headers = [
-        (b"content-type", answered.kind),
-        (b"content-length", str(len(answered.body)).encode()),
-        (b"x-request-id", number.encode()),
-        (b"cache-control", b"no-store"),
-    ]
-    if answered.retry is not None:
-        headers.append((b"retry-after", str(max(1, round(answered.retry))).encode()))
-    if answered.replayed:
-        headers.append((b"idempotent-replayed", b"true"))
-    if answered.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    if answered.status in (408, 413):
-        headers.append((b"connection", b"close"))  # the rest of the body is not read
-    await send({"type": "http.response.start", "status": answered.status, "headers": headers})
-    await send({"type": "http.response.body", "body": answered.body})
-
-
-class AsJson(logging.Formatter):
-    """One JSON object a line: when, how bad, what."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The line; uvicorn's own messages hold addresses of clients at most."""
-        return json.dumps(
-            {
-                "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
-                "level": record.levelname.lower(),
-                "message": record.getMessage(),
-            }
-        )
-
-
-def log_to_stderr() -> None:
-    """Let the service's lines go to the standard error, and nothing else."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(AsJson())
-    _log.handlers, _log.propagate = [handler], False
-    _log.setLevel(logging.INFO)

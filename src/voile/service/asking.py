@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,8 @@ class Answered:
     retry: float | None = None
     """Seconds after which to ask again."""
     kind: bytes = b"application/json"
+    rest: AsyncIterator[bytes] | None = None
+    """What follows the body, as it comes."""
 
 
 @dataclass(frozen=True, eq=False)

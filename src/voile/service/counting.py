@@ -8,8 +8,9 @@ which follow from how long a text is; no count of budgets that are spent.
 from __future__ import annotations
 
 import multiprocessing
+import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from voile.service.config import Token
@@ -37,6 +38,8 @@ class Shared:
 
     counts: Any
     buckets: Any
+    secret: bytes = field(repr=False)
+    """Keys the stand-ins of conversations while the service runs, in memory alone."""
 
     @classmethod
     def of(cls, tokens: Sequence[Token]) -> Shared:
@@ -45,7 +48,7 @@ class Shared:
         buckets = spawned.Array("d", 2 * len(tokens))
         for place, token in enumerate(tokens):
             buckets[2 * place] = token.burst
-        return cls(spawned.Array("q", len(_COUNTS)), buckets)
+        return cls(spawned.Array("q", len(_COUNTS)), buckets, secrets.token_bytes(32))
 
     def request(self, route: str, status: int) -> None:
         """Count an answer."""

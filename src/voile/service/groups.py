@@ -7,17 +7,16 @@ load a sync of the disk serves many requests, and a request that is alone waits 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from voile.service.asking import Answered, Asked, failure
+from voile.service.logs import LOG
 
 LARGEST = 2000
 """Records of a group, unless one request has more."""
-_log = logging.getLogger("voile.service")
 
 
 class Groups:
@@ -65,7 +64,7 @@ class Groups:
         """Give out the answers, and go on with those who came meanwhile."""
         problem = found.exception()
         if problem is not None:
-            _log.error(internal(problem))
+            LOG.error(internal(problem))
         lost = failure(500, "internal", "an error of the service; it is in its log")
         answers = [lost] * len(waiting) if problem is not None else found.result()
         for one, answer in zip(waiting, answers, strict=True):

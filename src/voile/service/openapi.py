@@ -32,7 +32,7 @@ _ERRORS = {
 }
 
 
-def openapi(domains: Mapping[str, Domain]) -> dict[str, Any]:
+def openapi(domains: Mapping[str, Domain], *, chat: bool = False) -> dict[str, Any]:
     """What each route takes and gives."""
     paths: dict[str, Any] = {f"/v1/{name}": _protect(domain) for name, domain in domains.items()}
     paths |= {
@@ -41,6 +41,8 @@ def openapi(domains: Mapping[str, Domain]) -> dict[str, Any]:
         "/healthz": {"get": _get("Whether the process lives.", token=False)},
         "/readyz": {"get": _get("Whether it answers.", token=False)},
     }
+    if chat:
+        paths["/v1/chat/completions"] = {"post": _chat()}
     return {
         "openapi": "3.1.0",
         "info": {"title": "voile", "version": __version__},
@@ -104,6 +106,36 @@ def _protect(domain: Domain) -> dict[str, Any]:
     if domain.standing.charging is not None:
         post["parameters"] = [key]
     return {"post": post}
+
+
+def _chat() -> dict[str, Any]:
+    message = {
+        "type": "object",
+        "required": ["role", "content"],
+        "properties": {"role": {"type": "string"}, "content": {"type": "string"}},
+    }
+    asked = {
+        "type": "object",
+        "required": ["model", "messages"],
+        "properties": {
+            "model": {"type": "string"},
+            "messages": {"type": "array", "items": message},
+            "stream": {"type": "boolean"},
+        },
+    }
+    conversation = {
+        "name": "Voile-Conversation",
+        "in": "header",
+        "required": False,
+        "schema": {"type": "string"},
+        "description": "A name for the conversation, in which who is named keeps a stand-in.",
+    }
+    return {
+        "summary": "Ask a language model that learns no names; the answer has them again.",
+        "parameters": [conversation],
+        "requestBody": {"required": True, "content": _content(asked)},
+        "responses": {"200": {"description": "as OpenAI's chat completions, or as its stream"}},
+    }
 
 
 def _content(schema: Mapping[str, Any]) -> dict[str, Any]:

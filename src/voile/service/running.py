@@ -9,10 +9,11 @@ from typing import Any
 
 from voile.errors import BadFile, CannotWrite, MissingExtra
 from voile.progress import tell
-from voile.service.app import Service, log_to_stderr
+from voile.service.app import Service
 from voile.service.config import Config
 from voile.service.counting import Shared
 from voile.service.domains import Domain, load_domain
+from voile.service.logs import log_to_stderr
 
 
 def load_domains(config: Config) -> dict[str, Domain]:

@@ -1,0 +1,273 @@
+"""Prompts that go on to a language model without their names, which are put back in the answer.
+
+Only what is understood goes on: texts of messages, with stand-ins, and settings that are numbers.
+Any other field (tools, images, a user's id) is refused, since it could hold a name that nothing
+looked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from voile.errors import VoileError
+from voile.service.asking import Answered, Refused, as_json, failure
+from voile.service.config import Gateway, Token
+from voile.service.upstream import Upstream
+from voile.text.conversation import Conversation, NameBlur, Revealing
+from voile.version import __version__
+
+_NUMBERS = ("temperature", "top_p", "n", "max_tokens", "max_completion_tokens", "seed",
+            "presence_penalty", "frequency_penalty")  # fmt: skip
+_ROLES = ("system", "developer", "user", "assistant")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What is understood of a request."""
+
+    model: str
+    settings: Mapping[str, float]
+    roles: Sequence[str]
+    texts: Sequence[str]
+    stream: bool
+
+    def body(self, texts: Sequence[str]) -> dict[str, Any]:
+        """What goes on, with other texts."""
+        pairs = zip(self.roles, texts, strict=True)
+        messages = [{"role": role, "content": text} for role, text in pairs]
+        streamed = {"stream": True} if self.stream else {}
+        return {"model": self.model, "messages": messages, **self.settings, **streamed}
+
+
+def read_prompt(found: Mapping[str, Any]) -> Prompt:
+    """The prompt of a body; refused, by the field's name, if there is anything else in it."""
+    known = {"model", "messages", "stream", *_NUMBERS}
+    for number, field in enumerate(found, 1):
+        if field not in known:
+            named = repr(field) if field.isidentifier() and len(field) < 40 else f"number {number}"
+            raise _bad(f"the field {named} is not handed on: nothing looks for names in it")
+    model, messages, stream = found.get("model"), found.get("messages"), found.get("stream", False)
+    if not isinstance(model, str) or not isinstance(messages, list) or not messages:
+        raise _bad("a prompt must have a model and messages")
+    settings = {name: found[name] for name in _NUMBERS if found.get(name) is not None}
+    plain = all(
+        isinstance(value, int | float) and not isinstance(value, bool)
+        for value in settings.values()
+    )
+    if not plain or not isinstance(stream, bool):
+        raise _bad("settings of a prompt must be numbers, and stream true or false")
+    pairs = [_message(message) for message in messages]
+    return Prompt(model, settings, [r for r, _ in pairs], [t for _, t in pairs], stream)
+
+
+def _message(message: Any) -> tuple[str, str]:
+    if not isinstance(message, dict) or message.keys() != {"role", "content"}:
+        raise _bad("a message must have a role and a content, and nothing else")
+    role, content = message["role"], message["content"]
+    if isinstance(content, list):
+        parts = [part.get("text") if isinstance(part, dict) else None for part in content]
+        texts = [part for part in parts if isinstance(part, str)]
+        alone = all(
+            isinstance(part, dict) and part.keys() == {"type", "text"} and part["type"] == "text"
+            for part in content
+        )
+        content = "\n".join(texts) if alone and len(texts) == len(parts) else None
+    if role not in _ROLES or not isinstance(content, str):
+        raise _bad("a message must be text: no images, sounds, files or calls of tools")
+    return role, content
+
+
+def _bad(message: str) -> Refused:
+    return Refused(failure(422, "bad-prompt", message))
+
+
+class PromptGateway:
+    """Hides names in prompts, asks, and puts them back; remembers conversations for a while."""
+
+    def __init__(self, settings: Gateway, secret: bytes) -> None:
+        self._settings, self._secret = settings, secret
+        self.blur = NameBlur.load(
+            language=settings.language, pipeline=settings.pipeline, find=settings.find
+        )
+        self.upstream = Upstream(settings)
+        self._known: OrderedDict[bytes, tuple[float, Conversation]] = OrderedDict()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="voile chat")
+
+    @property
+    def guarantee(self) -> str:
+        """One name for what decides the stand-ins and what is promised for them."""
+        decided = [self._decided(), self.blur.guarantee.to_dict(), __version__]
+        return hashlib.sha256(as_json(decided, sort=True)).hexdigest()[:32]
+
+    def _decided(self) -> dict[str, Any]:
+        return {
+            "language": self._settings.language,
+            "pipeline": self.blur.finders.pipeline,
+            "find": list(self.blur.finders.names),
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """What anybody with a token may know of it."""
+        promised = self.blur.guarantee
+        return {
+            "id": self.guarantee,
+            "mechanism": "stand-ins for names and identifiers",
+            "guarantee": promised.to_dict(),
+            "explanation": promised.explain().splitlines(),
+            "in_clear": ["all other words"],
+            "decided_by": self._decided(),
+            "ledger": None,
+            "voile": __version__,
+        }
+
+    def _conversation(self, token: Token, named: bytes) -> Conversation:
+        """The conversation of a header, or one for this request alone."""
+        now = time.monotonic()
+        while self._known:
+            first, (since, _) = next(iter(self._known.items()))
+            if now - since < self._settings.conversation_seconds:
+                break
+            del self._known[first]
+        if not named:
+            return Conversation(
+                self.blur, self._secret, secrets.token_bytes(16), self._settings.things
+            )
+        name = hashlib.sha256(token.name.encode() + b"\0" + named).digest()
+        found = self._known.pop(name, None)
+        if found is None:
+            made = Conversation(self.blur, self._secret, name, self._settings.things)
+            found = (now, made)
+        self._known[name] = (now, found[1])
+        if len(self._known) > self._settings.conversations:
+            self._known.popitem(last=False)
+        return found[1]
+
+    async def hidden(
+        self, prompt: Prompt, token: Token, named: bytes
+    ) -> tuple[dict[str, Any], Revealing]:
+        """What goes on, and what puts names back."""
+        conversation = self._conversation(token, named)
+        loop = asyncio.get_running_loop()
+        try:
+            texts = await loop.run_in_executor(self._thread, conversation.hide, prompt.texts)
+        except VoileError as problem:
+            raise Refused(failure(422, "bad-prompt", str(problem))) from None
+        return prompt.body(texts), conversation.revealing()
+
+    async def answer(self, body: Mapping[str, Any], revealing: Revealing) -> Answered:
+        """A whole answer."""
+        async with self.upstream.asked(body) as pieces:
+            content = b"".join([piece async for piece in pieces])
+        found = _completion(content)
+        choices = [
+            {
+                "index": choice.index,
+                "message": {"role": "assistant", "content": revealing.whole(choice.text)},
+                "finish_reason": choice.finish,
+            }
+            for choice in _choices(found, "message")
+        ]
+        return Answered(200, as_json({**_head(found, "chat.completion"), "choices": choices}))
+
+    async def streamed(self, body: Mapping[str, Any], revealing: Revealing) -> AsyncIterator[bytes]:
+        """An answer in pieces, as server-sent events; names are put back across their borders."""
+        ends: dict[int, Revealing] = {}
+        head: dict[str, Any] = {}
+        async with self.upstream.asked(body) as pieces:
+            async for event in _events(pieces):
+                found = _completion(event)
+                head = _head(found, "chat.completion.chunk")
+                for choice in _choices(found, "delta"):
+                    own = ends.setdefault(choice.index, revealing.another())
+                    text = own.add(choice.text)
+                    if choice.finish is not None:
+                        text += own.end()
+                    if text or choice.finish is not None:
+                        yield _event(head, Choice(choice.index, text, choice.finish))
+        for index, own in ends.items():
+            rest = own.end()
+            if rest:
+                yield _event(head, Choice(index, rest, None))
+        yield b"data: [DONE]\n\n"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of the texts of an answer, or a piece of it."""
+
+    index: int
+    text: str
+    finish: str | None
+
+
+def _event(head: Mapping[str, Any], made: Choice) -> bytes:
+    delta = {"content": made.text}
+    choice = {"index": made.index, "delta": delta, "finish_reason": made.finish}
+    return b"data: " + as_json({**head, "choices": [choice]}) + b"\n\n"
+
+
+async def _events(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The data of server-sent events, until [DONE]."""
+    left = b""
+    async for piece in pieces:
+        left += piece.replace(b"\r\n", b"\n")
+        *whole, left = left.split(b"\n")
+        for line in whole:
+            if line.startswith(b"data:"):
+                data = line[5:].strip()
+                if data == b"[DONE]":
+                    return
+                yield data
+
+
+def _completion(content: bytes) -> Mapping[str, Any]:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise Refused(failure(502, "upstream", "the language model's answer is not understood"))
+    return found
+
+
+def _head(found: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """What is handed back beside the texts: numbers, and short words."""
+    words = {name: found[name] for name in ("id", "model") if isinstance(found.get(name), str)}
+    usage = found.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    numbers = {name: value for name, value in counts.items() if isinstance(value, int)}
+    created = found.get("created")
+    return {
+        "object": kind,
+        **{name: word[:200] for name, word in words.items()},
+        **({"created": created} if isinstance(created, int) else {}),
+        **({"usage": numbers} if numbers else {}),
+    }
+
+
+def _choices(found: Mapping[str, Any], part: str) -> list[Choice]:
+    """The texts of an answer, by index; what is no text is not handed back."""
+    choices = found.get("choices")
+    listed = choices if isinstance(choices, list) else []
+    made = []
+    for place, choice in enumerate(c for c in listed if isinstance(c, dict)):
+        inner = choice.get(part)
+        text = inner.get("content") if isinstance(inner, dict) else None
+        index, finish = choice.get("index"), choice.get("finish_reason")
+        made.append(
+            Choice(
+                index if isinstance(index, int) else place,
+                text if isinstance(text, str) else "",
+                finish[:40] if isinstance(finish, str) else None,
+            )
+        )
+    return made

@@ -1,0 +1,165 @@
+"""A conversation with somebody who is to know no names: stand-ins go out, originals come back.
+
+What `--pseudonyms` does to a text and `voile text reveal` to an answer, for texts that come one
+after the other: whoever was named once has the same stand-in in all that follows. Who is who is
+known by this value alone, in memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from voile.core.guarantee import Guarantee
+from voile.core.keyed_streams import KeyedStreams
+from voile.errors import InvalidInput
+from voile.personal.spans import merge
+from voile.text.finders import FINDERS, Finders
+from voile.text.languages import pipeline_of
+from voile.text.mapping import Entry
+from voile.text.revealing import Revealer
+from voile.text.standins import (
+    ABOUT_NOBODY,
+    NOT_FOUND,
+    SHOWS,
+    Allotment,
+    StandIns,
+    in_case_of,
+)
+from voile.text.things import Thing
+from voile.text.tiers import load_pipeline
+
+IN_CLEAR = "ALL OTHER WORDS, WHICH STAND IN CLEAR: what is said, and whoever can be told by it"
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+"""As names are looked for in an answer."""
+
+
+@dataclass(frozen=True, eq=False)
+class NameBlur:
+    """What finds names and identifiers in texts of one language."""
+
+    finders: Finders
+    stand_ins: StandIns
+
+    @classmethod
+    def load(cls, *, language: str, pipeline: str | None, find: Sequence[str]) -> NameBlur:
+        """With everything that it needs loaded, or refused if it is not installed."""
+        named = pipeline_of(language, pipeline)
+        finders = Finders(FINDERS.find_all(find), language, named).load()
+        return cls(finders, StandIns(load_pipeline(named), language))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Two things of one form cannot be told apart by their stand-ins; the rest is in clear."""
+        return replace(ABOUT_NOBODY, outside=(IN_CLEAR, NOT_FOUND, SHOWS))
+
+    def parts(self, text: str, known: frozenset[str]) -> list[str | Thing]:
+        """A text as what stays and what has stand-ins; joined as it is written it is the text."""
+        (named,) = self.stand_ins.named([text], [known])
+        spans = merge([*self.finders.find([text])[0], *named])
+        pieces: list[str | Thing] = []
+        last = 0
+        for start, end, kind in spans:
+            pieces.append(text[last:start])
+            pieces.extend(self.stand_ins.pieces(text[start:end], kind))
+            last = end
+        return [*pieces, text[last:]]
+
+
+@dataclass(eq=False)
+class Conversation:
+    """Who is who: the stand-ins of one conversation, drawn under a key and a name of its own.
+
+    Two that have the same key and name, and are told the same texts, draw the same stand-ins.
+    """
+
+    blur: NameBlur
+    key: bytes = field(repr=False)
+    name: bytes = field(repr=False)
+    most: int = 1000
+    _entries: dict[tuple[str, str], Entry] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _allotment(self) -> Allotment:
+        rng = KeyedStreams(self.key).rng(b"conversation " + self.name)
+        return Allotment(rng, self.blur.stand_ins.language)
+
+    def hide(self, texts: Sequence[str]) -> list[str]:
+        """The texts with stand-ins; who is named in one is known in all."""
+        found = [self.blur.parts(text, self._known()) for text in texts]
+        self._meet(found)
+        if len(texts) > 1:  # who was named in a later one may stand in an earlier one
+            found = [self.blur.parts(text, self._known()) for text in texts]
+            self._meet(found)
+        return ["".join(map(self._written, parts)) for parts in found]
+
+    def _known(self) -> frozenset[str]:
+        return frozenset(key for kind, key in self._entries if kind == "PERSON")
+
+    def _meet(self, texts: Sequence[Sequence[str | Thing]]) -> None:
+        for thing in (piece for parts in texts for piece in parts if isinstance(piece, Thing)):
+            if thing.same not in self._entries:
+                if len(self._entries) >= self.most:
+                    raise InvalidInput(
+                        f"a conversation must have at most {self.most:,} names and identifiers"
+                    )
+                stand_in = self._allotment.stand_in("", thing)
+                self._entries[thing.same] = Entry("", thing.kind, thing.written, stand_in)
+
+    def _written(self, piece: str | Thing) -> str:
+        if isinstance(piece, str):
+            return piece
+        return in_case_of(piece.written, self._entries[piece.same].stand_in)
+
+    def revealing(self) -> Revealing:
+        """What puts originals back into one answer."""
+        return Revealing(tuple(self._entries.values()))
+
+
+class Revealing:
+    """An answer that comes in pieces: what is given back, joined, is the whole one revealed.
+
+    A piece is held back as long as a stand-in may go on behind it. It is cut after a space if the
+    word before holds a letter and no digit (numbers are set out with spaces and signs), no bracket
+    (`[PASSPORT 2]`), and no stand-in of several words goes on after that word. Nothing that
+    `Revealer` looks for reaches over such a place.
+    """
+
+    def __init__(self, entries: tuple[Entry, ...]) -> None:
+        self._entries, self._revealer = entries, Revealer(entries)
+        words = (_WORD.findall(entry.stand_in.casefold()) for entry in entries)
+        self._go_on = frozenset(word for several in words for word in several[:-1])
+        self._held = ""
+
+    def another(self) -> Revealing:
+        """For another answer that comes beside this one."""
+        return Revealing(self._entries)
+
+    def whole(self, text: str) -> str:
+        """A whole answer with originals in it."""
+        return self._revealer.reveal(text)[0]
+
+    def add(self, piece: str) -> str:
+        """What can be given back now."""
+        self._held += piece
+        for space in reversed([match.end() for match in re.finditer(r"\s", self._held)]):
+            if self._closed(self._held[: space - 1]):
+                ready, self._held = self._held[:space], self._held[space:]
+                return self.whole(ready)
+        return ""
+
+    def end(self) -> str:
+        """What was held back."""
+        ready, self._held = self._held, ""
+        return self.whole(ready)
+
+    def _closed(self, before: str) -> bool:
+        word = re.search(r"\S*\Z", before)
+        assert word is not None
+        token = word.group()
+        if not re.search(r"[^\W\d_]", token) or re.search(r"[\d\[(]", token):
+            return False
+        last = _WORD.findall(token.casefold())
+        return bool(last) and last[-1] not in self._go_on

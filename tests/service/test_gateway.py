@@ -1,0 +1,208 @@
+"""The gateway: no name reaches the language model, all of them are back in the answer."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+from voile.errors import InvalidInput
+from voile.service.config import Gateway
+from voile.service.upstream import Upstream
+
+from .conftest import built, stated, talking
+
+SECRETS = ("Ann", "Smith", "ann.smith@corp.org")
+
+
+@pytest.fixture
+def gateway(tmp_path):
+    names = tmp_path / "names.txt"
+    names.write_text("Ann Smith\nBob\n")
+    (tmp_path / "key").write_text("vendors-own-token\n")
+    return {
+        "upstream": "https://vendor.example/v1", "pipeline": str(names),
+        "key_file": str(tmp_path / "key"), "conversations": 2,
+    }  # fmt: skip
+
+
+def prompt(*texts, **more):
+    roles = ("user", "assistant")
+    messages = [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
+    return {"model": "m", "messages": messages, "temperature": 0.5, **more}
+
+
+class Model:
+    """A language model that repeats what it was asked last."""
+
+    def __init__(self, status=200, piece=3, **more):
+        self.seen, self.status, self.piece, self.more = [], status, piece, more
+
+    def __call__(self, request):
+        body = json.loads(request.content)
+        self.seen.append((body, dict(request.headers)))
+        said = "You said: " + body["messages"][-1]["content"]
+        if self.status != 200:
+            return httpx.Response(self.status, json={"error": said})
+        if body.get("stream"):
+            return httpx.Response(200, content=self._stream(said))
+        choice = {"index": 0, "message": {"role": "assistant", "content": said}, "logprobs": said}
+        usage = {"total_tokens": 7}
+        answer = {"id": "x", "model": "m", "usage": usage, "secret": said, **self.more}
+        return httpx.Response(200, json={"choices": [choice], **answer})
+
+    async def _stream(self, said):
+        for at in range(0, len(said), self.piece):
+            delta = {"index": 0, "delta": {"content": said[at : at + self.piece]}}
+            yield b"data: " + json.dumps({"id": "x", "choices": [delta]}).encode() + b"\r\n\r\n"
+        last = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+        yield b"data: " + json.dumps(last).encode() + b"\n\ndata: [DONE]\n\n"
+
+
+def service_with(gateway, model):
+    service = built(stated(gateway=gateway))
+    service.gateway.upstream.transport = httpx.MockTransport(model)
+    return service
+
+
+CHAT = "/v1/chat/completions"
+TEXT = "Write to Ann Smith (ann.smith@corp.org) about Ann's invoice."
+
+
+def test_names_do_not_leave_and_come_back(gateway):
+    model = Model()
+
+    async def talk(to):
+        answer = await to.post(CHAT, prompt(TEXT))
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["choices"][0]["message"]["content"] == "You said: " + TEXT
+        assert "secret" not in answer.json()
+        assert "logprobs" not in answer.json()["choices"][0]
+        assert answer.json()["usage"] == {"total_tokens": 7}
+        told = (await to.get("/v1/guarantee")).json()["routes"]["chat"]
+        assert told["guarantee"]["epsilon"] == 0
+        assert told["in_clear"] == ["all other words"]
+        assert "voile_guarantee_info" in (await to.get("/metrics")).text
+
+    talking(service_with(gateway, model), talk)
+    ((body, headers),) = model.seen
+    assert not any(secret in json.dumps(body) for secret in SECRETS)
+    assert body["temperature"] == 0.5
+    assert headers["authorization"] == "Bearer vendors-own-token"
+    assert "invoice" in json.dumps(body), "all other words stand in clear"
+
+
+def test_a_conversation_keeps_its_stand_ins_and_is_forgotten(gateway, monkeypatch):
+    model = Model()
+    service = service_with(gateway, model)
+
+    def named(conversation):
+        return {"headers": {"voile-conversation": conversation}}
+
+    async def talk(to):
+        await to.post(CHAT, prompt(TEXT), **named("a"))
+        await to.post(CHAT, prompt("Was Ann paid?"), **named("a"))  # without its history
+        await to.post(CHAT, prompt(TEXT), **named("b"))
+        await to.post(CHAT, prompt(TEXT))
+        await to.post(CHAT, prompt(TEXT))
+        assert len(service.gateway._known) == 2
+        await to.post(CHAT, prompt(TEXT), **named("c"))
+        assert len(service.gateway._known) == 2, "bounded"
+        clock = service.gateway._settings.conversation_seconds + 1e6
+        monkeypatch.setattr("voile.service.gateway.time.monotonic", lambda: clock + 1e9)
+        await to.post(CHAT, prompt(TEXT))
+        assert not service.gateway._known, "expired"
+
+    talking(service, talk)
+    texts = [body["messages"][-1]["content"] for body, _ in model.seen]
+    ann = texts[1].split()[1]
+    assert texts[0].startswith(f"Write to {ann} ")
+    assert len(set(texts[2:5])) == 3, "others have others"
+
+
+@pytest.mark.parametrize("piece", [1, 4, 1000])
+def test_a_stream_is_restored_across_the_borders_of_its_pieces(gateway, piece):
+    async def talk(to):
+        return await to.post(CHAT, prompt(TEXT, stream=True))
+
+    answer = talking(service_with(gateway, Model(piece=piece)), talk)
+    assert answer.headers["content-type"] == "text/event-stream"
+    *events, done, last = answer.text.split("\n\n")
+    assert (done, last) == ("data: [DONE]", "")
+    choices = [json.loads(event.removeprefix("data: "))["choices"][0] for event in events]
+    assert "".join(choice["delta"]["content"] for choice in choices) == "You said: " + TEXT
+    assert choices[-1]["finish_reason"] == "stop"
+    if piece < 9:
+        assert len(choices) > 3, "it comes in pieces, not at the end"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(("status", "told"), [(500, 502), (401, 502), (302, 502), (429, 429)])
+def test_an_error_of_the_model_is_not_quoted(gateway, stream, status, told):
+    async def talk(to):
+        return await to.post(CHAT, prompt(TEXT, stream=stream))
+
+    answer = talking(service_with(gateway, Model(status=status)), talk)
+    assert answer.status_code == told
+    assert "said" not in answer.text
+    assert not any(secret in answer.text for secret in SECRETS)
+
+
+def test_a_model_that_cannot_be_reached_or_understood(gateway):
+    def gone(request):
+        raise httpx.ConnectError("no route to Ann Smith")
+
+    async def talk(to):
+        return await to.post(CHAT, prompt(TEXT))
+
+    answer = talking(service_with(gateway, gone), talk)
+    assert (answer.status_code, "Ann" in answer.text) == (502, False)
+    answer = talking(service_with(gateway, lambda r: httpx.Response(200, content=b"oh")), talk)
+    assert answer.status_code == 502
+    odd = {"choices": [7, {"message": {"content": 3}}, {"message": None, "index": "x"}]}
+    answer = talking(service_with(gateway, lambda r: httpx.Response(200, json=odd)), talk)
+    assert answer.status_code == 200
+    assert [c["message"]["content"] for c in answer.json()["choices"]] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"model": "m"}, {"model": "m", "messages": []}, {"model": "m", "messages": [1]},
+        prompt("hi", user="Ann"), prompt("hi", tools=[{"Ann": 1}]), prompt("hi", temperature="Ann"),
+        prompt("hi", **{"Ann Smith's": 1}), prompt("hi", stop="Ann"), prompt("hi", stream="yes"),
+        {"model": "m", "messages": [{"role": "tool", "content": "Ann"}]},
+        {"model": "m", "messages": [{"role": "user", "content": "hi", "name": "Ann"}]},
+        {"model": "m", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
+    ],
+)  # fmt: skip
+def test_what_is_not_understood_does_not_go_on(gateway, body):
+    model = Model()
+
+    async def talk(to):
+        return await to.post(CHAT, body)
+
+    answer = talking(service_with(gateway, model), talk)
+    assert answer.status_code == 422
+    assert "Ann" not in answer.text
+    assert not model.seen
+
+
+def test_texts_in_parts_are_read(gateway):
+    model = Model()
+    parts = [{"type": "text", "text": "Ann Smith"}, {"type": "text", "text": "is here"}]
+
+    async def talk(to):
+        body = {"model": "m", "messages": [{"role": "user", "content": parts}]}
+        return await to.post(CHAT, body)
+
+    answer = talking(service_with(gateway, model), talk)
+    assert answer.json()["choices"][0]["message"]["content"] == "You said: Ann Smith\nis here"
+    assert "Ann" not in json.dumps(model.seen[0][0])
+
+
+def test_an_open_address_elsewhere_is_refused():
+    with pytest.raises(InvalidInput, match="must be https"):
+        Upstream(Gateway("http://vendor.example/v1"))
+    Upstream(Gateway("http://localhost:9/v1"))

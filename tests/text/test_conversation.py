@@ -1,0 +1,101 @@
+"""A conversation without names: consistent stand-ins out, originals back, in pieces as well."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from voile.errors import InvalidInput
+from voile.text.conversation import Conversation, NameBlur, Revealing
+from voile.text.mapping import Entry
+
+KEY = bytes(range(32))
+
+
+@pytest.fixture(scope="module")
+def blur(tmp_path_factory):
+    names = tmp_path_factory.mktemp("names") / "names.txt"
+    names.write_text("Ann Smith\nBob\nWinterthur\n")
+    return NameBlur.load(language="en", pipeline=str(names), find=("patterns",))
+
+
+def test_names_are_hidden_alike_and_put_back(blur):
+    talk = Conversation(blur, KEY, b"one")
+    texts = [
+        "Ann Smith wrote to bob@corp.org.\n\n  def f(x):\treturn x++  # HIV+ é",
+        "Ask Ann, please.",
+    ]
+    first, second = talk.hide(texts)
+    for secret in ("Ann", "Smith", "bob@corp.org"):
+        assert secret not in first + second
+    assert first.endswith(".\n\n  def f(x):\treturn x++  # HIV+ é"), "all else stays as it is"
+    ann = second.removeprefix("Ask ").removesuffix(", please.")
+    assert first.startswith(ann + " "), "Ann alone has the stand-in of Ann Smith's first name"
+    assert talk.hide([texts[0]]) == [first], "and keeps it"
+    assert (
+        talk.revealing()
+        .whole(f"I asked {ann.upper()}'s friend {first[:40]}")
+        .startswith("I asked ANN's friend Ann Smith")
+    )
+    assert talk.revealing().whole(first) == texts[0]
+    assert Conversation(blur, KEY, b"one").hide(texts) == [first, second]
+    assert Conversation(blur, KEY, b"two").hide(texts) != [first, second]
+
+
+def test_a_name_of_a_later_message_is_hidden_in_an_earlier_one(blur):
+    talk = Conversation(blur, KEY, b"late")
+    first, _ = talk.hide(["Is Smith there?", "Ann Smith is."])
+    assert "Smith" not in first
+
+
+def test_too_many_names_are_refused(blur):
+    talk = Conversation(blur, KEY, b"many", most=3)
+    with pytest.raises(InvalidInput, match="at most 3"):
+        talk.hide([" ".join(f"u{n}@example.com" for n in range(9))])
+
+
+def test_the_promise_says_what_stands_in_clear(blur):
+    assert blur.guarantee.epsilon == 0
+    assert "ALL OTHER WORDS" in blur.guarantee.outside[0]
+
+
+ENTRIES = (
+    Entry("", "PERSON", "Ann", "Maria"),
+    Entry("", "PERSON", "Smith", "Lopez"),
+    Entry("", "ORGANISATION", "Acme Corp", "Hill & Sons Ltd"),
+    Entry("", "ORGANISATION", "Bolt", "North Star Group"),
+    Entry("", "PLACE", "Bern", "Lakeville"),
+    Entry("", "PHONE", "+41 44 123", "+44 20 7946 0123"),
+    Entry("", "IBAN", "CH93 0076", "CH00 1234 5678 9012 3456 7"),
+    Entry("", "PASSPORT", "X1234567", "[PASSPORT 2]"),
+    Entry("", "EMAIL", "a@corp.org", "user_12@example.com"),
+    Entry("", "URL", "https://corp.org/a", "https://www.example.com/12345678"),
+    Entry("", "IP", "10.0.0.7", "192.0.2.44"),
+    Entry("", "CARD", "4111 1111 1111 1111", "9999 1234 5678 9012"),
+)
+PIECES = [entry.stand_in for entry in ENTRIES]
+PIECES += ["Maria's", "MARIA", "north", "North Star", "Star Group", "(", ")", ",", ". ", "\n"]
+PIECES += ["  ", "- ", "12", "[PASSPORT", "2]", "[", "7946", "Sons", "the", "and", "\u3000", "é-é"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=14), st.lists(st.integers(1, 9), min_size=1))
+def test_in_pieces_of_any_size_it_is_the_whole_revealed(parts, sizes):
+    """Cut anywhere, the pieces that come out join to what the whole answer would be."""
+    for between in (" ", ""):
+        text = between.join(parts)
+        revealing, out, at = Revealing(ENTRIES), [], 0
+        while at < len(text):
+            size = sizes[at % len(sizes)]
+            out.append(revealing.add(text[at : at + size]))
+            at += size
+        out.append(revealing.end())
+        assert "".join(out) == Revealing(ENTRIES).whole(text)
+
+
+def test_pieces_come_as_soon_as_they_can():
+    revealing = Revealing(ENTRIES)
+    said = [revealing.add(piece) for piece in ("Dear Ma", "ria, how ", "are you", " today? ")]
+    assert said == ["Dear ", "Ann, how ", "are ", "you today? "]
+    assert Revealing(ENTRIES).add("North ") == "", "it may go on"
