@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import runpy
 import signal
 import socket
 import subprocess
@@ -107,7 +108,28 @@ def storm(server, people, answered, count):
         thread.join()
 
 
-def test_killed_at_any_moment_answered_is_charged_once_and_answered_again(tmp_path):
+def by_the_example(server, root):
+    """The client of the documentation, as a program and as a class."""
+    file, url = root / "examples/service/client.py", f"http://127.0.0.1:{server.port}"
+    assert len(file.read_text().splitlines()) <= 60
+    record = {"lat": 48.8, "lon": 2.3, "who": "by the example"}
+    done = subprocess.run(
+        [sys.executable, str(file), url, "places", json.dumps(record)],
+        env={**os.environ, "VOILE_TOKEN": TOKEN}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout).keys() == {"lat", "lon"}
+    example = runpy.run_path(str(file))
+    client = example["Client"](url, TOKEN)
+    first, second = client.releases("places", [{**record, "who": "b"}, {**record, "who": ""}])
+    assert first.keys() == {"lat", "lon"}
+    assert second["error"]["code"] == "bad-record"
+    with pytest.raises(example["Refused"], match="over-budget"):
+        client.release("places", record)
+    with pytest.raises(example["Refused"], match="no-token"):
+        example["Client"](url, "wrong").release("places", record)
+
+
+def test_killed_at_any_moment_answered_is_charged_once_and_answered_again(tmp_path, root):
     voile.ledger.init(tmp_path / "ledger.db", budget=3)  # pays for one release of each, not two
     answered: dict[str, bytes] = {}
     people = [f"person {n}" for n in range(PEOPLE)]
@@ -124,6 +146,7 @@ def test_killed_at_any_moment_answered_is_charged_once_and_answered_again(tmp_pa
         assert answered.setdefault(who, again) == again
     counted = server.get("/metrics").decode()
     assert f'voile_requests_total{{route="places",status="2xx"}} {PEOPLE}' in counted
+    by_the_example(server, root)
     assert server.end(signal.SIGTERM) is not None
     with Ledger(str(tmp_path / "ledger.db"), read_key(tmp_path / "ledger.db.key")) as book:
         assert {book.spent(who) for who in people} == {2 * 10**9}
