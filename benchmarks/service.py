@@ -187,14 +187,14 @@ def places(lines: Lines) -> None:
         for connections in (1, 32):
             load = Load(server.port, lambda n: request("/v1/places", place(n, False)),
                         connections=connections)  # fmt: skip
-            cpu, clock = measured(server, load, 4000 if connections == 1 else 15_000)
+            cpu, clock = measured(server, load, 2000 if connections == 1 else 6000)
             lines.append(
                 f"| places, no ledger, {connections} connections | {cpu:,.0f} | {clock:,.0f} | "
                 f"{load.quantile(0.5):.1f} | {load.quantile(0.99):.1f} |"
             )
         load = Load(server.port, lambda n: request("/v1/places", {
             "records": [place(n + k, False)["record"] for k in range(100)]}))  # fmt: skip
-        cpu, clock = measured(server, load, 500, 20)
+        cpu, clock = measured(server, load, 200, 20)
         lines.append(
             f"| places, no ledger, batches of 100 (records) | {100 * cpu:,.0f} | "
             f"{100 * clock:,.0f} | {load.quantile(0.5):.1f} | {load.quantile(0.99):.1f} |"
@@ -220,7 +220,7 @@ def ledger(lines: Lines) -> None:
             server = Server(Path(name), ledger_tables(Path(name)))
             for connections in (1, 32):
                 load = Load(server.port, _keyed if keyed else _charged, connections=connections)
-                cpu, clock = measured(server, load, 1500 if connections == 1 else 10_000)
+                cpu, clock = measured(server, load, 500 if connections == 1 else 4000)
                 lines.append(
                     f"| places, SQLite ledger{', idempotency keys' * keyed}, {connections} "
                     f"connections | {cpu:,.0f} | {clock:,.0f} | {load.quantile(0.5):.1f} | "
@@ -236,10 +236,10 @@ def half(lines: Lines) -> None:
             tables = ledger_tables(Path(name)) if who else "[places]\nepsilon = 2.0"
             server = Server(Path(name), tables)
             make = _charged if who else _plain
-            _, clock = measured(server, Load(server.port, make), 5000)
+            _, clock = measured(server, Load(server.port, make), 2000)
             rate = clock / 2
             load = Load(server.port, make)
-            load.run(int(10 * rate), rate=rate)
+            load.run(int(5 * rate), rate=rate)
             lines.append(
                 f"| {what} | {rate:,.0f} | {load.quantile(0.5):.1f} | {load.quantile(0.9):.1f} | "
                 f"{load.quantile(0.99):.1f} | {load.quantile(1.0):.1f} |"
@@ -270,7 +270,7 @@ def text(lines: Lines) -> None:
         server = Server(Path(name), "[text]\nepsilon = 8.0")
         load = Load(server.port, lambda n: request("/v1/text", {"record": {
             "text": asked[n % len(asked)]}}))  # fmt: skip
-        cpu, clock = measured(server, load, 3000, 100)
+        cpu, clock = measured(server, load, 1000, 100)
         lines.append(
             f"| prompts of 200 words, every word drawn, 32 connections | {cpu:,.0f} | "
             f"{clock:,.0f} | {load.quantile(0.5):.1f} | {load.quantile(0.99):.1f} |"
@@ -279,27 +279,26 @@ def text(lines: Lines) -> None:
 
 
 def memory(lines: Lines) -> None:
-    """100,000 requests of one record, then 900,000 records in batches of 100."""
+    """20,000 requests of one record, then a million records in batches of 100."""
     with tempfile.TemporaryDirectory() as name:
         server = Server(Path(name), "[places]\nepsilon = 2.0")
         one = Load(server.port, lambda n: request("/v1/places", place(n, False)))
         one.run(5000)
         rows = [(5000, server.memory())]
-        for step in range(4):
-            one = Load(server.port, lambda n: request("/v1/places", place(n, False)))
-            one.run(25_000)
-            rows.append((5000 + 25_000 * (step + 1), server.memory()))
+        for step in range(3):
+            one = Load(server.port, _plain)
+            one.run(5000)
+            rows.append((10_000 + 5000 * step, server.memory()))
         body = request("/v1/places", {"records": [place(k, False)["record"] for k in range(100)]})
         many = Load(server.port, lambda n: body)
-        many.run(4500)
-        rows.append((555_000, server.memory()))
-        many.run(4500)
-        rows.append((1_005_000, server.memory()))
+        for step in range(4):
+            many.run(2500)
+            rows.append((20_000 + 250_000 * (step + 1), server.memory()))
         server.end()
         lines += [f"| {count:,} | {size:.1f} |" for count, size in rows]
 
 
-def kills(lines: Lines, rounds: int = 20) -> None:
+def kills(lines: Lines, rounds: int = 10) -> None:
     from voile.ledger import Ledger, read_key
 
     rng = random.Random(0)
@@ -381,7 +380,7 @@ def left(text: str, names: Sequence[str]) -> int:
 
 
 def presidio(lines: Lines) -> None:
-    asked = named_prompts(400)
+    asked = named_prompts(200)
     total = sum(len(names) for _, names in asked)
     with tempfile.TemporaryDirectory() as name:
         for what, tables, promise in (

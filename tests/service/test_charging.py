@@ -6,6 +6,7 @@ import asyncio
 import json
 import sqlite3
 import time
+from pathlib import Path
 
 import voile
 from voile.ledger import Ledger, read_key
@@ -65,6 +66,23 @@ def test_many_requests_share_a_commit(ledger):
     assert sum(entry.rows for entry in entries(ledger)) == 200
     assert len({json.dumps(answer.json()["release"]) for answer in answers}) == 200
     assert entries(ledger, "finished"), "what was answered is never taken back"
+
+
+def test_the_note_beside_the_key_may_lag_and_is_whole_at_the_end(ledger, monkeypatch):
+    """An older copy of the ledger is told by it; writing it each time would sync twice."""
+    monkeypatch.setattr(releasing_module, "_NOTE_SECONDS", 1e6)
+    service = built(stated(places={"epsilon": 0.5, **ledger}))
+    notes = []
+
+    async def talk(to):
+        for n in range(6):
+            assert (await to.post("/v1/places", of(f"p{n}"))).status_code == 200
+            notes.append(Path(ledger["ledger_key"] + ".seen").read_text())
+
+    talking(service, talk)
+    assert len(set(notes)) == 1
+    with Ledger(ledger["ledger"], read_key(ledger["ledger_key"])) as opened:
+        assert str(opened.store.front().head) in Path(ledger["ledger_key"] + ".seen").read_text()
 
 
 def keyed(key):

@@ -9,7 +9,10 @@ import pytest
 import voile
 from voile.errors import BadFile, InvalidInput
 from voile.service.config import config_from, read_config
+from voile.service.counting import Shared
 from voile.service.domains import load_domain
+from voile.service.logs import LOG
+from voile.service.running import MakeService, load_domains
 from voile.service.tokens import token_hash
 
 from .conftest import stated
@@ -113,3 +116,21 @@ def test_a_check_builds_all_and_serves_nothing(tmp_path):
     assert token.sha256 in str(token)
     with pytest.raises(InvalidInput, match="name the service's TOML file"):
         voile.serve()
+
+
+def test_a_worker_that_finds_other_files_does_not_start(tmp_path):
+    """What was certified stays what is drawn from; a changed file is another guarantee."""
+    vectors = tmp_path / "v.txt"
+    vectors.write_text("good 0 1\nbad 1 0\nfine 0 1.5\n")
+    options = {"epsilon": 3.0, "vocabulary": str(vectors), "no_cache": True}
+    config = config_from(stated(text=options))
+    certified = {name: one.guarantee for name, one in load_domains(config).items()}
+    shared = Shared.of(config.tokens)
+    before = LOG.handlers[:]
+    try:
+        assert MakeService(config, certified, shared)().domains["text"].guarantee
+        vectors.write_text("good 0 1\nbad 1 0\nfine 0 1.6\n")
+        with pytest.raises(BadFile, match="another than when the service was started"):
+            MakeService(config, certified, shared)()
+    finally:
+        LOG.handlers, LOG.propagate = before, True

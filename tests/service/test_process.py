@@ -147,7 +147,7 @@ def test_killed_at_any_moment_answered_is_charged_once_and_answered_again(tmp_pa
     counted = server.get("/metrics").decode()
     assert f'voile_requests_total{{route="places",status="2xx"}} {PEOPLE}' in counted
     by_the_example(server, root)
-    assert server.end(signal.SIGTERM) is not None
+    assert server.end(signal.SIGTERM) == 0
     with Ledger(str(tmp_path / "ledger.db"), read_key(tmp_path / "ledger.db.key")) as book:
         assert {book.spent(who) for who in people} == {2 * 10**9}
         assert not voile.ledger.verify(
@@ -157,3 +157,5 @@ def test_killed_at_any_moment_answered_is_charged_once_and_answered_again(tmp_pa
     assert "person" not in log
     assert TOKEN not in log
     assert "Traceback" not in log
+    assert "leaked" not in log
+    assert "The service has stopped, and everybody who waited was answered." in log

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import inf
+from time import monotonic
+
 from voile.ledger.address import place_of
 from voile.ledger.chain import chained, is_genuine, refuse_older
 from voile.ledger.entries import Entry, Event, Head
@@ -19,6 +22,10 @@ class Guard:
         self._seen = LastSeen(key.file)
         self._place = key.place(place_of(where))
         self._counted = False
+        self.every = 0.0
+        """Seconds between two notes beside the key, for whoever charges many times in one: the note
+        may lag behind the ledger by so much."""
+        self._noted = -inf
 
     @property
     def seen(self) -> Head | None:
@@ -31,6 +38,10 @@ class Guard:
 
     def note(self, head: Head) -> None:
         """The same, and write it beside the key: the entry is on the disk."""
+        self.remember(head)
+        if self.every and monotonic() - self._noted < self.every:
+            return
+        self._noted = monotonic()
         self._seen.note(self._identity, head)
 
     def check(self, front: Front) -> None:

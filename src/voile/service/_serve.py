@@ -33,9 +33,12 @@ class Served(Result):
 
     def _report(self) -> Report:
         sentences = tuple(
-            f"/v1/{one.route} ({one.mechanism}, guarantee {one.guarantee}): {line}"
+            line
             for one in self.routes
-            for line in one.explanation
+            for line in (
+                f"/v1/{one.route}: {one.mechanism}; guarantee {one.guarantee}.",
+                *one.explanation,
+            )
         )
         notes = () if self.sha256 is None else (f'sha256 = "{self.sha256}"',)
         return Report(

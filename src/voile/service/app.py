@@ -132,7 +132,8 @@ class Service:
             LOG.error(internal(problem))
             answered = failure(500, "internal", "an error of the service; it is in its log")
         self.shared.request(route, answered.status)
-        LOG.info('%s %s %d "%s"', number, route, answered.status, who)
+        if route != "health":  # which is asked every few seconds
+            LOG.info('%s %s %d "%s"', number, route, answered.status, who)
         await send_answer(send, answered, number)
 
     def _let_in(self, request: Request, route: str) -> Token:

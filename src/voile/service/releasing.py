@@ -47,6 +47,8 @@ from voile.service.domains import Domain
 _STRANGER: Mapping[str, Any] = {"\x00": None}
 """Stands for what is no record: a row with a field that nobody named."""
 _ROUNDS = 100
+_NOTE_SECONDS = 1.0
+"""Between two notes beside the ledger's key: each is a second sync of the disk."""
 
 
 class Releasing:
@@ -65,12 +67,16 @@ class Releasing:
         if self._charging is not None:
             self.answers = Answers(self._charging.ledger.store, server.answers)
             self.answers.prepare()
+            self._charging.ledger.guard.every = _NOTE_SECONDS
 
     def close(self) -> None:
         """Note that no charge of this process is ever taken back."""
         if self._charging is not None and next(self._parts):
-            self._charging.ledger.finish(self._job)
-            self._charging.ledger.close()
+            ledger = self._charging.ledger
+            ledger.finish(self._job)
+            ledger.guard.every = 0.0
+            ledger.guard.note(ledger.head)
+            ledger.close()
 
     def keyed(self, content: bytes) -> bytes:
         """A keyed hash under the ledger's key."""

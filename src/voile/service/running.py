@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import socket
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +16,7 @@ from voile.service.app import Service
 from voile.service.config import Config
 from voile.service.counting import Shared
 from voile.service.domains import Domain, load_domain
-from voile.service.logs import log_to_stderr
+from voile.service.logs import LOG, log_to_stderr
 
 
 def load_domains(config: Config) -> dict[str, Domain]:
@@ -55,9 +58,9 @@ def run(config: Config, domains: Mapping[str, Domain]) -> None:
     except ImportError:
         raise MissingExtra("uvicorn", extra="web") from None
     server, shared = config.server, Shared.of(config.tokens)
+    log_to_stderr()
     app: Any
     if server.workers == 1:
-        log_to_stderr()
         app = Service(config, domains, shared)
     else:
         found = {name: domain.guarantee for name, domain in domains.items()}
@@ -86,10 +89,31 @@ def run(config: Config, domains: Mapping[str, Domain]) -> None:
     listening = _listening(server.host, server.port)
     host, port = listening.getsockname()[:2]
     tell(f"listening on {'https' if server.certificate else 'http'}://{host}:{port}")
-    if server.workers == 1:
-        uvicorn.Server(options).run(sockets=[listening])
-    else:
-        Multiprocess(options, sockets=[listening]).run()
+    LOG.info("listening on %s:%d", host, port)
+    with _stopping_in_order():
+        if server.workers == 1:
+            uvicorn.Server(options).run(sockets=[listening])
+        else:
+            Multiprocess(options, sockets=[listening]).run()
+
+
+@contextmanager
+def _stopping_in_order() -> Iterator[None]:
+    """Let a signal stop the server and not, when that has stopped, this process as well.
+
+    uvicorn raises the signal that stopped it once more, for whoever listened before.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda *_: None)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _listening(host: str, port: int) -> socket.socket:
