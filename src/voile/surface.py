@@ -40,6 +40,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "audit": "voile.places._audit:audit",
         "show": "voile.places._show:show",
         "follow": "voile.places._follow:follow",
+        "estimate": "voile.places._estimate:estimate",
         "export": "voile.places._export:export",
     },
     "labels": {

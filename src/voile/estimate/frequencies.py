@@ -114,9 +114,9 @@ def likeliest_frequencies(
     return Frequencies(channel.space.items, shares, lower, upper, confidence, records, ground, left)
 
 
-def likeliest_shares(law: Floats, counts: Indices) -> Floats:
+def likeliest_shares(law: Floats, counts: Indices, *, steps: int = 3_000) -> Floats:
     """The likeliest shares of secrets under a table K[x, y]; see `likeliest_frequencies`."""
-    return _likeliest(law, counts / counts.sum(), 1e-6, 3_000)[0]
+    return _likeliest(law, counts / counts.sum(), 1e-6, steps)[0]
 
 
 def _likeliest(law: Floats, seen: Floats, gap: float, steps: int) -> tuple[Floats, float]:

@@ -1,5 +1,6 @@
 from voile.places._audit import audit as audit
 from voile.places._design import design as design
+from voile.places._estimate import estimate as estimate
 from voile.places._export import export as export
 from voile.places._follow import follow as follow
 from voile.places._protect import protect as protect

@@ -142,7 +142,7 @@ class Follower:
         if way == "stays":
             return self._stayed(seen)
         drawn = self.law.drawn_places(count)
-        noise = self.law.noise(self.law.share(count, len(drawn)))
+        noise = self.law.drawn_noise(seen)
         table = np.zeros((count, len(self.states)))
         for step in drawn:
             table[step] = self._density(noise, seen[step])
@@ -151,17 +151,14 @@ class Follower:
     def _stayed(self, seen: Floats) -> Floats:
         """Each draw says the same of all of its rows; a run of them shares it, being one visit."""
         first, member, _ = _draws(seen)
-        most = min(self.law.tracing.window, len(first))
-        noise = self.law.noise(self.law.share(len(seen), len(first), most_in_window=most))
+        noise = self.law.drawn_noise(seen)
         table = np.stack([self._density(noise, seen[row]) for row in first])[member]
         run = np.cumsum(np.append(0, member[1:] != member[:-1]))
         return np.asarray(table / np.bincount(run)[run][:, None])
 
     def _density(self, noise: PlacesNoise, here: Floats) -> Floats:
-        """Ln of the density at each state of a release here, from a table of 2,000 distances."""
-        away = np.linalg.norm(self.states.points - here, axis=1)
-        farthest = float(2 ** np.ceil(np.log2(max(away.max(), 1.0))))
-        return np.asarray(np.interp(away, *_table(noise, farthest)))
+        """Ln of the density at each state of a release here."""
+        return log_densities(noise, np.linalg.norm(self.states.points - here, axis=1))
 
     def _predicted(self, seen: Floats) -> Floats:
         laws, draws = self.law.predicting(len(seen)), 1
@@ -176,6 +173,12 @@ class Follower:
                 table[step] += self._density(laws.noise, seen[step])
                 draws += 1
         return table
+
+
+def log_densities(noise: PlacesNoise, away: Floats) -> Floats:
+    """Ln of the density of releases so many km off, from a table of 2,000 distances."""
+    farthest = float(2 ** np.ceil(np.log2(max(away.max(), 1.0))))
+    return np.asarray(np.interp(away, *_table(noise, farthest)))
 
 
 @lru_cache(maxsize=256)

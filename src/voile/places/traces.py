@@ -138,6 +138,14 @@ class TraceLaw:
             self.epsilon, lp(2.0, unit="km"), unit, Basis.PROVED, outside=tuple(outside)
         )
 
+    def drawn_noise(self, seen: Floats) -> PlacesNoise:
+        """The noise of the draws of a released trace, for each, every and stays: as it tells."""
+        if self.tracing.way != "stays":
+            return self.noise(self.share(len(seen), len(self.drawn_places(len(seen)))))
+        draws = len(np.unique(seen, axis=0))
+        most = min(self.tracing.window, draws)
+        return self.noise(self.share(len(seen), draws, most_in_window=most))
+
     def drawn_places(self, count: int) -> Indices:
         """Which places of so many are drawn, where that does not hang on the places."""
         if self.tracing.way == "each":

@@ -1,0 +1,86 @@
+"""Where people are, from releases alone: closer than counting releases, with intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import voile
+from voile.errors import InvalidInput
+
+pytest.importorskip("pyproj")
+BOX = (44.8, 4.8, 45.4, 5.4)
+SPOTS = np.array([[45.0, 5.0], [45.1, 5.0], [45.0, 5.15]])  # 11 km apart and more
+
+
+def crowd(count, shares, seed):
+    rng = np.random.default_rng(seed)
+    chosen = rng.choice(len(SPOTS), count, p=shares)
+    places = SPOTS[chosen] + rng.uniform(-0.003, 0.003, (count, 2))
+    return chosen, places
+
+
+def around(found, spot):
+    """The estimated share of squares within 3 km of a spot."""
+    km = (found.middles - spot) * (111.2, 111.2 * math.cos(math.radians(45)))
+    return float(found.table[np.linalg.norm(km, axis=1) < 3].sum())
+
+
+def test_shares_of_areas_come_closer_than_counted_releases():
+    chosen, places = crowd(600, [0.6, 0.3, 0.1], seed=1)
+    rows = [{"lat": a, "lon": b} for a, b in places.tolist()]
+    done = voile.places.protect(rows, epsilon=0.5, box=BOX, seed=2)  # 4 km on average
+    found = voile.places.estimate(done.data, epsilon=0.5, box=BOX, resamples=20)
+    assert found.records == 600
+    assert found.table.sum() == pytest.approx(1)
+    shown = np.array([[row["lat"], row["lon"]] for row in done.data])
+    for spot in range(3):
+        true = float((chosen == spot).mean())
+        km = (shown - SPOTS[spot]) * (111.2, 111.2 * math.cos(math.radians(45)))
+        counted = float((np.linalg.norm(km, axis=1) < 3).mean())
+        assert abs(around(found, SPOTS[spot]) - true) < 0.5 * abs(counted - true)
+    best = found.shares[0]
+    assert best.lower <= best.share <= best.upper
+    assert [s.share for s in found.shares] == sorted((s.share for s in found.shares), reverse=True)
+    assert "post-processing" in str(found)
+
+
+@pytest.mark.parametrize("way", ["each", "every", "stays"])
+def test_origins_and_destinations_come_back_in_pairs(way):
+    rng = np.random.default_rng(3)
+    pairs = [(0, 1)] * 70 + [(2, 0)] * 30
+    rows = []
+    for trace, (start, end) in enumerate(pairs):
+        for step in range(4):
+            lat, lon = SPOTS[start] + (SPOTS[end] - SPOTS[start]) * step / 3
+            moved = rng.uniform(-0.002, 0.002, 2)
+            rows.append({"v": trace, "t": step, "lat": lat + moved[0], "lon": lon + moved[1]})
+    how = {"epsilon": 4.0, "trace": "v", "time": "t", "way": way, "box": BOX}
+    done = voile.places.protect(rows, **how, pass_="all", seed=1)
+    found = voile.places.estimate(done.data, **how, area="5km", resamples=20)
+    assert found.records == 100
+    near = [np.linalg.norm((found.middles - spot) * (111.2, 78.6), axis=1) < 6 for spot in SPOTS]
+    share = {pair: float(found.table[np.ix_(near[pair[0]], near[pair[1]])].sum())
+             for pair in [(0, 1), (2, 0), (0, 2), (1, 0)]}  # fmt: skip
+    assert share[0, 1] == pytest.approx(0.7, abs=0.15)
+    assert share[2, 0] == pytest.approx(0.3, abs=0.15)
+    assert share[0, 2] < 0.1
+    assert share[1, 0] < 0.1
+    assert found.shares[0].to_lat is not None
+
+
+def test_what_cannot_be_estimated_is_refused():
+    rows = [{"v": "a", "lat": 45.0, "lon": 5.0}] * 4
+    with pytest.raises(InvalidInput, match="drawn for other places"):
+        voile.places.estimate(rows, epsilon=2, trace="v", way="predict")
+    with pytest.raises(InvalidInput, match="confidence"):
+        voile.places.estimate(rows, epsilon=2, confidence=1.0)
+    with pytest.raises(InvalidInput, match="with its unit"):
+        voile.places.estimate(rows, epsilon=2, area="2")
+    with pytest.raises(InvalidInput, match="go with --trace"):
+        voile.places.estimate(rows, epsilon=2, way="every")
+    many = [{"lat": 45 + k / 3000, "lon": 5.0} for k in range(3000)]
+    with pytest.raises(InvalidInput, match="take larger areas"):
+        voile.places.estimate(many, epsilon=2, area="20m")
