@@ -1,7 +1,8 @@
 """Traces at equal ε for a whole trace: how wrong each way leaves places, and what a reader finds.
 
-Repeat with: `python benchmarks/places_traces.py [--data FOLDER] [--out FILE]`, where FOLDER holds
-`geolife/geolife_users.tar.xz` and `gowalla_nyc/` (not part of voile).
+Repeat with: `python benchmarks/places_traces.py [--data FOLDER] [--only gowalla]`, where FOLDER
+holds `geolife/geolife_users.tar.xz` and `gowalla_nyc/` (not part of voile). Rows are kept in
+`results/places_traces.jsonl`, by data, ε and way, and the table is written from them.
 
 GeoLife: GPS tracks in and around Beijing, one place a minute, a track's first 120 minutes; tracks
 of every other user are public (the attacker's chain), the others are attacked. Gowalla: the
@@ -20,6 +21,7 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import json
 import tarfile
 from collections import defaultdict
 from datetime import datetime
@@ -140,13 +142,40 @@ def misplaced(
     return sum(abs(true.get(k, 0) - shown.get(k, 0)) for k in keys) / 2 / count
 
 
+DATA = {"geolife": ("GeoLife", geolife), "gowalla": ("Gowalla, New York", gowalla)}
+RESULTS = Path(__file__).parent / "results"
+
+
 def main() -> None:
-    """Measure and write the tables."""
+    """Measure, keep the rows, and write the tables."""
     options = argparse.ArgumentParser()
     options.add_argument("--data", default="../shared/data")
     options.add_argument("--epsilons", default="20,100")
-    options.add_argument("--out", default="benchmarks/results/places_traces.md")
+    options.add_argument("--ways", default=",".join(WAYS))
+    options.add_argument("--only", choices=tuple(DATA), nargs="*", default=tuple(DATA))
     given = options.parse_args()
+    for key in given.only:
+        public, rows = DATA[key][1](Path(given.data))
+        traces = len({row[0] for row in rows})
+        about = f"{traces} traces, {len(rows):,} places ({len(public):,} public)"
+        for epsilon in map(float, given.epsilons.split(",")):
+            for way in given.ways.split(","):
+                line = measured(rows, public, epsilon, way)
+                keep({"data": key, "about": about, "line": line})
+                print(key, line, flush=True)
+    write()
+
+
+def keep(row: dict[str, object]) -> None:
+    """Append a row."""
+    with (RESULTS / "places_traces.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def write() -> None:
+    """The tables of all rows that were kept, the last of each kind."""
+    kept = (RESULTS / "places_traces.jsonl").read_text("utf-8").splitlines()
+    rows = {(r["data"], *r["line"][:2]): r for r in map(json.loads, kept)}
     text = [
         "# Traces at equal ε",
         "",
@@ -155,24 +184,18 @@ def main() -> None:
         "guesses are also the *restored* traces, which may be released at the same ε; *chain* is",
         "its weight in a guess against the release as it stands, as public trips had it.",
     ]
-    for name, read in (("GeoLife", geolife), ("Gowalla, New York", gowalla)):
-        public, rows = read(Path(given.data))
-        traces = len({row[0] for row in rows})
+    for key, (name, _) in DATA.items():
+        here = [row for row in rows.values() if row["data"] == key]
+        here.sort(key=lambda row: (float(row["line"][0]), WAYS.index(row["line"][1])))
+        text += ["", f"## {name}: {here[0]['about']}" if here else f"## {name}: not run", ""]
         text += [
-            "",
-            f"## {name}: {traces} traces, {len(rows):,} places ({len(public):,} public)",
-            "",
             "| ε of a trace | way | drawn | released, m off | attacker, m off | chain | "
             "homes in the release | homes found | second places found | "
             "origin–destination moved | of restored traces | estimated |",
             "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+            *("| " + " | ".join(row["line"]) + " |" for row in here),
         ]
-        for epsilon in map(float, given.epsilons.split(",")):
-            for way in WAYS:
-                line = measured(rows, public, epsilon, way)
-                text.append("| " + " | ".join(line) + " |")
-                print(name, line, flush=True)
-    Path(given.out).write_text("\n".join([*text, ""]), encoding="utf-8")
+    (RESULTS / "places_traces.md").write_text("\n".join([*text, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

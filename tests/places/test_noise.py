@@ -15,7 +15,8 @@ import voile
 from voile.errors import InvalidInput
 from voile.places.earth import BoxMap, Globe
 from voile.places.geodesy import geodesic_epsilon, geodesic_km, stretch
-from voile.places.noise import PlacesNoise, PublicPlaces, noise_of_error
+from voile.places.noise import PlacesNoise, noise_of_error
+from voile.places.public_places import PublicPlaces
 from voile.places.sample_trips import write_city, write_trips
 
 pytest.importorskip("pyproj")
@@ -116,6 +117,49 @@ def test_an_error_is_kept_by_the_least_epsilon(ground, wanted):
     found = noise_of_error(wanted, ground, None)
     assert found.mean_error <= wanted < PlacesNoise(found.epsilon * 0.998, ground).mean_error
     assert float(f"{found.epsilon:.4g}") == found.epsilon
+
+
+@pytest.mark.parametrize("ground", [Globe(), BoxMap((44.8, 4.8, 45.2, 5.2))], ids=["globe", "map"])
+def test_a_bayes_remap_is_the_least_of_all_expected_distances(ground):
+    """Against every public place, the belief summed from the law's own scales."""
+    rng = np.random.default_rng(4)
+    degrees = np.stack([45 + rng.normal(0, 0.03, 60), 5 + rng.normal(0, 0.03, 60)])
+    noise = PlacesNoise(1.0, ground, PublicPlaces(*degrees, bayes=True))
+    points = ground.to_km(*degrees)[0]
+    noisy = points[:20] + rng.normal(0, 1.5, (20, points.shape[1]))
+    lat, lon = noise.remap.moved(noisy, ground, noise.log_law)
+    scales, shares = noise.noise.scales * noise.step, np.exp(noise.noise.log_shares)
+    for row, place in enumerate(noisy):
+        away = np.linalg.norm(points - place, axis=1)[:, None]
+        law = (shares / scales**ground.dimensions * np.exp(-(away**2) / (2 * scales**2))).sum(
+            axis=1
+        )
+        apart = np.linalg.norm(points[:, None] - points[None], axis=2)
+        costs = (law / law.sum()) @ apart
+        chosen = np.flatnonzero((degrees[0] == lat[row]) & (degrees[1] == lon[row]))[0]
+        assert costs[chosen] <= costs.min() * (1 + 1e-6)
+
+
+def test_a_bayes_remap_serves_better_where_people_are_at_the_public_places():
+    rng = np.random.default_rng(5)
+    dense = rng.normal(0, 0.004, (150, 2)) + np.array([45.0, 5.0])
+    places = np.concatenate([dense, rng.uniform(-0.15, 0.15, (50, 2)) + np.array([45.0, 5.0])])
+    public = [{"lat": a, "lon": b} for a, b in places.tolist()]
+    people = [{"lat": a, "lon": b} for a, b in places[rng.integers(0, 200, 400)].tolist()]
+    off = {}
+    for by in ("nearest", "bayes"):
+        done = voile.places.protect(people, epsilon=0.5, remap=public, remap_by=by, seed=1)
+        shown = np.array([[row["lat"], row["lon"]] for row in done.data])
+        true = np.array([[row["lat"], row["lon"]] for row in people])
+        off[by] = geodesic_km(*true.T, *shown.T).mean()
+        assert {tuple(row) for row in shown.tolist()} <= {
+            tuple(p) for p in places.round(6).tolist()
+        }
+        assert ("least far off on average" in str(done)) is (by == "bayes")
+        assert done.guarantee.epsilon == 0.5
+    assert off["bayes"] < 0.8 * off["nearest"]
+    with pytest.raises(InvalidInput, match="goes with --remap"):
+        voile.places.protect(people, epsilon=0.5, remap_by="bayes")
 
 
 def test_a_remap_releases_public_places_only():

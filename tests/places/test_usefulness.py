@@ -9,8 +9,9 @@ import pytest
 
 import voile
 from voile.errors import InvalidInput
+from voile.places.geodesy import geodesic_km
 from voile.places.point_charts import before_after_map, error_map
-from voile.places.usefulness import area_difference, nearest_kept
+from voile.places.usefulness import area_difference, nearest_kept, own_loss
 
 pytest.importorskip("pyproj")
 pytest.importorskip("numba")
@@ -123,6 +124,39 @@ def test_a_design_is_solved_for_a_loss_of_one_s_own():
     assert mine.solved.loss == pytest.approx(cost[0], rel=1e-6)
     assert cost[0] <= cost[1] * (1 + 1e-9)
     assert "a loss of one's own" in str(mine)
+
+
+def test_a_loss_may_be_a_table(design, rows, tmp_path):
+    """Of four places and three outputs; any other place counts as the nearest of those."""
+    rng = np.random.default_rng(3)
+    before, after = (np.array(part)[:count] for part, count in zip(rows, (4, 3), strict=True))
+    costs = rng.uniform(0, 5, (4, 3)).round(3)
+    lines = ["from_lat,from_lon,to_lat,to_lon,loss"]
+    lines += [
+        ",".join(map(str, (*before[a], *after[b], costs[a, b]))) for a in range(4) for b in range(3)
+    ]
+    path = tmp_path / "costs.csv"
+    path.write_text("\n".join(lines) + "\n")
+    made = own_loss(str(path))
+    apart = [
+        geodesic_km(*(np.repeat(p[:, None], len(q), 1)[..., k].ravel() for k in (0, 1)),
+                    *(np.repeat(q[None], len(p), 0)[..., k].ravel() for k in (0, 1)))
+        .reshape(len(p), len(q)).argmin(axis=1)
+        for p, q in ((np.array(rows[0]), before), (np.array(rows[1]), after))
+    ]  # fmt: skip
+    assert np.allclose(made(*map(np.array, rows)), costs[apart[0], apart[1]])
+    assert np.allclose(made(*map(np.array, rows), pairs=True), costs[apart[0]][:, apart[1]])
+    found = voile.places.audit(design, against=rows, loss=str(path), places=20)
+    assert found.files.use.own_loss == pytest.approx(costs[apart[0], apart[1]].mean())
+    mine = voile.places.design(method="laplace-remap", loss=str(path), **QUICK)
+    assert mine.solved.loss <= costs.max()
+    for lost, said in (
+        (lines[:-1], "1 pairs have none"),
+        ([*lines[:-1], lines[-1] + "x"], "numbers"),
+    ):
+        path.write_text("\n".join(lost) + "\n")
+        with pytest.raises(InvalidInput, match=said):
+            own_loss(str(path))
 
 
 @pytest.mark.parametrize(

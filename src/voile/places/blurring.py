@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -17,10 +17,12 @@ from voile.places.designs import PlacesDesign
 from voile.places.earth import carrier
 from voile.places.lengths import length_km
 from voile.places.loading import design_bytes
-from voile.places.noise import Blur, PlacesNoise, PublicPlaces, noise_of_error
+from voile.places.noise import Blur, PlacesNoise, noise_of_error
+from voile.places.public_places import PublicPlaces
 from voile.places.readers import ROAD_FILES, read_roads
 from voile.places.releaser import SavedDesign
 from voile.progress import tell
+from voile.values import one_of
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,14 @@ class Blurring(Options):
             reads="public",
         ),
     ] = None
+    remap_by: Annotated[
+        Literal["nearest", "bayes"],
+        Option(
+            "bayes: not to the nearest but to where a release is least far off on average, if "
+            "people are at the public places.",
+            "How strong",
+        ),
+    ] = "nearest"
 
     def chosen(self) -> Chosen:
         """The blur that these options name; exactly one must."""
@@ -73,14 +83,17 @@ class Blurring(Options):
 
     def _noise(self) -> Chosen:
         ground = carrier(self.box)
-        remap = None if self.remap is None else _public(self.remap)
+        by = one_of(self.remap_by, ("nearest", "bayes"), "--remap-by")
+        remap = None if self.remap is None else _public(self.remap, bayes=by == "bayes")
+        if remap is None and by == "bayes":
+            raise InvalidInput("--remap-by goes with --remap, which names the public places")
         if self.epsilon is not None:
             noise = PlacesNoise(self.epsilon, ground, remap)
         else:
             assert self.mean_error is not None  # as counted above
             tell("the least ε for this error")
             noise = noise_of_error(length_km(self.mean_error, "--mean-error"), ground, remap)
-        known = hashlib.sha256(repr((noise.epsilon, self.box)).encode())
+        known = hashlib.sha256(repr((noise.epsilon, self.box, by)).encode())
         for axis in () if remap is None else (remap.latitudes, remap.longitudes):
             known.update(np.ascontiguousarray(axis).tobytes())
         return Chosen(noise, known.hexdigest())
@@ -98,10 +111,10 @@ class Chosen:
         return self.blur.opened()
 
 
-def _public(data: Data) -> PublicPlaces:
+def _public(data: Data, *, bayes: bool) -> PublicPlaces:
     """Junctions of a road network, or the points of a file or table."""
     tell("reading the public places")
     if isinstance(data, str | Path) and (Path(data).is_dir() or ROAD_FILES.search(str(data))):
         network = read_roads(data)
-        return PublicPlaces(*network.projection.to_degrees(network.points))
-    return PublicPlaces(*read_degrees(data, DEGREES))
+        return PublicPlaces(*network.projection.to_degrees(network.points), bayes)
+    return PublicPlaces(*read_degrees(data, DEGREES), bayes)

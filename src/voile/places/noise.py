@@ -19,6 +19,7 @@ from voile.metrics.lattice import rounding_reach
 from voile.metrics.lp import lp
 from voile.places.earth import SHARPEST, BoxMap, Globe
 from voile.places.geodesy import GEODESIC_ERROR, plane_epsilon
+from voile.places.public_places import PublicPlaces
 from voile.places.solved import LARGEST_EPSILON
 
 SMALLEST_EPSILON = 0.001
@@ -50,28 +51,6 @@ class Blur(Protocol):
     def drawn(self, points: Floats, rng: Generator) -> tuple[Floats, Floats]:
         """A latitude and a longitude for each point."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class PublicPlaces:
-    """Public places that releases are moved to: junctions of a road network, points of interest."""
-
-    latitudes: Floats
-    longitudes: Floats
-
-    @cached_property
-    def _tree(self) -> object:
-        from scipy.spatial import cKDTree
-
-        return cKDTree(Globe().to_km(self.latitudes, self.longitudes)[0])
-
-    def nearest(self, latitudes: Floats, longitudes: Floats) -> tuple[Floats, Floats]:
-        """The public place nearest each place."""
-        from scipy.spatial import cKDTree
-
-        assert isinstance(self._tree, cKDTree)
-        chosen = self._tree.query(Globe().to_km(latitudes, longitudes)[0])[1]
-        return self.latitudes[chosen], self.longitudes[chosen]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +130,10 @@ class PlacesNoise:
         """A blurred place for each point."""
         lattice = np.rint(points / self.step).astype(np.int64)
         noisy = self.noise.add(lattice, rng)
-        degrees = self.ground.to_degrees(np.asarray(noisy * self.step, dtype=float))
-        return degrees if self.remap is None else self.remap.nearest(*degrees)
+        points = np.asarray(noisy * self.step, dtype=float)
+        if self.remap is None:
+            return self.ground.to_degrees(points)
+        return self.remap.moved(points, self.ground, self.log_law)
 
     # ── how far releases fall ──────────────────────────────────────────────────────────────
 
@@ -169,6 +150,15 @@ class PlacesNoise:
         curved = 1 + 2 * (scales / SHARPEST) ** 2
         flat = float((shares * scales * curved).sum() / shares.sum()) * math.sqrt(math.pi / 2)
         return flat * (1 + 1e-9) + math.sqrt(self.ground.dimensions) / 2 * self.step + _WRITTEN
+
+    def log_law(self, distances: Floats) -> Floats:
+        """Ln of the probability of noise so many km long (in its own space), but for a constant."""
+        from scipy.special import logsumexp
+
+        scales = self.noise.scales * self.step
+        logs = self.noise.log_shares - self.ground.dimensions * np.log(scales)
+        squared = np.asarray(distances, dtype=float)[..., None] ** 2
+        return np.asarray(logsumexp(logs - squared / (2 * scales**2), axis=-1))
 
     def log_density(self, distances: Floats) -> Floats:
         """Ln of the density per km² of releases so many km along the ground from a place.

@@ -59,7 +59,9 @@ class Fall:
     mean_km: float
     nine_in_ten_km: float
     public_places: int | None
-    """Among how many public places the nearest is then released, where that was asked for."""
+    """Among how many public places one is then released, where that was asked for."""
+    bayes: bool = False
+    """Whether that is the one least far off on average, not the nearest."""
 
     def sentence(self) -> str:
         """What a reader should know of it."""
@@ -68,6 +70,11 @@ class Fall:
             if self.public_places is None
             else f", and then to the nearest of {self.public_places:,} public places"
         )
+        if self.bayes:
+            then = (
+                f", and then to that of {self.public_places:,} public places which is least far "
+                "off on average, if people are at those"
+            )
         return (
             f"Noise moves a place by at most {metres(self.mean_km)} on average, nine times in ten "
             f"by less than {metres(self.nine_in_ten_km)}{then}"
@@ -227,7 +234,7 @@ def fall(blur: Blur | TraceLaw) -> Fall | None:
         return None
     places = None if blur.remap is None else len(blur.remap.latitudes)
     mean, most = (float(at_most(d, digits=4)) for d in (blur.mean_error, blur.error_within(0.9)))
-    return Fall(mean, most, places)
+    return Fall(mean, most, places, blur.remap is not None and blur.remap.bayes)
 
 
 def metres(km: float) -> str:

@@ -51,7 +51,7 @@ class Map(Options):
         Any,
         Option(
             "Your own loss: a function, or FILE.py:FUNCTION, from the degrees of n places and m "
-            "outputs to n × m numbers.",
+            "outputs to n × m numbers; or a table from_lat, from_lon, to_lat, to_lon, loss.",
             shown=True,
         ),
     ] = None

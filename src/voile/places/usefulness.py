@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -12,11 +13,14 @@ from voile.core.arrays import Floats
 from voile.errors import InvalidInput, require
 from voile.names import placed
 from voile.options import Data, Option, Options
-from voile.places.columns import read_degrees
+from voile.places.columns import read_degrees, read_names
 from voile.places.coordinates import Coordinates
 from voile.places.designs import PlacesDesign
+from voile.places.earth import Globe
 from voile.places.lengths import length_km
 
+_CODE = re.compile(r":[A-Za-z_]\w*$")
+"""FILE.py:FUNCTION, and no table."""
 Loss = Callable[[Floats, Floats], Floats]
 """Rows of (latitude, longitude) before and after; a number for each row, or for each pair."""
 
@@ -65,8 +69,58 @@ def nearest_kept(before: Floats, after: Floats, public: Floats, *, k: int) -> fl
     return float(same.mean())
 
 
+@dataclass(frozen=True, eq=False)
+class TableLoss:
+    """A loss from a table: rows of a place before, a place after, and what that costs.
+
+    Every other place counts as the one of the table nearest to it.
+    """
+
+    before: Floats
+    after: Floats
+    costs: Floats
+
+    @classmethod
+    def read(cls, data: Data) -> TableLoss:
+        """From columns from_lat, from_lon, to_lat, to_lon and loss; all pairs must be there."""
+        ends = [
+            np.stack(read_degrees(data, Coordinates(lat=f"{end}_lat", lon=f"{end}_lon")), axis=1)
+            for end in ("from", "to")
+        ]
+        (before, first), (after, last) = (
+            np.unique(places, axis=0, return_inverse=True) for places in ends
+        )
+        try:
+            cost = read_names(data, "loss", do="--loss needs a column `loss`").astype(float)
+        except ValueError:
+            raise InvalidInput("the column `loss` of --loss must hold numbers") from None
+        table = np.full((len(before), len(after)), np.nan)
+        table[first.reshape(-1), last.reshape(-1)] = cost
+        require(bool(np.isfinite(cost).all()), "the column `loss`", "finite numbers", "others")
+        missing = int(np.isnan(table).sum())
+        if missing:
+            raise InvalidInput(
+                f"--loss must have a row for each of its {len(before):,} places before and each of "
+                f"its {len(after):,} after, and {missing:,} pairs have none"
+            )
+        return cls(before, after, table)
+
+    def __call__(self, before: Floats, after: Floats, *, pairs: bool = False) -> Floats:
+        """For each row, or for each pair."""
+        from scipy.spatial import cKDTree
+
+        ground = Globe()
+        first, last = (
+            np.asarray(cKDTree(ground.to_km(*known.T)[0]).query(ground.to_km(*given.T)[0])[1])
+            for known, given in ((self.before, before), (self.after, after))
+        )
+        return self.costs[np.ix_(first, last)] if pairs else self.costs[first, last]
+
+
 def losses(loss: Loss, before: Floats, after: Floats, *, shape: tuple[int, ...]) -> Floats:
     """The user's own losses, of the shape that is needed, finite."""
+    if isinstance(loss, TableLoss):
+        return loss(before, after, pairs=len(shape) == 2)
     try:
         found = np.asarray(loss(before, after), dtype=float)
     except (TypeError, ValueError) as problem:
@@ -91,7 +145,8 @@ class Usefulness(Options):
     loss: Annotated[
         Any,
         Option(
-            "Your own loss: a function, or FILE.py:FUNCTION, of degrees before and after.",
+            "Your own loss: a function, FILE.py:FUNCTION, or a table from_lat, from_lon, to_lat, "
+            "to_lon, loss.",
             shown=True,
         ),
     ] = None
@@ -118,10 +173,15 @@ class Usefulness(Options):
 
 def own_loss(given: Any) -> Loss:
     """The function that was given, or that a file holds."""
+    coded = callable(given) or _CODE.search(str(given)) is not None
+    if not coded and not isinstance(given, int | float):
+        given = TableLoss.read(given)
     if isinstance(given, str):
         given = placed(given, "--loss").load()
     if not callable(given):
-        raise InvalidInput("loss must be a function of two arrays of (latitude, longitude)")
+        raise InvalidInput(
+            "loss must be a function of two arrays of (latitude, longitude), or a file"
+        )
     found: Loss = given
     return found
 

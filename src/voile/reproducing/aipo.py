@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,17 +18,23 @@ from voile.optimise.best import best
 from voile.optimise.constopt import constopt
 from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
 from voile.optimise.laplace_remap import exponential_law, laplace_remap
-from voile.optimise.least_loss import least_loss_spanner
+from voile.optimise.least_loss import least_loss, least_loss_spanner
 from voile.optimise.lower_bounds import lower_bound, paper_bound
 from voile.optimise.problem import Problem
 from voile.places.city import synthetic_city
 from voile.places.problems import road_problem, sampled_tasks
 from voile.places.readers import read_roads
+from voile.places.roads import RoadNetwork, network_from_degrees
 from voile.reproducing.experiment import Row
 
 FILE = "aipo_tables.jsonl"
 EPSILONS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
-SHAPES = {"synthetic": (20, 15), "synthetic, small": (8, 6), "manhattan": (10, 20)}
+SHAPES = {
+    "synthetic": (20, 15),
+    "synthetic, small": (8, 6),
+    "manhattan": (10, 20),
+    "goldcoast": (10, 20),
+}
 SWEEPS = 400
 LATTICE = 2.0**-10
 """Places of the test stand on it, as lattice noise does: its distances are between such places."""
@@ -39,10 +46,35 @@ def city_problem(city: str, seed: int, data: str | Path) -> Problem:
     if city.startswith("synthetic"):
         network, prior = synthetic_city(seed=seed)
     else:
-        network = read_roads(str(data))
+        network = goldcoast(Path(data)) if city == "goldcoast" else read_roads(str(data))
         prior = np.full(len(network), 1 / len(network))
     tasks = sampled_tasks(network, count=80, prior=prior, seed=seed)
     return road_problem(network, cells=SHAPES[city], tasks=tasks, prior=prior)
+
+
+def goldcoast(folder: Path) -> RoadNetwork:
+    """The streets of the Gold Coast (TNTP), lengths in km; connectors of zones are cut."""
+    nodes, links, through = {}, [], 0
+    for line in _lines(folder / "Goldcoast_nodes_2016_01.tntp.gz"):
+        words = line.split()
+        if len(words) >= 3 and words[0].isdigit():
+            nodes[int(words[0])] = (float(words[2]), float(words[1]))
+    for line in _lines(folder / "Goldcoast_network_2016_01.tntp.gz"):
+        words = line.split()
+        if line.startswith("<FIRST THRU NODE>"):
+            through = int(words[-1])
+        elif len(words) > 5 and words[0].isdigit():
+            links.append((int(words[0]), int(words[1]), float(words[3])))
+    kept = [link for link in links if min(link[:2]) >= through]
+    number = {node: place for place, node in enumerate(sorted({n for k in kept for n in k[:2]}))}
+    degrees = np.array([nodes[node] for node in number])
+    edges = np.array([(number[a], number[b]) for a, b, _ in kept])
+    lengths = np.array([km for *_, km in kept])
+    return network_from_degrees(degrees[:, 0], degrees[:, 1], edges, lengths)
+
+
+def _lines(path: Path) -> list[str]:
+    return gzip.decompress(path.read_bytes()).decode().splitlines()
 
 
 def violations(law: Law, problem: Problem, epsilon: float, p: float, seed: int) -> float:
@@ -94,6 +126,33 @@ def methods(
 
         return law, problem.expected(law(problem.places)), epsilon
 
+    def remapped() -> tuple[Law, float, float]:
+        """EM, and then the output that serves best given what it drew: post-processing."""
+        table = exponential_law(problem.places, problem.outputs, epsilon=epsilon, p=p)
+        chosen = served(table)
+
+        def law(x: np.ndarray) -> np.ndarray:
+            drawn = exponential_law(x, problem.outputs, epsilon=epsilon, p=p)
+            made = np.zeros_like(drawn)
+            np.add.at(made.T, chosen, drawn.T)
+            return made
+
+        return law, problem.expected(law(problem.places)), epsilon
+
+    def served(table: np.ndarray) -> np.ndarray:
+        return np.asarray(((problem.prior[:, None] * table).T @ problem.loss).argmin(axis=1))
+
+    def as_in_code(remap: bool) -> tuple[None, float, float]:
+        """Outputs drawn anew, the loss table that of the outputs before: as the public code has it.
+
+        Its Laplace is the same kernel as EM, its RMP the remap of that.
+        """
+        rng = np.random.default_rng(99)
+        anew = problem.places[rng.choice(len(problem.places), len(problem.outputs))]
+        table = exponential_law(problem.places, anew, epsilon=epsilon, p=p)
+        loss = problem.loss if not remap else problem.loss[:, served(table)]
+        return None, float((problem.prior[:, None] * table * loss).sum()), np.inf
+
     def laplace(bayes: bool) -> tuple[Law, float, float]:
         found = laplace_remap(problem, epsilon=epsilon, cells=cells, p=p, bayes=bayes)
         return found.probabilities, problem.expected(found.probabilities(problem.places)), epsilon
@@ -128,8 +187,12 @@ def methods(
         "Laplace": lambda: laplace(False),
         "TEM": lambda: formula(gamma),
         "Laplace + remap": lambda: laplace(True),
+        "EM + remap": remapped,
         "ConstOPT (cells)": lambda: channel(constopt),
         "LP (cells)": lambda: channel(least_loss_spanner),
+        "LP (cells, all pairs)": lambda: channel(least_loss),
+        "EM (code)": lambda: as_in_code(False),
+        "RMP (code)": lambda: as_in_code(True),
         "AIPO-R (not private)": lambda: anchored(aipo_relaxed),
         "AIPO": lambda: anchored(aipo),
         "(d)": lambda: smooth(bilinear_axis),
