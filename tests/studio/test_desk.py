@@ -167,6 +167,11 @@ def test_names_with_commas_and_quotes_survive():
     assert repr("it's") in away.python or '"it\'s"' in away.python
 
 
+def test_a_file_is_not_taken_for_an_option():
+    away = taken_away("text protect", {"data": "-x.csv", "epsilon": 1.0, "drop": ["id"]})
+    assert shlex.split(away.command)[3] == "./-x.csv"
+
+
 def test_what_may_not_stand_in_a_recipe_does_not():
     options = {"data": "a.csv", "epsilon": 1.0, "drop": ["id"], "ledger": "budget.sqlite",
                "person": "id"}  # fmt: skip

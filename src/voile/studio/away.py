@@ -70,12 +70,17 @@ def _command(case: UseCase, given: Mapping[str, Any]) -> str:
     for name, value in given.items():
         parameter = case.parameters[name]
         if parameter.positional:
-            words += [shlex.quote(_word(part)) for part in parameter.parts(value)]
+            words += [shlex.quote(_file(_word(part))) for part in parameter.parts(value)]
         elif isinstance(value, bool):
             flags.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
         else:
             flags += [parameter.flag, shlex.quote(_listed(parameter, value))]
     return " ".join([*words, *flags])
+
+
+def _file(word: str) -> str:
+    """A file's name that cannot be taken for an option."""
+    return f"./{word}" if word.startswith("-") else word
 
 
 def _listed(parameter: Parameter, value: Any) -> str:

@@ -13,6 +13,9 @@ from voile.text.options import Names, Restoring, Words
 from voile.text.pieces_shown import ShownText
 from voile.text.workbench import Figures, LawShown, TextBench, open_bench
 
+MOST_KEPT = 8
+"""So many ways to look at the open file are remembered; each holds a table of neighbours."""
+
 
 @dataclass(frozen=True)
 class Meant:
@@ -127,9 +130,13 @@ class TextScreen:
         return self.curves_known[key]
 
     def _kept(self, key: Any, work: Any) -> Any:
-        if key not in self.desk.kept:
-            self.desk.kept[key] = work()
-        return self.desk.kept[key]
+        kept = self.desk.kept
+        if key not in kept:
+            made = work()
+            while len(kept) >= MOST_KEPT:
+                del kept[next(iter(kept))]
+            kept[key] = made
+        return kept[key]
 
     def _shown(self, bench: TextBench) -> BenchShown:
         nearest = bench.nearest
