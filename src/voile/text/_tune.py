@@ -90,9 +90,9 @@ def tune(
     target_delta: Annotated[float, Option("How often it may be exceeded.", "How strong")] = 0.05,
     column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
     attacker: Annotated[
-        Literal["rnn", "lstm", "transformer", "markov"],
-        Option("A network, or markov: exact, nothing is trained."),
-    ] = "lstm",
+        Literal["markov", "rnn", "lstm", "transformer"],
+        Option("markov: exact, nothing is trained; or a network."),
+    ] = "markov",
     count: Annotated[
         Literal["triples", "documents"],
         Option("Violations over triples, or over documents that hold any."),
