@@ -182,7 +182,8 @@ def write() -> None:
         "`python benchmarks/places_traces.py`; what is measured stands at the top of that file.",
         "ε is per km for one whole trace. Errors in metres, on average over places. The attacker's",
         "guesses are also the *restored* traces, which may be released at the same ε; *chain* is",
-        "its weight in a guess against the release as it stands, as public trips had it.",
+        "its weight in a guess against the release as it stands, as public trips had it. Where the",
+        "attacker's error is the larger, public trips misled it. Rows not there were not run.",
     ]
     for key, (name, _) in DATA.items():
         here = [row for row in rows.values() if row["data"] == key]

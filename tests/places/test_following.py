@@ -137,7 +137,7 @@ def test_a_reader_of_traces_is_no_weaker_than_the_releases(way, epsilon):
     assert found.homes_found <= found.homes
     assert len(found.restored[0]) == 150
     assert f"{found.guess_error_m:,.0f} m off" in str(found)
-    assert f"weigh the chain {found.chain_weight:.0%}" in str(found)
+    assert f"weigh the chain {100 * found.chain_weight:.0f} %" in str(found)
 
 
 def test_rows_of_one_draw_are_one_place():

@@ -274,6 +274,25 @@ def test_bad_rows_and_odd_traces(tmp_path):
         voile.places.protect(rows, **how)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_trace_in_feet_is_released_in_feet(way):
+    """EPSG:2263 has US survey feet: the same draws as in degrees, put into it and rounded."""
+    from pyproj import Transformer
+
+    to_feet = Transformer.from_crs("EPSG:4326", "EPSG:2263", always_xy=True).transform
+    lat, lon = 40.7 + np.arange(8) / 200, np.full(8, -73.95)
+    east, north = to_feet(lon, lat)
+    feet = [{"v": "a", "n": n, "e": e} for n, e in zip(north, east, strict=True)]
+    degrees = [{"v": "a", "lat": a, "lon": b} for a, b in zip(lat, lon, strict=True)]
+    how = {"epsilon": 20, "trace": "v", "way": way, "pass_": "all", "seed": 3}
+    made = voile.places.protect(feet, lat="n", lon="e", crs="EPSG:2263", **how)
+    same = voile.places.protect(degrees, **how)
+    there = to_feet(*([row[name] for row in same.data] for name in ("lon", "lat")))
+    assert np.allclose([row["e"] for row in made.data], there[0], atol=10)
+    assert np.allclose([row["n"] for row in made.data], there[1], atol=10)
+    assert made.guarantee == same.guarantee  # per km on the ground, not per foot
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

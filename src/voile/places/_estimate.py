@@ -35,6 +35,8 @@ _ROUGH, _NOTHING = 100, 1e-3
 taken their share away by then, and does not give it back."""
 _AGAIN = 300
 """Steps of EM for a resample."""
+_LEAST = 1e-6
+"""Smaller shares are none: EM comes near 0 and does not reach it."""
 _SHOWN = 12
 
 
@@ -84,7 +86,7 @@ class EstimatedPlaces(Result):
             tables=(
                 Table(
                     f"The largest shares, {self.confidence:.0%} intervals",
-                    (*ends, "share", "from at least", "to at most"),
+                    (*ends, "share", "at least", "at most"),
                     tuple(
                         (*_called(row, self.traces), row.share, row.lower, row.upper)
                         for row in self.shares[:_SHOWN]
@@ -226,6 +228,7 @@ def _bootstrapped(
         counts = np.bincount(rng.integers(0, records, records), minlength=records)
         drawn[place, used] = likeliest_shares(kept, counts, steps=_AGAIN)
     low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    low = np.where(low < _LEAST, 0.0, low)
     return shares, np.minimum(low, shares), np.maximum(high, shares)
 
 

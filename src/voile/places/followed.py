@@ -117,8 +117,9 @@ class Followed(Result):
         return (
             f"Forward–backward over {self.states:,} states, on chains fitted to the public trips; "
             f"reading together {gained}.",
-            f"Rehearsed on public trips: guesses weigh the chain {self.chain_weight:.0%} and the "
-            f"release {1 - self.chain_weight:.0%}{own if self.own_places else ''}.",
+            f"Rehearsed on public trips: guesses weigh the chain {100 * self.chain_weight:.0f} % "
+            f"and the release {100 - 100 * self.chain_weight:.0f} %"
+            f"{own if self.own_places else ''}.",
             "The guesses are made of public trips and the release alone: they are a restored "
             "trace that may be used in its place, at the same ε.",
         )
