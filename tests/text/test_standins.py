@@ -23,7 +23,7 @@ from voile.personal.checks import is_iban
 from voile.personal.patterns import find_identifiers
 from voile.text.mapping import StandInMapping, read_mapping, read_mapping_key
 from voile.text.name_list import NameList
-from voile.text.name_pools import WORDS_TOO, name_pools
+from voile.text.name_pools import name_pools, words_too
 from voile.text.standins import Allotment, StandIns
 from voile.text.things import Thing
 
@@ -192,7 +192,50 @@ def test_no_stand_in_is_given_twice_whatever_there_is() -> None:
 def test_pools_hold_no_words(language: str) -> None:
     pools = name_pools(language)
     assert min(map(len, (pools.female, pools.male, pools.last))) > 80
-    assert not {n.casefold() for n in (*pools.female, *pools.male, *pools.last)} & WORDS_TOO
+    words = {word.casefold() for word in words_too(language)}
+    assert not {n.casefold() for n in (*pools.female, *pools.male, *pools.last)} & words
+    seen = {"de": "weiß", "fr": "petit", "es": "madrid"}.get(language, "green")
+    assert seen in words_too(language)
+
+
+@pytest.mark.parametrize(
+    ("language", "ending"),
+    [("en", r"Group|Ltd|Partners|Works"), ("de", r"AG|Gesellschaft|GmbH|Werke"),
+     ("fr", r"Associés|Groupe|SA|SARL"), ("es", r"Asociados|Grupo|SA|SL")],
+)  # fmt: skip
+def test_stand_ins_are_of_the_language(language: str, ending: str) -> None:
+    """Names, towns and companies of a German text sound German."""
+    allotment, pools = Allotment(voile.seeded_rng(2), language), name_pools(language)
+    for number in range(30):
+        last = allotment.stand_in("", Thing("PERSON", "last", f"p{number}", ""))
+        company = allotment.stand_in("", Thing("ORGANISATION", "ORGANISATION", f"o{number}", ""))
+        town = allotment.stand_in("", Thing("PLACE", "PLACE", f"t{number}", ""))
+        assert last in pools.last
+        assert re.fullmatch(rf"[\w-]+ (?:{ending})", company)
+        assert town.endswith(pools.towns)
+
+
+def test_german_sentences_there_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader of German gets German names, and the answer comes back with the true ones."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        "Sehr geehrte Frau Okonkwo, die Achterberg AG in Ust-Kut hat Ihre Rechnung erhalten.",
+        "Herr Bohumil Okonkwo rief gestern unter 030 123456 bei Achterberg an.",
+        "Der Koch im Zimmer nebenan ist nicht gemeint.",
+    ]
+    Path("names.txt").write_text("Okonkwo\nBohumil Okonkwo\n")
+    Path("in.csv").write_text("text\n" + "\n".join(f'"{row}"' for row in rows) + "\n")
+    Path("words.txt").write_text("und 0.0 1.0\nder 1.0 0.0\n")
+    text.protect("in.csv", pseudonyms=True, language="de", pipeline="names.txt",
+                 vocabulary="words.txt", signs="keep", keep_mapping="names.map",
+                 mapping_key="names.key", consistent="file")  # fmt: skip
+    with Path("in.protected.csv").open() as file:
+        sent = [row["text"] for row in csv.DictReader(file)]
+    assert not any("Okonkwo" in row or "Bohumil" in row for row in sent)
+    assert sent[2] == rows[2]
+    assert sent[0].split()[3].rstrip(",") in name_pools("de").last
+    back = text.reveal(sent, mapping="names.map", mapping_key="names.key").data
+    assert back == rows
 
 
 def test_a_name_that_was_found_once_is_found_again() -> None:

@@ -37,8 +37,73 @@ WORDS_TOO = frozenset(
 """Names that are English words or known places too: a reader, and whoever puts the names back,
 would take one for the other. Found by how often each is written small in the reviews of IMDB."""
 
-TOWN_ENDINGS = ("berg", "borough", "bury", "fort", "furt", "haven", "mouth", "shire", "stad", "ton")
-COMPANY_ENDINGS = ("Group", "Ltd", "Partners", "Works")
+WORDS_TOO_IN = {
+    "de": frozenset(
+        """
+        ackermann adler anders baum bauer berger bruder eimer engel ernst falk faust fischer
+        fröhlich förster german graf gute hahn heide hein holt huhn kaiser klein knappe koch
+        kohl kranz krebs köhler lange linke meister mercedes mühle nette putz renner richter
+        ritter roman rosa römer salz sauer schacht scheibe schenk schlosser schuster schäfer
+        schüler seidel silvester speer spieß steuer stolze stroh stumpf wagner weiß wende
+        winkler wirth wolf zahn zimmer
+        """.split()  # noqa: SIM905
+    ),
+    "fr": frozenset(
+        """
+        aimé aimée alexandrie aurore barbe barbier barre berger blanc boucher boulanger breton
+        brun buisson charpentier chevalier chrétien clémence collet constance courtois fontaine
+        grenier gros honoré léger lorraine maillot marchand marin maréchal meunier moulin neveu
+        noël normand petit renard rivière rocher sauvage vaillant vallée victoire voisin
+        """.split()  # noqa: SIM905
+    ),
+    "es": frozenset(
+        """
+        abad abril acero adoración agudo alba alcalde alegre alegria alemán amada amado amo amor
+        amores américa amparo arco arcos armas arenas arroyo asunción ascensión aurora barba
+        barco barranco barrera barriga barrio barrios barros barón batalla baños bello
+        bienvenida bilbao blanca blanco botella bueno burgos caballero cabello cabeza cabezas
+        cabañas cabo cadenas calvo calzada camino campo campos canales cantón caridad caro
+        carrera carreras carro casado casas castilla castillo catalán cañas cerro checa chico
+        coca comas concha conde consuelo coral cordero corona cortes cortina costa criado cruz
+        cuadrado cuenca cuervo cuesta cuevas custodia cámara córdoba delgado diez dolores
+        domingo dueñas dulce duque emperatriz encarnación españa español esmeralda espada espejo
+        esperanza estrella evita felicidad flor flores franco frutos fuente fuentes fuertes
+        galán gallego gallo gloria gracia grande guardia guerra guerrero herrero hidalgo hierro
+        huerta hurtado iglesia iglesias infante inmaculada izquierdo jurado lago laguna leal
+        llamas llano llanos lobo luna luz madrid maestre malo mariscal mármol martirio mata
+        matas marqués mayo mesa milagros modesta modesto montaña montes morena moreno murcia
+        muro máxima máximo naranjo navas nieto nieves niño oliva olivares pacífica palacio
+        palacios palma paloma pardo pareja parejo paredes paz peinado pera perla peña peñas
+        piedad pilar pino pintor piña plana plaza portero posada pozo prado primitiva primitivo
+        prieto puente puerta pulido redondo reina remedios rey reyes ribera rico rincón rivera
+        robles roca roma rosa rosado rosario rubio rueda río ríos sala salamanca salas salud
+        salvador santiago santos sastre seco segura sevilla severo sierra silva silvestre
+        sobrino socorro sol sola soledad soto tapia tirado toledo toro torre torres trinidad
+        urbano valencia valenciano valle vara vasco verdugo victoria villa violeta vives viña
+        zamora zaragoza áfrica águila
+        """.split()  # noqa: SIM905
+    ),
+}
+"""The same in other languages, among names that are often written there: chosen by hand."""
+
+TOWN_ENDINGS = {
+    "en": ("berg", "borough", "bury", "fort", "furt", "haven", "mouth", "shire", "stad", "ton"),
+    "de": ("berg", "burg", "dorf", "feld", "hausen", "heim", "ingen", "rode", "stadt", "tal"),
+    "fr": ("bourg", "court", "mont", "vic", "ville", "villiers"),
+    "es": ("briga", "celos", "eda", "illa", "mira", "osa", "uela"),
+}
+COMPANY_ENDINGS = {
+    "en": ("Group", "Ltd", "Partners", "Works"),
+    "de": ("AG", "Gesellschaft", "GmbH", "Werke"),
+    "fr": ("Associés", "Groupe", "SA", "SARL"),
+    "es": ("Asociados", "Grupo", "SA", "SL"),
+}
+"""What the stand-ins of towns and companies end in, by language."""
+
+
+def words_too(language: str) -> frozenset[str]:
+    """Names that are words of English, or of this language, as well."""
+    return WORDS_TOO | WORDS_TOO_IN.get(language, frozenset())
 
 
 @dataclass(frozen=True)
@@ -49,6 +114,16 @@ class NamePools:
     female: tuple[str, ...]
     male: tuple[str, ...]
     last: tuple[str, ...]
+
+    @property
+    def towns(self) -> tuple[str, ...]:
+        """What towns end in."""
+        return TOWN_ENDINGS[self.language]
+
+    @property
+    def companies(self) -> tuple[str, ...]:
+        """What companies are called after a name."""
+        return COMPANY_ENDINGS[self.language]
 
     @cached_property
     def _lists(self) -> tuple[frozenset[str], ...]:
@@ -80,9 +155,11 @@ def name_pools(language: str = "en") -> NamePools:
     except ImportError:
         raise MissingExtra("faker", extra="pseudonyms") from None
 
+    words = {word.casefold() for word in words_too(language)}
+
     def usable(names: object) -> tuple[str, ...]:
         plain = dict.fromkeys(str(n) for n in names if str(n).isalpha())  # type: ignore[attr-defined]
-        return tuple(n for n in plain if len(n) > 2 and n.casefold() not in WORDS_TOO)
+        return tuple(n for n in plain if len(n) > 2 and n.casefold() not in words)
 
     first = (usable(lists.first_names_female), usable(lists.first_names_male))
     taken = {name for names in first for name in names}

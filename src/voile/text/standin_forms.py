@@ -7,14 +7,14 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 from voile.core.randomness import Generator, uniform_bits
-from voile.text.name_pools import COMPANY_ENDINGS, TOWN_ENDINGS, NamePools
+from voile.text.name_pools import NamePools
 
 
 class Draws:
     """Uniform choices from a generator, exact: a remainder is never preferred."""
 
     def __init__(self, rng: Generator, pools: NamePools) -> None:
-        self._rng, self._pools = rng, pools
+        self._rng, self.pools = rng, pools
 
     def below(self, size: int) -> int:
         """A uniform whole number below `size`, from whole bits: no remainder is preferred."""
@@ -34,7 +34,7 @@ class Draws:
 
     def name(self, role: str, double: bool) -> str:
         """A name of a role; a double one when single ones run short."""
-        pool = self._pools.pool(role)
+        pool = self.pools.pool(role)
         return f"{self.one(pool)}-{self.one(pool)}" if double else self.one(pool)
 
 
@@ -50,7 +50,7 @@ def _email(draw: Draws, form: str, double: bool) -> str:
 
 
 def _company(draw: Draws, form: str, double: bool) -> str:
-    return f"{draw.name('last', double)} {draw.one(COMPANY_ENDINGS)}"
+    return f"{draw.name('last', double)} {draw.one(draw.pools.companies)}"
 
 
 def _set_out(form: str, digits: str) -> str:
@@ -142,7 +142,7 @@ def _date(draw: Draws, form: str, double: bool) -> str:
 
 MAKERS: Mapping[str, Callable[[Draws, str, bool], str]] = {
     "PERSON": lambda draw, form, double: draw.name(form, double),
-    "PLACE": lambda draw, form, double: draw.name("last", double) + draw.one(TOWN_ENDINGS),
+    "PLACE": lambda draw, form, double: draw.name("last", double) + draw.one(draw.pools.towns),
     "ORGANISATION": _company,
     "EMAIL": _email,
     "PHONE": _phone,

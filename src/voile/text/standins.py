@@ -26,7 +26,7 @@ from voile.core.randomness import Generator
 from voile.metrics import discrete
 from voile.personal.spans import Span
 from voile.text.consistent import SharedDraws
-from voile.text.name_pools import WORDS_TOO, NamePools, name_pools
+from voile.text.name_pools import NamePools, name_pools, words_too
 from voile.text.plan import Plan
 from voile.text.released import Refused
 from voile.text.standin_forms import MAKERS, Draws, form_of, key_of, no_maker
@@ -97,7 +97,7 @@ class StandIns:
             else Span(start, end, kind)
             for start, end, kind in spans
         ]
-        return [*persons, *_again(text, spans, names)]
+        return [*persons, *_again(text, spans, names - words_too(self.language))]
 
     def parts(self, text: str, spans: Sequence[Span]) -> frozenset[str]:
         """The parts of persons' names at these places, as they are known by."""
@@ -169,13 +169,7 @@ def _again(text: str, spans: Sequence[Span], names: frozenset[str]) -> Iterator[
     for match in _PART.finditer(text):
         word = match.group()
         key = key_of("PERSON", word)
-        if (
-            key not in names
-            or key in WORDS_TOO
-            or key in _PARTICLES
-            or not word[0].isupper()
-            or len(word) < 3
-        ):
+        if key not in names or key in _PARTICLES or not word[0].isupper() or len(word) < 3:
             continue
         if not any(match.start() < end and start < match.end() for start, end, _ in spans):
             yield Span(*match.span(), "PERSON")
