@@ -11,9 +11,7 @@ import numpy as np
 
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput
-from voile.files import make_private_folder, open_private
-from voile.files.ownership import require_own
-from voile.mechanisms._neighbour_table import cache_told
+from voile.mechanisms._kept_array import kept_array
 from voile.mechanisms._word_law import WordLaw
 
 MOST = 200
@@ -98,25 +96,14 @@ def normalisers(law: WordLaw, *, cache: Path | None = None) -> Floats:
     if cache is None:
         return _normalisers(law)
     key = hashlib.sha256(f"totals {law.embedding.digest} {law.rate!r} {law.cap!r}".encode())
-    path = cache / f"{key.hexdigest()[:24]}.npy"
     size = len(law.embedding)
-    if path.exists():
-        require_own(path)
-        try:
-            stored = np.load(path, allow_pickle=False)
-        except (OSError, ValueError):
-            stored = np.empty(0)
-        if stored.shape == (size,) and stored.dtype == np.float64 and (stored >= 1).all():
-            return np.asarray(stored)
-    totals = _normalisers(law)
-    part = path.with_name(f".{path.stem}.{os.getpid()}.npy")
-    with cache_told(path.parent):
-        make_private_folder(path.parent)
-        require_own(path.parent)
-        with open_private(part, "wb") as file:
-            np.save(file, totals)
-        os.replace(part, path)
-    return totals
+
+    def good(stored: Floats) -> bool:
+        whole = stored.shape == (size,) and stored.dtype == np.float64
+        return bool(whole and (stored >= 1).all())
+
+    path = cache / f"{key.hexdigest()[:24]}.npy"
+    return np.asarray(kept_array(path, lambda: _normalisers(law), good))
 
 
 def _normalisers(law: WordLaw) -> Floats:

@@ -18,10 +18,8 @@ from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.core.space import Space
 from voile.errors import InvalidInput, require
-from voile.files import make_private_folder, open_private
-from voile.files.ownership import require_own
 from voile.mechanisms._embedding import Embedding, positions_in
-from voile.mechanisms._neighbour_table import cache_told
+from voile.mechanisms._kept_array import kept_array
 from voile.mechanisms._word_law import WordLaw
 
 _BLOCK_ELEMENTS = 2**21
@@ -115,24 +113,12 @@ def word_remap(
 def _kept(path: Path, law: WordLaw, prior: Floats) -> Indices:
     """The targets from a file, or computed and put there in one move."""
     size = len(law.embedding)
-    if path.exists():
-        require_own(path)
-        try:
-            stored = np.load(path, allow_pickle=False)
-        except (OSError, ValueError):
-            stored = np.empty(0)
-        good = stored.shape == (size,) and stored.dtype.kind == "i"
-        if good and stored.min() >= 0 and stored.max() < size:
-            return np.asarray(stored, dtype=np.intp)
-    targets = _targets(law, prior)
-    part = path.with_name(f".{path.stem}.{os.getpid()}.npy")
-    with cache_told(path.parent):
-        make_private_folder(path.parent)
-        require_own(path.parent)
-        with open_private(part, "wb") as file:
-            np.save(file, targets)
-        os.replace(part, path)
-    return targets
+
+    def good(stored: Indices) -> bool:
+        whole = stored.shape == (size,) and stored.dtype.kind == "i"
+        return bool(whole and stored.min() >= 0 and stored.max() < size)
+
+    return np.asarray(kept_array(path, lambda: _targets(law, prior), good), dtype=np.intp)
 
 
 def _targets(law: WordLaw, prior: Floats) -> Indices:
