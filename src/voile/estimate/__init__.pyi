@@ -1,3 +1,4 @@
+from voile.estimate.debiased_ridge import DebiasedRidge as DebiasedRidge
 from voile.estimate.forward_logistic import ForwardLogistic as ForwardLogistic
 from voile.estimate.frequencies import Frequencies as Frequencies
 from voile.estimate.frequencies import likeliest_frequencies as likeliest_frequencies

@@ -18,6 +18,7 @@ from voile.errors import InvalidInput, require
 from voile.jobs import spread
 from voile.jobs.settings import Workers
 from voile.labels.audited import AuditedLabels, LeakageAtEpsilon, LeakingLine
+from voile.labels.bins import Cut
 from voile.labels.columns import constant, determines
 from voile.labels.reading import AS_WRITTEN, Label, Reading, read_labelled
 from voile.labels.table import Table
@@ -28,6 +29,7 @@ Piece = TypeVar("Piece")
 Answer = TypeVar("Answer")
 
 HERE = Workers()
+AS_NAMES = Cut()
 
 
 @use_case("labels audit")
@@ -39,6 +41,7 @@ def audit(
         tuple[float, ...], Option("Epsilons of the label: 0.1,1,2.", "How strong")
     ] = (0.1, 1.0, 2.0, 4.0, 8.0),
     reading: Reading = AS_WRITTEN,
+    cut: Cut = AS_NAMES,
     records: Annotated[int, Option("Use at most so many records, at random.")] = 20_000,
     worst: Annotated[int, Option("How many of the worst records to list.")] = 5,
     seed: Annotated[
@@ -58,8 +61,8 @@ def audit(
     """
     rng = seeded_rng(seed)
     tell("reading records")
-    table = read_labelled(data, label=label, reading=reading)
-    notes = _notes(table, reading)
+    table = read_labelled(data, label=label, reading=reading, edges=cut.at())
+    notes = (*_notes(table, reading), *bins_note(table, cut))
     table, less = sampled(table, records, rng)
     columns, names, labels = prepared(table)
     found = audit_labels(
@@ -88,6 +91,18 @@ def audit(
         warnings=found.warnings,
         notes=(*notes, *less),
         strict=strict,
+    )
+
+
+def bins_note(table: Table, cut: Cut) -> tuple[str, ...]:
+    """What became of a label that is a number."""
+    edges = cut.at()
+    if not edges:
+        return ()
+    held = len(table.classes)
+    return (
+        f"the label is a number, cut into {len(edges) - 1} bins between {edges[0]:g} and "
+        f"{edges[-1]:g}, {held} of which hold records; to guess it is to name the bin",
     )
 
 

@@ -14,8 +14,9 @@ from voile.core.pieces_of_work import Over, in_turn
 from voile.core.randomness import Generator, seeded_rng
 from voile.errors import InvalidInput, require
 from voile.jobs.settings import Workers
-from voile.labels._audit import HERE, sampled, spread_by
+from voile.labels._audit import AS_NAMES, HERE, bins_note, sampled, spread_by
 from voile.labels._recipe import CELLS_SHARE
+from voile.labels.bins import Cut
 from voile.labels.columns import constant
 from voile.labels.compared import ComparedLabels, Crossing, TradePoint
 from voile.labels.reading import AS_WRITTEN, Label, Reading, read_labelled
@@ -48,6 +49,7 @@ def compare(
     repeats: Annotated[int, Option("Random splits to average over.", "Running")] = REPEATS,
     draws: Annotated[int, Option("Draws of noise on each split.", "Running")] = DRAWS,
     reading: Reading = AS_WRITTEN,
+    cut: Cut = AS_NAMES,
     records: Annotated[
         int | None, Option("Use at most so many records, at random; else all.")
     ] = None,
@@ -64,7 +66,7 @@ def compare(
     """
     rng = seeded_rng(seed)
     tell("reading records")
-    table = read_labelled(data, label=label, reading=reading)
+    table = read_labelled(data, label=label, reading=reading, edges=cut.at())
     table, notes = sampled(table, records, rng)
     found = compare_table(
         table,
@@ -75,7 +77,7 @@ def compare(
         draws=draws,
         over=spread_by(workers, "comparing on splits"),
     )
-    return replace(found, notes=(*notes, *found.notes))
+    return replace(found, notes=(*notes, *bins_note(table, cut), *found.notes))
 
 
 def compare_table(

@@ -12,6 +12,7 @@ from voile.estimate.debiasing import scores_of
 from voile.estimate.frequencies import CONFIDENCE, likeliest_shares
 from voile.estimate.intervals import FEWEST, Estimate, bounded_interval, interval, records_for
 from voile.files.source import open_source
+from voile.labels.bins import middles
 from voile.labels.estimated import EstimatedLabels, Share
 from voile.labels.made_by import BESIDE, MadeBy
 from voile.labels.reports import Reports, View, read_reports
@@ -51,7 +52,7 @@ def estimate(
     if column and column not in views:
         known = ", ".join(views) or "none: its features stand in clear"
         raise InvalidInput(f"column must be a feature that was drawn ({known}), got another")
-    classes, needed = _classes(found, confidence, half_width)
+    classes, own, needed = _classes(found, confidence, half_width)
     features = [share for view in found.views for share in _features(found, view, confidence)]
     means = [one for view in found.views if (one := _mean(found, view, confidence)) is not None]
     return EstimatedLabels(
@@ -60,7 +61,8 @@ def estimate(
         confidence=confidence,
         classes=classes,
         features=tuple(features),
-        means=tuple(means),
+        means=(*own, *means),
+        label_edges=found.recipe.edges,
         column=column,
         table=_table(found, views[column], confidence) if column else (),
         half_width=half_width,
@@ -72,8 +74,11 @@ def estimate(
 
 def _classes(
     found: Reports, confidence: float, half_width: float
-) -> tuple[tuple[Share, ...], int | None]:
-    """The share of each class: from the label's own channel, or from every report's."""
+) -> tuple[tuple[Share, ...], tuple[Share, ...], int | None]:
+    """The share of each class: from the label's own channel, or from every report's.
+
+    And the mean of a label that is a number, over the middles of its bins.
+    """
     names, channel = found.recipe.classes, found.label_channel()
     size = len(names)
     if channel is not None and found.labels is not None:
@@ -91,15 +96,25 @@ def _classes(
     tables = [scores_of(law) for law, _, _ in laws]
     if any(table is None for table in tables):
         unknown = Estimate(float("nan"), 0.0, 1.0, confidence, int(whole.sum()), "none")
-        return tuple(
-            Share("", name, unknown, float(one)) for name, one in zip(names, likely, strict=True)
-        ), None
+        return (
+            tuple(
+                Share("", name, unknown, float(one))
+                for name, one in zip(names, likely, strict=True)
+            ),
+            (),
+            None,
+        )
     asked = np.hstack([a @ t for (_, a, _), t in zip(laws, tables, strict=True) if t is not None])
     shares = tuple(
         Share("", name, interval(row, whole, confidence=confidence), float(one))
         for name, row, one in zip(names, asked, likely, strict=True)
     )
-    return shares, max(records_for(row, whole, half_width, confidence) for row in asked)
+    means: tuple[Share, ...] = ()
+    if found.recipe.edges:
+        values = middles(found.recipe.edges)
+        held = bounded_interval(values @ asked, whole, confidence=confidence)
+        means = (Share(found.recipe.label, "mean", held, float(values @ likely)),)
+    return shares, means, max(records_for(row, whole, half_width, confidence) for row in asked)
 
 
 def _features(found: Reports, view: View, confidence: float) -> list[Share]:

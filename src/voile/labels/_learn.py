@@ -6,17 +6,20 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.core.arrays import Floats
 from voile.errors import InvalidInput
 from voile.files.rows import OnError
 from voile.files.source import Source, open_source
+from voile.labels.bins import middles
 from voile.labels.columns import Column, columns_of, matrix_of
 from voile.labels.made_by import BESIDE, MadeBy
 from voile.labels.protection import Protection
 from voile.labels.reading import table_from
 from voile.labels.recipes import Recipe
 from voile.labels.reports import Reports, read_reports, tables_model
+from voile.labels.values import numbers_of
 from voile.options import Data, Option, use_case
 from voile.report.model import Report, Table
 from voile.report.result import SILENT, Result
@@ -39,15 +42,28 @@ class LearnedLabels(Result):
     auc: float | None
     accuracy: float | None
     majority: float | None
+    error: float | None
+    """Of a number: the root of its mean squared error; `spread` is that of always the mean."""
+    spread: float | None
     vouched: bool
     """Whether the release's guarantee file says how it was drawn; else its reader does."""
     model: Any = field(metadata=SILENT)
     columns: tuple[Column, ...] = field(metadata=SILENT)
     reports: Reports | None = field(metadata=SILENT)
+    edges: tuple[float, ...] = field(metadata=SILENT)
     word: str = field(default="", metadata=SILENT)
 
     def predict_proba(self, records: Data) -> Floats:
         """P(class | features) for clean records."""
+        values = self._values(records)
+        if self.reports is not None:
+            return np.asarray(self.model.predict_proba(self.reports.codes(values)))
+        if self.edges:
+            raise InvalidInput("a regression has no classes: use predict")
+        return np.asarray(self.model.predict_proba(matrix_of(self.columns, values)[0]))
+
+    def _values(self, records: Data) -> tuple[NDArray[Any], ...]:
+        """Clean records as the model's columns."""
         source = open_source(records)
         absent = [c.name for c in self.columns if c.name not in source.columns]
         if absent:
@@ -56,24 +72,36 @@ class LearnedLabels(Result):
                 f"{len(absent)} are missing"
             )
         rows = [row for _, row in source.rows() if isinstance(row, dict)]
-        values = tuple(c.read([row.get(c.name) for row in rows]) for c in self.columns)
-        if self.reports is not None:
-            return np.asarray(self.model.predict_proba(self.reports.codes(values)))
-        return np.asarray(self.model.predict_proba(matrix_of(self.columns, values)[0]))
+        return tuple(c.read([row.get(c.name) for row in rows]) for c in self.columns)
 
-    def _report(self) -> Report:
-        judged = (
+    def predict(self, records: Data) -> Floats:
+        """The number that is expected for clean records, where the label is one."""
+        if not self.edges:
+            raise InvalidInput("predict must go with a label that is a number; use predict_proba")
+        if isinstance(self.reports, Reports):
+            return np.asarray(self.predict_proba(records) @ middles(self.edges))
+        return np.asarray(self.model.predict(matrix_of(self.columns, self._values(records))[0]))
+
+    def _judged_sentence(self) -> str:
+        if self.error is not None:
+            return (
+                f"On {counted(self.test_records or 0, 'clean record')} it is off by "
+                f"{self.error:.4g} (root mean square; always their mean: {self.spread or 0:.4g})."
+            )
+        return (
             "Give --test clean.csv to see how good it is."
             if self.auc is None
             else f"On {counted(self.test_records or 0, 'clean record')} its AUC is {self.auc:.3f} "
             f"and it is right {100 * (self.accuracy or 0):.1f} % of the time (always the commonest "
             f"class: {100 * (self.majority or 0):.1f} %)."
         )
+
+    def _report(self) -> Report:
         return Report(
             title="A model learned from a release",
             about="Learned from released records",
             answer=f"{self.learner} on {counted(self.records, 'report')} by {self.mechanism}. "
-            f"{judged}",
+            f"{self._judged_sentence()}",
             guarantee=("It was fitted to the release alone: nothing more is spent by it.",),
             notes=(self.word,),
             tables=(
@@ -108,8 +136,9 @@ def learn(
     Example: `voile labels learn released.csv --recipe public.json --test clean.csv`
 
     Where features stand in clear (rr, prior) a logistic regression whose loss passes through the
-    label's channel; otherwise naive Bayes on tables of feature and label that are estimated from
-    the reports. What is tuned is tuned on the reports themselves. In Python the result predicts:
+    label's channel, for a number in bins a linear regression on debiased labels; otherwise naive
+    Bayes on tables of feature and label that are estimated from the reports. What is tuned is tuned
+    on the reports themselves. In Python the result predicts:
     `voile.labels.learn(…).predict_proba(frame)`.
     """
     source = open_source(released)
@@ -133,20 +162,28 @@ def _marginal(
 def _forward(
     source: Source, recipe: Recipe, protection: Protection, drop: tuple[str, ...]
 ) -> LearnedLabels:
+    from voile.estimate.debiased_ridge import DebiasedRidge
     from voile.estimate.forward_logistic import ForwardLogistic
 
-    table = table_from(source, label=recipe.label, on_error=OnError.MASK, drop=drop)
+    table = table_from(
+        source, label=recipe.label, on_error=OnError.MASK, drop=drop, edges=recipe.edges
+    )
     reports = read_reports(source, recipe, protection)
     columns = columns_of(table)
     channel = protection.channels[-1]
     if len(reports.labels if reports.labels is not None else ()) != len(table):
         raise InvalidInput("every released record must have a label, some have none")
-    model = ForwardLogistic(channel).fit(
-        matrix_of(columns, table.columns)[0], channel.outputs[reports.labels]
-    )
-    found = _learned(
-        "Forward-corrected logistic regression", reports, model, model.penalty_, recipe
-    )
+    rows, answers = matrix_of(columns, table.columns)[0], channel.outputs[reports.labels]
+    if recipe.edges:
+        line = DebiasedRidge(channel, middles(recipe.edges)).fit(rows, answers)
+        found = _learned(
+            "Linear regression on debiased labels", reports, line, line.penalty_, recipe
+        )
+    else:
+        model = ForwardLogistic(channel).fit(rows, answers)
+        found = _learned(
+            "Forward-corrected logistic regression", reports, model, model.penalty_, recipe
+        )
     return replace(found, columns=columns, reports=None)
 
 
@@ -163,10 +200,13 @@ def _learned(
         auc=None,
         accuracy=None,
         majority=None,
+        error=None,
+        spread=None,
         vouched=False,
         model=model,
         columns=recipe.columns,
         reports=reports,
+        edges=recipe.edges,
     )
 
 
@@ -179,6 +219,11 @@ def _judged(made: LearnedLabels, source: Source, recipe: Recipe) -> LearnedLabel
     truth = recipe.label_codes([row.get(recipe.label) for row in rows])
     if not rows or (truth < 0).any():
         raise InvalidInput("each clean record must have one of the recipe's classes as its label")
+    if recipe.edges:
+        numbers = numbers_of([row.get(recipe.label) for row in rows])
+        wrong = made.predict(rows) - numbers
+        error, spread = float(np.sqrt((wrong**2).mean())), float(numbers.std())
+        return replace(made, test_records=len(rows), error=error, spread=spread)
     beliefs = made.predict_proba(rows)
     several = len(set(truth.tolist())) == len(recipe.classes)
     auc = None

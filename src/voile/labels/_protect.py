@@ -20,6 +20,7 @@ from voile.jobs.release import Rows, carry_out, output_for
 from voile.jobs.settings import Columns, LedgerChoice, Running
 from voile.jobs.workspace import Workspace
 from voile.labels._recipe import MadeRecipe, write_recipe
+from voile.labels.bins import Cut
 from voile.labels.choice import LabelChoice, chosen_recipe, recipe_of
 from voile.labels.draw import LabelReleaser, kinds_of
 from voile.labels.grouping import grouped
@@ -33,6 +34,7 @@ from voile.labels.sampling import COLUMN, REPORT
 from voile.options import Data, Option, use_case
 
 BY_CELLS = LabelChoice()
+AS_NAMES = Cut()
 NONE_NAMED = Columns()
 IN_ONE_GO = Running()
 
@@ -53,6 +55,7 @@ def protect(
         Option("Output, a path or a URL; default FILE.protected.…", "Output", writes=True),
     ] = None,
     choice: LabelChoice = BY_CELLS,
+    cut: Cut = AS_NAMES,
     columns: Columns = NONE_NAMED,
     running: Running = IN_ONE_GO,
     charge: LedgerChoice = LedgerChoice(),
@@ -72,6 +75,7 @@ def protect(
     and the person's column is dropped unless it is passed by name.
     """
     choice = choice.checked(epsilon)
+    edges = _edges(cut, choice, epsilon)
     source = open_source(data)
     named = output_for(data, out, overwrite=running.overwrite)
     target = None if named is None else location(named)
@@ -91,6 +95,7 @@ def protect(
         on_error=running.policy,
         rng=secure_rng() if seed is None else seeded_rng(seed),
         person=charge.person if charge.ledger is not None else None,
+        edges=edges,
     )
     given = made
     if choice.mechanism in ("ldp", "sample") and {c.name for c in made.columns} & {*columns.drop}:
@@ -115,7 +120,7 @@ def protect(
             describe=lambda report: _described(
                 report, stated, law.draws(), made, clear, where, seed
             ),
-            identity=_identity(label, law, choice, clear, seed),
+            identity=_identity(label, law, choice, clear, seed) | {"edges": list(edges)},
             clear=clear,
             running=running,
             charging=charging,
@@ -243,6 +248,19 @@ def _learning_is_charged(choice: LabelChoice, charge: LedgerChoice, running: Run
 def _count(source: Source) -> int:
     """How many rows there are to release."""
     return max(1, sum(1 for _ in source.rows()))
+
+
+def _edges(cut: Cut, choice: LabelChoice, epsilon: float) -> tuple[float, ...]:
+    """The edges of a number's bins, if they go together with what else was said."""
+    edges = cut.at(epsilon)
+    learns = choice.learn_from_private or choice.learn_epsilon is not None
+    if edges and (choice.changes_features or choice.recipe is not None or choice.classes or learns):
+        raise InvalidInput(
+            "--edges must go with --mechanism rr or prior, and without a recipe, --classes or "
+            "learning; for cf, ldp and sample `voile labels recipe` takes them, and the recipe "
+            "says them"
+        )
+    return edges
 
 
 def _named(columns: Columns) -> tuple[str, ...]:

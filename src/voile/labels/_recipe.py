@@ -12,6 +12,7 @@ from voile.errors import CannotWrite, require, require_epsilon
 from voile.files.locations import Location, location
 from voile.files.source import Source, open_source
 from voile.jobs.workspace import writing
+from voile.labels.bins import Cut
 from voile.labels.cells import learn_cells
 from voile.labels.columns import LEVELS, Column, NumberColumn
 from voile.labels.mechanisms import MECHANISMS
@@ -31,6 +32,7 @@ FEATURES_TOO = ("cf", "ldp", "sample")
 CELLS_SHARE, COLUMNS_SHARE = 0.3, 0.5
 """The label's part of ε for cf and ldp, where nobody says another."""
 GAPS_AS_VALUES = Reading(on_error="mask")
+AS_NAMES = Cut()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -93,6 +95,7 @@ def recipe(
         Option("The label's own part of epsilon; 0.3 for cf, 0.5 for ldp.", "How strong"),
     ] = None,
     reading: Reading = GAPS_AS_VALUES,
+    cut: Cut = AS_NAMES,
     seed: Annotated[int, Option("Of the split by which cells are learned.", "Running")] = 0,
     overwrite: Annotated[bool, Option("Replace the output.", "Output")] = False,
 ) -> MadeRecipe:
@@ -113,10 +116,13 @@ def recipe(
         repr(mechanism),
         "rr and prior need the names of the classes alone: --classes",
     )
+    edges = cut.at(epsilon)
+    require(not (edges and classes), "edges", "without --classes, which they make", "both")
     source = open_source(public, header=reading.header)
     target = _target(source, out, overwrite=overwrite)
     tell("reading public records")
-    table = table_from(source, label=label, on_error=reading.policy, drop=reading.drop)
+    policy = reading.policy
+    table = table_from(source, label=label, on_error=policy, drop=reading.drop, edges=edges)
     made = drafted_recipe(
         table,
         seeded_rng(seed),
@@ -127,6 +133,7 @@ def recipe(
         epsilon=epsilon,
         label_share=label_share,
         made_from=source_digest(source),
+        edges=edges,
     )
     if target is not None:
         write_recipe(made, target, like=source)
@@ -177,6 +184,7 @@ def drafted_recipe(
     label_share: float | None = None,
     private: bool = False,
     made_from: str = "",
+    edges: tuple[float, ...] = (),
 ) -> Recipe:
     """A recipe learned from a table: for rr and prior its classes, for cf with cells.
 
@@ -193,6 +201,7 @@ def drafted_recipe(
         classes=classes,
         private=private,
         made_from=made_from,
+        edges=edges,
     )
     if mechanism == "sample" and not private:
         return with_known(drafted, table)

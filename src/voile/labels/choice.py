@@ -17,7 +17,7 @@ from voile.labels.mechanisms import MECHANISMS
 from voile.labels.private_learning import Price, learn_privately
 from voile.labels.reading import one_record_each, source_digest, table_from
 from voile.labels.recipe_file import load_recipe, recipe_from
-from voile.labels.recipes import Recipe, label_recipe
+from voile.labels.recipes import Recipe, binned_recipe, label_recipe
 from voile.options import Data, Option, Options
 
 
@@ -179,10 +179,12 @@ def chosen_recipe(
     on_error: OnError,
     rng: Generator,
     person: str | None = None,
+    edges: tuple[float, ...] = (),
 ) -> tuple[Recipe, bool]:
     """The recipe of a release, and whether it is new: then it is to be written beside the output.
 
-    A given one, or that of the interrupted job, or one from the names of the classes, or one
+    A given one, or that of the interrupted job, or one from the names of the classes or the edges
+    of a number's bins, or one
     learned from the private file, without the columns to `leave`: under differential privacy, from
     one record of each `person` if there are any, or as it is. Otherwise a refusal that says what
     can be done.
@@ -197,6 +199,8 @@ def chosen_recipe(
     if choice.learn_epsilon is not None:
         price = Price(require_epsilon(choice.learn_epsilon), choice.learn_delta)
         return _learned(choice, price, source, label, leave, on_error, rng, person), True
+    if edges:
+        return binned_recipe(label, edges), True
     if choice.classes:
         return label_recipe(label, choice.classes), True
     if choice.learn_from_private:
@@ -246,7 +250,8 @@ def _refusal(choice: LabelChoice, beside: Location | None) -> str:
     ways = (
         f"give a --recipe{found}, made from public records by `voile labels recipe PUBLIC.csv`"
         if choice.changes_features
-        else f"name them with --classes a,b,c, or give a --recipe{found}"
+        else "name them with --classes a,b,c (a number's range with --edges a,b), or give a "
+        f"--recipe{found}"
     )
     possible = choice.mechanism in ("rr", "ldp")
     charged = "--learn-epsilon learns them under differential privacy; " if possible else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from voile.estimate.intervals import Estimate
@@ -43,6 +44,8 @@ class EstimatedLabels(Result):
     table: tuple[Share, ...]
     half_width: float
     records_needed: int | None
+    label_edges: tuple[float, ...]
+    """The edges of the bins of a label that is a number; none for names."""
     vouched: bool
     """Whether the release's guarantee file says how it was drawn; else its reader does."""
     word: str = field(metadata=SILENT)
@@ -78,6 +81,20 @@ class EstimatedLabels(Result):
         )
 
     def _notes(self) -> tuple[str, ...]:
+        return (*self._bins(), *self._needed())
+
+    def _bins(self) -> tuple[str, ...]:
+        """How far the mean of bins may be from that of the numbers themselves."""
+        if not self.label_edges:
+            return ()
+        ends = self.label_edges
+        widest = max(high - low for low, high in pairwise(ends))
+        return (
+            f"The label is a number in bins between {ends[0]:g} and {ends[-1]:g}: its mean is that "
+            f"of the bins' middles, at most {widest / 2:g} from that of numbers in that range.",
+        )
+
+    def _needed(self) -> tuple[str, ...]:
         if self.records_needed is None:
             return ("The releases do not tell the classes apart: only the likeliest is given.",)
         return (

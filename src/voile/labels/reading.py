@@ -44,16 +44,24 @@ class Reading(Options):
 AS_WRITTEN = Reading()
 
 
-def read_labelled(data: Data, *, label: str, reading: Reading = AS_WRITTEN) -> Table:
+def read_labelled(
+    data: Data, *, label: str, reading: Reading = AS_WRITTEN, edges: tuple[float, ...] = ()
+) -> Table:
     """A labelled table from any file or frame that `open_source` takes; see `table_of`."""
     source = open_source(data, header=reading.header)
-    return table_from(source, label=label, on_error=reading.policy, drop=reading.drop)
+    policy = reading.policy
+    return table_from(source, label=label, on_error=policy, drop=reading.drop, edges=edges)
 
 
 def table_from(
-    source: Source, *, label: str, on_error: OnError, drop: tuple[str, ...] = ()
+    source: Source,
+    *,
+    label: str,
+    on_error: OnError,
+    drop: tuple[str, ...] = (),
+    edges: tuple[float, ...] = (),
 ) -> Table:
-    """The records of a source as a labelled table."""
+    """The records of a source as a labelled table; a number is cut at the edges of its bins."""
     require_label(source, label)
     rows, broken = [], 0
     for line, row in source.rows():
@@ -72,6 +80,7 @@ def table_from(
         drop=drop,
         broken=broken,
         where=source.where,
+        edges=edges,
     )
 
 

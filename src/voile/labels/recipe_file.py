@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from voile.errors import BadFile, InvalidInput
 from voile.files import require_regular
+from voile.labels.bins import bin_names, checked_edges
 from voile.labels.cells import Cells
 from voile.labels.columns import CategoryColumn, Column, NumberColumn, matrix_of
 from voile.labels.recipes import Recipe
@@ -38,6 +39,7 @@ def recipe_text(recipe: Recipe) -> str:
     }
     body |= {"known": [table.tolist() for table in recipe.known]} if recipe.known else {}
     body |= {"groups": recipe.groups} if recipe.groups else {}
+    body |= {"edges": recipe.edges} if recipe.edges else {}
     if recipe.cells is not None:
         parts = vars(recipe.cells).items()
         body |= {"cells": {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in parts}}
@@ -88,6 +90,7 @@ def recipe_from(text: str, *, path: str = "the recipe") -> Recipe:
             spent=_spent(body.get("spent", [0.0, 0.0])),
             known=tuple(np.array(_list(t), dtype=float) for t in _list(body.get("known", []))),
             groups=tuple(tuple(map(int, _list(g))) for g in _list(body.get("groups", []))),
+            edges=tuple(float(edge) for edge in _list(body.get("edges", []))),
         )
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:
         raise BadFile(f"{path} is damaged ({type(problem).__name__})") from None
@@ -168,9 +171,21 @@ def _check(recipe: Recipe, path: str) -> None:
         )
     if len(set(recipe.classes)) != len(recipe.classes) or len(recipe.classes) < 2:
         raise BadFile(f"{path}: classes must be at least two different names")
+    if recipe.edges:
+        _check_edges(recipe, path)
     _check_sampling(recipe, path)
     if recipe.cells is not None:
         _check_cells(recipe.cells, recipe, path)
+
+
+def _check_edges(recipe: Recipe, path: str) -> None:
+    """The classes of a number are the bins between its edges."""
+    try:
+        names = bin_names(checked_edges(recipe.edges))
+    except InvalidInput as problem:
+        raise BadFile(f"{path}: {problem}") from None
+    if names != recipe.classes:
+        raise BadFile(f"{path}: the classes of a number must be the middles between its edges")
 
 
 def _check_sampling(recipe: Recipe, path: str) -> None:

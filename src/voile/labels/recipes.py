@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices
 from voile.errors import require
+from voile.labels.bins import bin_codes, bin_names, checked_edges
 from voile.labels.cells import Cells
 from voile.labels.columns import (
     LEVELS,
@@ -35,7 +36,8 @@ class Recipe:
     is (ε, δ) of a recipe that was learned from private records under differential privacy
     (`private_learning`), which every release by it adds to its own. A recipe for the label alone
     has no columns. For releases of one sampled column, `known` says how often public records had
-    each code with each class, and `groups` which codes are released as one.
+    each code with each class, and `groups` which codes are released as one. A label that is a
+    number has `edges`, and its classes are the bins between them.
     """
 
     label: str
@@ -48,13 +50,16 @@ class Recipe:
     spent: tuple[float, float] = (0.0, 0.0)
     known: tuple[Floats, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
+    edges: tuple[float, ...] = ()
 
     def label_codes(self, values: Sequence[Any] | NDArray[Any]) -> Indices:
         """Labels as positions among the classes, −1 for a label that is none of them.
 
         An empty label is the class `(missing)` where there is one, a name that is not listed
-        `(other)`.
+        `(other)`. A number is in the bin between its edges.
         """
+        if self.edges:
+            return bin_codes(self.edges, list(values))
         known = {name: code for code, name in enumerate(self.classes)}
         other = known.get(OTHER, -1)
         gone = known.get(MISSING, other)
@@ -107,6 +112,7 @@ def draft_recipe(
     classes: Sequence[str] = (),
     private: bool = False,
     made_from: str = "",
+    edges: tuple[float, ...] = (),
 ) -> Recipe:
     """A recipe learned from a table: half of the budget to the label, the rest to the features.
 
@@ -122,11 +128,12 @@ def draft_recipe(
     own = label_share if any(free) else 1.0
     return Recipe(
         table.label,
-        tuple(classes) or table.classes,
+        bin_names(edges) if edges else tuple(classes) or table.classes,
         columns,
         (*(share if varies else 0.0 for varies in free), own),
         learned=private,
         made_from=made_from,
+        edges=edges,
     )
 
 
@@ -147,3 +154,9 @@ def label_recipe(label: str, classes: Sequence[str]) -> Recipe:
     good = len(set(names)) == len(names) >= 2 and all(names)
     require(good, "classes", "at least two different names", f"{len(set(names))} different")
     return Recipe(label, names, (), (1.0,))
+
+
+def binned_recipe(label: str, edges: Sequence[float]) -> Recipe:
+    """A recipe for a label that is a number, from the edges of its bins."""
+    found = checked_edges(edges)
+    return Recipe(label, bin_names(found), (), (1.0,), edges=found)

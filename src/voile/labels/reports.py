@@ -18,7 +18,7 @@ from voile.labels.columns import Column, NumberColumn
 from voile.labels.protection import Protection
 from voile.labels.recipes import Recipe
 from voile.labels.sampling import COLUMN, REPORT, grouped_codes
-from voile.labels.values import shown
+from voile.labels.values import numbers_of, shown
 
 if TYPE_CHECKING:
     from voile.estimate.marginal_bayes import MarginalBayes
@@ -201,6 +201,9 @@ def _positions(column: Column, values: Sequence[Any]) -> Indices:
 
 def _label_positions(recipe: Recipe, channel: Channel, values: Sequence[Any]) -> Indices:
     codes = recipe.label_codes(values)
+    if recipe.edges:  # of all numbers in a bin one alone is released
+        told, shown_as = numbers_of(list(values)), numbers_of(recipe.classes)
+        codes = np.where(told == shown_as[codes], codes, -1)
     names = {name: i for i, name in enumerate(channel.outputs.tolist())}
     classes = [names.get(name, -1) for name in recipe.classes]
     found = np.where(codes >= 0, np.array(classes, dtype=np.intp)[codes], -1)

@@ -13,6 +13,7 @@ from voile.core.arrays import Indices
 from voile.errors import InvalidInput
 from voile.files import no_such_column
 from voile.files.rows import OnError
+from voile.labels.bins import bin_codes, bin_names
 from voile.labels.values import column_of, is_absent, written
 
 MOST_CLASSES = 100
@@ -63,13 +64,15 @@ def table_of(
     drop: tuple[str, ...] = (),
     broken: int = 0,
     where: Callable[[int], str] = "line {}".format,
+    edges: tuple[float, ...] = (),
 ) -> Table:
     """A table of records (line, values in the order of `names`).
 
     Records with missing features (empty, ?, NA, …) stop the reading (`fail`), are left out (`skip`)
     or have a value of their own there (`mask`). A label is missing if it is empty, and nothing
-    else: None and NA are names of classes; such records are left out unless it is `fail`. Messages
-    give line numbers, never values.
+    else: None and NA are names of classes; such records are left out unless it is `fail`. With
+    `edges` the label is a number and becomes its bin; what is no number is missing. Messages give
+    line numbers, never values.
     """
     if label not in names:
         raise no_such_column(label, names, what="the label")
@@ -82,9 +85,10 @@ def table_of(
     position = names.index(label)
     kept, skipped, masked = [], broken, 0
     chosen = [i for i, name in enumerate(names) if i != position and name not in drop]
+    named = _bin_of(edges) if edges else written
     for line, row in rows:
         absent = [i for i in chosen if is_absent(row[i])]
-        no_label = not written(row[position])
+        no_label = not named(row[position])
         if on_error is OnError.FAIL and (absent or no_label):
             name = label if no_label else names[absent[0]]
             raise InvalidInput(
@@ -102,13 +106,19 @@ def table_of(
         label=label,
         names=tuple(names[i] for i in chosen),
         columns=tuple(column_of([row[i] for _, row in kept]) for i in chosen),
-        labels=np.array([written(row[position]) for _, row in kept]),
+        labels=np.array([named(row[position]) for _, row in kept]),
         lines=np.array([line for line, _ in kept], dtype=np.intp),
         skipped=skipped,
         masked=masked,
     )
     _check(table)
     return table
+
+
+def _bin_of(edges: tuple[float, ...]) -> Callable[[Any], str]:
+    """The name of the bin that a number is in; nothing for what is none."""
+    names = (*bin_names(edges), "")
+    return lambda value: names[int(bin_codes(edges, [value])[0])]
 
 
 def _check(table: Table) -> None:
@@ -128,7 +138,8 @@ def _check(table: Table) -> None:
     if (fractional and len(distinct) > 20) or len(distinct) > MOST_CLASSES or many:
         raise InvalidInput(
             f"the label {table.label!r} must be a class, got {len(distinct)} distinct values in "
-            f"{len(table)} records; cut it into classes first"
+            f"{len(table)} records; if it is a number, give its range or the edges of its "
+            "bins (--edges a,b)"
         )
     if counts.min() < 2:
         raise InvalidInput(
