@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from voile.core.arrays import Floats, Indices, Items
+from voile.core.arrays import Floats, Items
 from voile.core.channel import Channel
 from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator
 from voile.core.rounding import sum_upwards
 from voile.core.space import Space
 from voile.errors import require
+from voile.mechanisms._records import outputs_of, record_codes, record_space, secrets_of
 from voile.mechanisms._spread import spread
-
-MOST_LISTED = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,35 +31,22 @@ class Columnwise:
     @cached_property
     def space(self) -> Space:
         """All records there are, where they are few enough to be listed."""
-        from voile.metrics.discrete import discrete
-
-        sizes = [len(channel.space) for channel in self.channels]
-        count = math.prod(sizes)
-        require(count <= MOST_LISTED, "records", f"at most {MOST_LISTED:,} to be listed", count)
-        return Space(np.indices(sizes).reshape(len(sizes), -1).T, metric=discrete())
+        return record_space(self.channels)
 
     def release(self, secrets: Sequence[Any] | Items, rng: Generator) -> Items:
         """A row of output codes for each row of codes, all columns drawn independently."""
-        rows = self._codes(secrets, sizes=[len(channel.space) for channel in self.channels])
+        rows = record_codes(secrets, secrets_of(self.channels))
         drawn = [c.draw(rows[:, j], rng) for j, c in enumerate(self.channels)]
         return np.stack(drawn, axis=1)
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
         """The law ln K(release | secret): the sum of the columns' own."""
-        rows = self._codes(secrets, sizes=[len(channel.space) for channel in self.channels])
-        given = self._codes(releases, sizes=[len(channel.outputs) for channel in self.channels])
+        rows = record_codes(secrets, secrets_of(self.channels))
+        given = record_codes(releases, outputs_of(self.channels))
         total = np.zeros((len(rows), len(given)))
         for j, channel in enumerate(self.channels):
             total += channel.log_probabilities()[np.ix_(rows[:, j], given[:, j])]
         return total
-
-    def _codes(self, values: Sequence[Any] | Items, *, sizes: list[int]) -> Indices:
-        rows = np.asarray(values)
-        good = rows.ndim == 2 and rows.shape[1] == len(sizes) and rows.dtype.kind in "iu"
-        require(good, "records", f"rows of {len(sizes)} integer codes", f"shape {rows.shape}")
-        inside = bool(((rows >= 0) & (rows < np.array(sizes))).all())
-        require(inside, "codes", "below the number of values of their column", "others")
-        return rows.astype(np.intp)
 
 
 def columnwise(channels: Sequence[Channel], *, granularity: str = "one record") -> Columnwise:

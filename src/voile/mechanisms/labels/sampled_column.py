@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,9 +16,8 @@ from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator
 from voile.core.space import Space
 from voile.errors import require
+from voile.mechanisms._records import outputs_of, record_codes, record_space, secrets_of
 from voile.mechanisms._spread import spread
-
-MOST_LISTED = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +32,11 @@ class SampledColumn:
     @cached_property
     def space(self) -> Space:
         """All records there are, where they are few enough to be listed."""
-        from voile.metrics.discrete import discrete
-
-        sizes = [len(channel.space) for channel in self.channels]
-        count = math.prod(sizes)
-        require(count <= MOST_LISTED, "records", f"at most {MOST_LISTED:,} to be listed", count)
-        return Space(np.indices(sizes).reshape(len(sizes), -1).T, metric=discrete())
+        return record_space(self.channels)
 
     def release(self, secrets: Sequence[Any] | Items, rng: Generator) -> Items:
         """A column and its output for each row of codes; the column is drawn first."""
-        rows = self._codes(secrets)
+        rows = record_codes(secrets, secrets_of(self.channels))
         chosen = self.column.draw(np.zeros(len(rows), dtype=np.intp), rng)
         outputs = np.empty(len(rows), dtype=np.intp)
         for j, channel in enumerate(self.channels):
@@ -53,7 +46,7 @@ class SampledColumn:
 
     def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
         """The law ln K(release | secret): of the column, and of its output."""
-        rows, given = self._codes(secrets), self._releases(releases)
+        rows, given = record_codes(secrets, secrets_of(self.channels)), self._releases(releases)
         law = self.column.log_probabilities()[0]
         table = np.empty((len(rows), len(given)))
         for j, channel in enumerate(self.channels):
@@ -70,21 +63,13 @@ class SampledColumn:
             for j, channel in enumerate(self.channels)
         )
 
-    def _codes(self, values: Sequence[Any] | Items) -> Indices:
-        rows, sizes = np.asarray(values), [len(channel.space) for channel in self.channels]
-        good = rows.ndim == 2 and rows.shape[1] == len(sizes) and rows.dtype.kind in "iu"
-        require(good, "records", f"rows of {len(sizes)} integer codes", f"shape {rows.shape}")
-        inside = bool(((rows >= 0) & (rows < np.array(sizes))).all())
-        require(inside, "codes", "below the number of values of their column", "others")
-        return rows.astype(np.intp)
-
     def _releases(self, values: Sequence[Any] | Items) -> Indices:
         rows = np.asarray(values)
         good = rows.ndim == 2 and rows.shape[1] == 2 and rows.dtype.kind in "iu"
         require(good, "releases", "rows (column, output) of integers", f"shape {rows.shape}")
         good = bool(((rows[:, 0] >= 0) & (rows[:, 0] < len(self.channels))).all())
         require(good, "columns", f"below {len(self.channels)}", "others")
-        limits = np.array([len(channel.outputs) for channel in self.channels])[rows[:, 0]]
+        limits = np.array(outputs_of(self.channels))[rows[:, 0]]
         inside = bool(((rows[:, 1] >= 0) & (rows[:, 1] < limits)).all())
         require(inside, "outputs", "below the number of outputs of their column", "others")
         return rows.astype(np.intp)
