@@ -42,7 +42,7 @@ def reproduce(
 
     Example: `voile reproduce teda-3 --size small --out runs`
 
-    >>> reproduce(("uel-5.2",)).outcomes[0].verdict    # false as stated
+    >>> reproduce("uel-5.2").outcomes[0].verdict    # false as stated
     'does not'
     """
     if not what:

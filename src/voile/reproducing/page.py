@@ -19,8 +19,8 @@ INTRODUCTION = """\
 Five papers stand behind voile. This page has every figure, table and theorem of theirs: what it
 says, what we find when we run it here, at which size, and whether the claim holds. `voile
 reproduce` lists them, `voile reproduce teda-3 --size small --out runs` runs one in minutes and
-writes a page; `voile.reproduce(("teda-3",))` is the same in Python. `--data` names a folder with
-the papers' data (`atis`, `snips`, `imdb`, `ag_news`, `manhattan`); without it a small run takes
+writes a page; `voile.reproduce("teda-3")` is the same in Python. `--data` names a folder with the
+papers' data (`atis`, `snips`, `imdb`, `ag_news`, `manhattan`); without it a small run takes
 made-up data, and says so.
 
 A verdict is computed from the run, claim by claim: ✓ the claim holds, ✗ it does not, ? this size
