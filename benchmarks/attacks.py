@@ -165,8 +165,8 @@ def write(rows: list[dict[str, Any]]) -> None:
         "law; and the latter against the likelihood attack. A data set that is not in the table "
         "was not run.\n\n" + "\n".join(lines) + "\n\n"
         f"Below 70 % of the likelihood attack: {below or 'none'}.\n\n"
-        f"CPU seconds of the rows that were timed: {took}. Sentence vectors are made once a release and "
-        "kept; the first attack that asks pays.\n",
+        f"CPU seconds of the rows that were timed: {took}. Sentence vectors are made once a "
+        "release and kept; the first attack that asks pays.\n",
         encoding="utf-8",
     )
 
