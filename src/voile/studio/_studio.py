@@ -47,7 +47,7 @@ def studio(
     port: Annotated[int, Option("Of 127.0.0.1; 0 takes a free one.", "Running")] = 0,
     browser: Annotated[bool, Option("Open the page in the browser.", "Running")] = True,
 ) -> StudioClosed:
-    """Choose by eye on a page of your own: 127.0.0.1 only, nothing leaves this machine.
+    """Choose by eye on a page of your own, which speaks to 127.0.0.1 alone.
 
     Example: `voile studio reviews.csv`
 
