@@ -20,7 +20,7 @@ from voile.optimise.certificate import certify_splines
 from voile.optimise.cones import Cones, dual_exponent, gradient_cones
 from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
 from voile.optimise.problem import Problem
-from voile.optimise.repair import mend
+from voile.optimise.repair import largest_sum, mend
 from voile.optimise.smooth import FLOOR, SmoothMechanism, smooth_from_record
 
 METHODS = [bilinear_axis, bilinear_cone, smooth_spline]
@@ -217,6 +217,20 @@ def test_a_touched_coefficient_is_caught(spline):
     table[0, table.shape[1] // 2] *= 1.5
     with pytest.raises(GuaranteeBroken):
         replace(spline.mechanism, coefficients=table)
+
+
+def test_coefficients_that_integers_cannot_hold_are_mended_and_refused(town):
+    """On wide cells coefficients beside the border pass 2, and 2·2⁶² does not fit into 63 bits."""
+    made = smooth_spline(town, epsilon=2.0, cells=(3, 2), p=1.0, tolerance=1e-3)
+    raw, kept = made.solution.coefficients, made.mechanism
+    assert largest_sum(raw) > 2
+    lone = np.array([[-1.1], [2.05], [0.05]])  # its running sums would fit
+    assert largest_sum(lone) == 2.05
+    index, weight = kept.grid.basis(kept.snap(town.places))
+    true = np.einsum("pl,ypl->py", weight, kept.coefficients[:, index])
+    assert np.abs(kept.probabilities(town.places) - true).max() < 1e-9
+    with pytest.raises(GuaranteeBroken, match="below 2"):
+        replace(kept, coefficients=raw)
 
 
 def test_sums_that_are_off_are_caught(spline):

@@ -16,6 +16,8 @@ from voile.core.arrays import Floats
 from voile.optimise.cones import Cones
 
 _NUDGE = 1 + 1e-6
+LARGEST_SUM = 1.99
+"""Running sums are integers of 63 bits, 62 of them behind the point: below 2 in size."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,9 @@ def mend(coefficients: Floats, cones: Cones, *, floor: float) -> tuple[Floats, M
 
     Law: q_y ← q_y + δ_y with δ_y the lift of q_y; S = Σ_y q_y, r = max S − S, lifted by R;
     q_y ← (q_y + (r + R)/Y) / (max S + R); q_y ← (1 − κ)·q_y + κ/Y with κ = floor·Y. The sums are
-    then equal to 1 but for rounding, which the certificate accounts for. `floor` is a probability;
-    functions inside the cone are non-negative, so the mixture is at least κ/Y everywhere.
+    then equal to 1 but for rounding, which the certificate accounts for. κ is larger where running
+    sums of coefficients would not fit into the integers they are drawn by. `floor` is a
+    probability; functions inside the cone are non-negative, so the mixture is at least κ/Y.
     """
     outputs = len(coefficients)
     lifts = np.array([cones.lift(row) for row in coefficients]) * _NUDGE
@@ -47,7 +50,22 @@ def mend(coefficients: Floats, cones: Cones, *, floor: float) -> tuple[Floats, M
     extra = cones.lift(short) * _NUDGE
     whole = sums.max() + extra
     table = (table + (short + extra) / outputs) / whole
-    share = floor * outputs
-    table = (1 - share) * table + floor
+    share = max(floor * outputs, _room(table))
+    table = (1 - share) * table + share / outputs
     filled = float(short.mean() + extra) / whole
     return table, Mending(float(lifts.sum() / whole), filled, float(share))
+
+
+def largest_sum(table: Floats) -> float:
+    """The largest size of a coefficient, or of a running sum of them over the outputs."""
+    return float(max(np.abs(table).max(), np.abs(np.cumsum(table, axis=0)).max()))
+
+
+def _room(table: Floats) -> float:
+    """The share of the uniform law that brings coefficients and their sums to `LARGEST_SUM`.
+
+    Beside the border coefficients may lie far outside [0, 1] while the splines do not. A sum S
+    becomes (1 − κ)·S + κ·u with u in [0, 1], so κ = (|S| − largest)/(|S| − 1) is enough.
+    """
+    most = largest_sum(table)
+    return 0.0 if most <= LARGEST_SUM else (most - LARGEST_SUM) / (most - 1)

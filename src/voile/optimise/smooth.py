@@ -19,6 +19,7 @@ from voile.metrics.lattice import rounding_clause
 from voile.metrics.lp import lp
 from voile.optimise.certificate import SmoothCertificate, certify_splines
 from voile.optimise.plane import plane_points
+from voile.optimise.repair import largest_sum
 from voile.optimise.splines import SplineGrid
 
 DEFAULT_RESOLUTION = 0.001
@@ -77,6 +78,11 @@ class SmoothMechanism:
         p, unit = self.p, self.guarantee.metric.unit
         clause = rounding_clause(self.resolution, p=p, dimensions=self.grid.dimensions, unit=unit)
         object.__setattr__(self, "guarantee", replace(self.guarantee, outside=(clause,)))
+        most = largest_sum(np.asarray(self.coefficients))
+        if not most < 2:  # the integers that are drawn by would overflow
+            raise GuaranteeBroken(
+                f"coefficients and their running sums must stay below 2, got {most:.6g}; mend them"
+            )
         object.__setattr__(self, "coefficients", frozen(np.array(self.coefficients, dtype=float)))
         certificate = certify_splines(
             self.grid,
