@@ -248,20 +248,17 @@ def half(lines: Lines) -> None:
 
 
 def prompts(count: int) -> list[str]:
-    found: list[str] = []
-    files = sorted((DATA / "imdb").rglob("*"))
-    for file in files:
-        if not file.is_file() or file.suffix in (".md", ".txt"):
-            continue
-        from voile.text.reading import texts_of
+    """The first 200 words of reviews that have as many."""
+    from voile.files.source import open_source
 
-        for text in texts_of(str(file), "text"):
-            words = text.replace("<br />", " ").split()
-            if len(words) >= 200:
-                found.append(" ".join(words[:200]))
-            if len(found) == count:
-                return found
-    raise SystemExit("the prompts need ../shared/data/imdb")
+    found: list[str] = []
+    for _, row in open_source(DATA / "imdb" / "test.csv.gz").rows():
+        words = str(row["text"]).replace("<br />", " ").split()  # type: ignore[index]
+        if len(words) >= 200:
+            found.append(" ".join(words[:200]))
+        if len(found) == count:
+            break
+    return found
 
 
 def text(lines: Lines) -> None:
@@ -298,7 +295,7 @@ def memory(lines: Lines) -> None:
         lines += [f"| {count:,} | {size:.1f} |" for count, size in rows]
 
 
-def kills(lines: Lines, rounds: int = 10) -> None:
+def kills(lines: Lines, rounds: int = 6) -> None:
     from voile.ledger import Ledger, read_key
 
     rng = random.Random(0)
