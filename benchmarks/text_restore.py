@@ -255,7 +255,7 @@ def speeds(asked: argparse.Namespace) -> None:
     """Words a second now and before, in one run, and whether the answers are the same."""
     now, before = [], []
     for texts, _, epsilons in counted():
-        for epsilon in sorted(epsilons):
+        for epsilon in sorted(epsilons) if asked.only in texts.name else ():
             now += speed(texts, glove(), epsilon)
     if asked.before == "self":
         print(json.dumps(now))
@@ -264,14 +264,14 @@ def speeds(asked: argparse.Namespace) -> None:
         packed = subprocess.run(["git", "archive", asked.before, "src"], check=True,
                                 capture_output=True, cwd=Path(__file__).parents[1])  # fmt: skip
         subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
-        run = [sys.executable, __file__, "--speed", "--before", "self"]
+        run = [sys.executable, __file__, "--speed", "--before", "self", "--only", asked.only]
         place = {**os.environ, "PYTHONPATH": f"{folder}/src"}
         said = subprocess.run(run, check=True, capture_output=True, text=True, env=place)
         before = json.loads(said.stdout.splitlines()[-1])
     lines = [
         "# Reading a release as a whole: speed",
         "",
-        f"`python benchmarks/text_restore.py --speed --before {asked.before}`: the same texts, "
+        f"`python benchmarks/text_restore.py --speed --only '{asked.only}' --before {asked.before}`: the same texts, "
         "draws and priors with the code of that commit and with this one, in one run; CPU time of "
         "one core, candidates known, on a machine shared with other work. Words a second.",
         "",
