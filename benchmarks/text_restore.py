@@ -271,8 +271,9 @@ def speeds(asked: argparse.Namespace) -> None:
     lines = [
         "# Reading a release as a whole: speed",
         "",
-        f"`python benchmarks/text_restore.py --speed --only '{asked.only}' --before {asked.before}`: the same texts, "
-        "draws and priors with the code of that commit and with this one, in one run; CPU time of "
+        f"`python benchmarks/text_restore.py --speed --only '{asked.only}' --before "
+        f"{asked.before}`: the same texts, draws and priors with the code of that commit and with "
+        "this one, in one run; CPU time of "
         "one core, candidates known, on a machine shared with other work. Words a second.",
         "",
         "| texts | ε | prior | words | before | now | times | same answers |",
