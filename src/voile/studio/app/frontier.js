@@ -3,7 +3,7 @@
 import { h } from "/app/dom.js";
 
 const WIDTH = 640, HEIGHT = 300, LEFT = 50, RIGHT = 20, TOP = 16, BOTTOM = 40;
-const KINDS = ["watched", "kept", "named", "moved"];
+const KINDS = ["watched", "kept", "named", "moved", "fifth"];
 
 export function frontier(found, pick) {
   const { points, clean_auc: clean } = found;
