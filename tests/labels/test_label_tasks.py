@@ -248,7 +248,8 @@ def test_comparison_holds_its_caps(patients):
         repeats=2,
         draws=1,
     )
-    assert {p.mechanism for p in found.points} == {"label DP", "label DP-CF", "local DP"}
+    names = {"label DP", "label DP-CF", "local DP", "sampled column", "central DP"}
+    assert {p.mechanism for p in found.points} == names
     for point in found.points:
         assert 0 <= point.auc <= 1
         if point.cap is not None:  # 280 records: 5 standard errors of a share
