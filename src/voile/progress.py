@@ -44,6 +44,11 @@ def tell(what: str, *, done: float | None = None, total: float | None = None) ->
     _LISTENER.get()(Step(what, done, total))
 
 
+def tell_nothing() -> None:
+    """Say that nothing is under way: from here on the program waits for whoever asks it."""
+    _LISTENER.get()(Step(""))
+
+
 def say(line: str) -> None:
     """Tell something that stays on the screen."""
     _LISTENER.get()(Step(line, stays=True))

@@ -36,6 +36,7 @@ STARTS_PROCESSES = {
     "tests/ledger/test_protect.py": _COUNTED,
     "tests/mechanisms/test_neighbour_table.py": "makes a table, which is no draw",
     "tests/report/browser.py": "starts a browser; draws nothing",
+    "tests/reproducing/test_reproduce.py": "asks a script if a page is up to date",
     "tests/service/test_process.py": _COUNTED,
     "tests/studio/test_security.py": "starts a server and ends it; draws nothing",
     "tests/text/test_posterior_tasks.py": "audits, whose seed is 0 unless given",

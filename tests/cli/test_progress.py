@@ -3,7 +3,7 @@
 import time
 
 from voile.cli import showing
-from voile.progress import say, tell
+from voile.progress import say, tell, tell_nothing
 
 
 def test_a_log_hears_what_goes_on(capsys, monkeypatch):
@@ -27,6 +27,15 @@ def test_a_quick_command_and_a_quiet_one_leave_no_line(capsys, monkeypatch):
     with showing.heard(quiet=True):
         tell("nobody asked")
         say("nor for this")
+        time.sleep(0.05)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_program_that_waits_to_be_asked_says_nothing(capsys, monkeypatch):
+    monkeypatch.setattr(showing, "EVERY", 0.001)
+    with showing.heard(quiet=False):
+        tell_nothing()
+        capsys.readouterr()
         time.sleep(0.05)
     assert capsys.readouterr() == ("", "")
 

@@ -20,8 +20,8 @@ from voile.attackers.markov import MarkovPrior
 from voile.core.arrays import Floats, Indices
 
 ADDED = 8.0
-"""Counts that the lengths of steps are worth, against what was seen to follow a state. Chosen, as
-the rest of this model, on one half of public trips after fitting to the other."""
+"""Counts that the lengths of steps are worth, against what was seen to follow a state. Compared, as
+the reach of steps, on one half of public trips after fitting to the other."""
 _ENTRIES = 1_500_000
 """Of a chain, at most: the reach of steps is shortened to that."""
 _LONGER = 8.0

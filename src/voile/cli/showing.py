@@ -178,6 +178,7 @@ def _bar(console: Any) -> Iterator[None]:
             if step.stays:
                 progress.console.print(step.what, highlight=False, markup=False, soft_wrap=True)
                 return
+            progress.update(task, visible=bool(step.what))
             if step.done is None or progress.tasks[0].total != step.total:
                 progress.reset(task, total=step.total, description=step.what)
             progress.update(task, description=step.what, completed=step.done or 0, total=step.total)
@@ -195,7 +196,8 @@ def _log() -> Iterator[None]:
     def tick() -> None:
         while not ended.wait(EVERY):
             now = time.monotonic()
-            typer.echo(_line(latest[0], now - begun, now - since[0], since[1]), err=True)
+            if latest[0].what:
+                typer.echo(_line(latest[0], now - begun, now - since[0], since[1]), err=True)
 
     thread = threading.Thread(target=tick, daemon=True)
     thread.start()

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from voile.errors import InvalidInput
 from voile.options import Option, use_case
+from voile.progress import tell_nothing
 from voile.report.model import Report
 from voile.report.result import Result
 
@@ -94,5 +95,6 @@ def serve(
         routes += (Offered("chat/completions", found.guarantee, "stand-ins", promised),)
     if check:
         return Served(f"All {len(routes)} routes are built and certified.", routes)
+    tell_nothing()
     run(stated, domains)
     return Served("The service has stopped, and everybody who waited was answered.", routes)

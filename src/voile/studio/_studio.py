@@ -16,6 +16,7 @@ from typing import Annotated
 
 from voile.errors import MissingExtra, require
 from voile.options import Option, use_case
+from voile.progress import tell_nothing
 from voile.report.model import Report
 from voile.report.result import Result
 
@@ -71,6 +72,7 @@ def studio(
             application(here), log_level="critical", access_log=False, server_header=False,
             timeout_graceful_shutdown=2, lifespan="off",
         )  # fmt: skip
+        tell_nothing()
         sys.stderr.write(f"The studio is open, Ctrl-C closes it:\n\n    {keys.address}\n\n")
         sys.stderr.flush()
         try:
