@@ -124,7 +124,7 @@ def _bin_of(edges: tuple[float, ...]) -> Callable[[Any], str]:
 def _check(table: Table) -> None:
     distinct, counts = np.unique(table.labels, return_counts=True)
     if not table.names:
-        raise InvalidInput("there must be a feature beside the label, got none")
+        raise InvalidInput("records must have a feature beside the label, got none")
     if len(distinct) < 2:
         raise InvalidInput(
             f"the label {table.label!r} must take at least two values, got one in all "
