@@ -61,7 +61,7 @@ def glance(source: Source, *, shown: int = 8, letters: int = 160) -> Glance:
     names = list(dict.fromkeys([*source.columns, *(name for row in rows for name in row)]))
     columns = tuple(_guessed(name, [row.get(name) for row in rows]) for name in names)
     first = tuple(
-        tuple(_written(row.get(name))[:letters] for name in names) for row in rows[:shown]
+        tuple(_begun(_written(row.get(name)), letters) for name in names) for row in rows[:shown]
     )
     looked_at = min(len(read), SAMPLE)
     return Glance(columns, first, looked_at, len(read) > SAMPLE, looked_at - len(rows))
@@ -99,6 +99,10 @@ def _role(name: str, values: Sequence[str], distinct: int) -> Role:
     if few and (plain in _NAMED["label"] or not numeric):
         return "label"
     return "number" if numeric else "other"
+
+
+def _begun(text: str, letters: int) -> str:
+    return text if len(text) <= letters else f"{text[:letters]}…"
 
 
 def _written(value: Any) -> str:

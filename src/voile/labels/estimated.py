@@ -62,8 +62,7 @@ class EstimatedLabels(Result):
             answer=self._answer(),
             guarantee=(
                 f"Each interval holds the population's value {100 * self.confidence:g} % of the "
-                "time by itself, for records drawn independently of one population "
-                f"({self.classes[0].estimate.ground}).",
+                f"time by itself: {self.classes[0].estimate.ground}.",
             ),
             notes=(*self._notes(), self.word),
             tables=self._tables(),
