@@ -172,6 +172,7 @@ def test_a_model_that_cannot_be_reached_or_understood(gateway):
         {"model": "m"}, {"model": "m", "messages": []}, {"model": "m", "messages": [1]},
         prompt("hi", user="Ann"), prompt("hi", tools=[{"Ann": 1}]), prompt("hi", temperature="Ann"),
         prompt("hi", **{"Ann Smith's": 1}), prompt("hi", stop="Ann"), prompt("hi", stream="yes"),
+        prompt("\ud800 Ann"),
         {"model": "m", "messages": [{"role": "tool", "content": "Ann"}]},
         {"model": "m", "messages": [{"role": "user", "content": "hi", "name": "Ann"}]},
         {"model": "m", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]},

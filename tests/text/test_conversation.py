@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from voile.errors import InvalidInput
 from voile.text.conversation import Conversation, NameBlur, Revealing
+from voile.text.finders import FINDERS, Finders
 from voile.text.mapping import Entry
 
 KEY = bytes(range(32))
@@ -41,6 +42,24 @@ def test_names_are_hidden_alike_and_put_back(blur):
     assert talk.revealing().whole(first) == texts[0]
     assert Conversation(blur, KEY, b"one").hide(texts) == [first, second]
     assert Conversation(blur, KEY, b"two").hide(texts) != [first, second]
+
+
+OVERLAPPING = {
+    "born 12/03/1985, IBAN DE89 3704 0044 0532 0130 00.": "born [IBAN 1].",
+    "card 4111-1111-1111-1111-9999-8888-77": "card [CARD 1]",
+    "card 4111 1111 1111 1111, SSN 078-05-1120": "card [CARD 1]",
+    "call 555-123-4567 12 Elm Street now": "call [PHONE 1] now",
+}
+
+
+@pytest.mark.parametrize("written", OVERLAPPING)
+def test_finds_that_overlap_are_hidden_whole_and_come_back(blur, written):
+    wide = NameBlur(Finders(FINDERS.find_all(("patterns", "addresses")), "en", None).load(),
+                    blur.stand_ins)  # fmt: skip
+    talk = Conversation(wide, KEY, b"overlapping")
+    (hidden,) = talk.hide([written])
+    assert hidden == OVERLAPPING[written], "nothing of what they hold may stay"
+    assert talk.revealing().whole(hidden) == written
 
 
 def test_a_name_of_a_later_message_is_hidden_in_an_earlier_one(blur):

@@ -24,6 +24,7 @@ from voile.personal.patterns import find_identifiers
 from voile.text.mapping import StandInMapping, read_mapping, read_mapping_key
 from voile.text.name_list import NameList
 from voile.text.name_pools import name_pools, words_too
+from voile.text.standin_forms import Draws
 from voile.text.standins import Allotment, StandIns
 from voile.text.things import Thing
 
@@ -32,6 +33,19 @@ FINDING = StandIns(NameList(("ann",)))
 
 def things(written: str, kind: str) -> list[Thing]:
     return [piece for piece in FINDING.pieces(written, kind) if isinstance(piece, Thing)]
+
+
+@pytest.mark.parametrize("kind", ["PHONE", "CARD", "IBAN", "SSN", "DATE", "DATE_OF_BIRTH"])
+def test_what_is_not_written_as_its_kind_is_keeps_nothing_of_it(kind: str) -> None:
+    for written in ("12/03/1985, IBAN DE89 37", "Elm Street 4111 1111 1111 1111", "²34-11-1111"):
+        (thing,) = things(written, kind)
+        assert Allotment(voile.seeded_rng(1)).stand_in("", thing) == f"[{kind} 1]"
+
+
+def test_many_digits_are_drawn() -> None:
+    drawn = Draws(voile.seeded_rng(1), name_pools("en")).digits(40)
+    assert re.fullmatch(r"\d{40}", drawn)
+    assert len(set(drawn)) > 3
 
 
 # ── what they depend on ────────────────────────────────────────────────────────────────────────
@@ -167,6 +181,16 @@ def test_what_stands_in_a_name_and_is_no_title_has_a_stand_in() -> None:
     (alone,) = FINDING.pieces("Ben", "PERSON")
     assert parted[0].same == alone.same
     assert things("Jos\u00e9", "PERSON")[0].same == things("Jose\u0301", "PERSON")[0].same
+
+
+def test_a_released_text_holds_nothing_of_finds_that_overlap(here: Path) -> None:
+    Path("names.txt").write_text("Zyta\n")
+    rows = ["born 12/03/1985, IBAN DE89 3704 0044 0532 0130 00",
+            "a card 4111-1111-1111-1111-9999-8888-77",
+            "card 4111 1111 1111 1111, SSN 078-05-1120"]  # fmt: skip
+    done = text.protect(rows, pseudonyms=True, find=("patterns", "addresses"),
+                        vocabulary="words.txt", pipeline="names.txt")  # fmt: skip
+    assert done.data == ["born [IBAN 1]", "a card [CARD 1]", "card [CARD 1]"]
 
 
 def test_words_of_names_that_stay_are_counted(here: Path) -> None:

@@ -29,6 +29,8 @@ _BETWEEN = (
     r"|my|the|card|#|:|=|\(|\)|-|\.|,)[ \t]{0,2}){0,5}"
 )
 _CODE = r"[A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){3,22}"
+_ON = re.compile(r"[A-Za-z0-9]*(?:[ ./-]\d[A-Za-z0-9]*)*")
+"""What is left of a code that is longer than any: no digit of it stays."""
 _WORDS = {
     "SSN": r"ssn|social security",
     "PASSPORT": r"passports?|reisepass(?:nummer)?|passeport|pasaporte",
@@ -83,7 +85,8 @@ def named_numbers(text: str) -> Iterator[Span]:
     while match := _NAMED.search(text, place):
         kind = str(match.lastgroup).removesuffix("_value")
         start, end = match.span(f"{kind}_value")
-        end = start + _coded(text[start:end])
+        coded = start + _coded(text[start:end])
+        end = _ON.match(text, end).end() if coded == end else coded  # type: ignore[union-attr]
         digits = sum(map(str.isdigit, text[start:end]))
         if digits >= _MINIMUM.get(kind, 5):
             yield Span(start, end, kind)

@@ -83,6 +83,8 @@ def _message(message: Any) -> tuple[str, str]:
         content = "\n".join(texts) if alone and len(texts) == len(parts) else None
     if role not in _ROLES or not isinstance(content, str):
         raise _bad("a message must be text: no images, sounds, files or calls of tools")
+    if any("\ud800" <= sign <= "\udfff" for sign in content):
+        raise _bad("a message must be Unicode: half of a pair of surrogates stands in it alone")
     return role, content
 
 

@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from voile.core.randomness import Generator, uniform_bits
 from voile.text.name_pools import NamePools
 
+_AT_ONCE = 18
+"""Decimal digits of one draw."""
+
 
 class Draws:
     """Uniform choices from a generator, exact: a remainder is never preferred."""
@@ -29,8 +32,10 @@ class Draws:
         return names[self.below(len(names))]
 
     def digits(self, count: int) -> str:
-        """So many decimal digits."""
-        return f"{self.below(10**count):0{count}d}"
+        """So many decimal digits; a draw has 64 bits, so no more than 18 of them at once."""
+        sizes = [_AT_ONCE] * ((count - 1) // _AT_ONCE)
+        sizes.append(count - sum(sizes))
+        return "".join(f"{self.below(10**size):0{size}d}" for size in sizes)
 
     def name(self, role: str, double: bool) -> str:
         """A name of a role; a double one when single ones run short."""
@@ -84,6 +89,8 @@ def _country(written: str, language: str) -> str:
 
 def _phone(draw: Draws, form: str, double: bool) -> str:
     """A number that is nobody's, set out as the form if it has as many digits."""
+    if not form:
+        return ""
     country, prefix, layout = form.split(" ", 2)
     if country == "1":
         area = f"{draw.below(8) + 2}{draw.below(9)}{draw.digits(1)}"  # no 9 in the middle, no x11
@@ -113,6 +120,8 @@ def _card(draw: Draws, form: str, double: bool) -> str:
 
 def _iban(draw: Draws, form: str, double: bool) -> str:
     """Check digits 00, which no account has."""
+    if not form:
+        return ""
     return form[:2] + "00" + re.sub(r"\w", lambda _: draw.digits(1), form[4:])
 
 
@@ -167,15 +176,34 @@ def key_of(kind: str, written: str) -> str:
     return unicodedata.normalize("NFC", " ".join(written.split())).casefold()
 
 
+_TIME = r"(?: \d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[+-]\d{2}:?\d{2})?)?"
+_DATE = re.compile(rf"\d{{1,4}}[-/.]\s?\d{{1,2}}[-/.]\s?\d{{1,4}}{_TIME}")
+_FITS = {
+    "PHONE": re.compile(
+        r"\+?\(?\d(?:[ ().\-/–]{0,3}\d){3,20}(?P<more> ?(?:x|ext\.?|extension) ?\d{1,6})?",
+        re.IGNORECASE,
+    ),
+    "CARD": re.compile(r"\d(?:[ -]?\d){8,18}"),
+    "IBAN": re.compile(r"[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}"),
+    "SSN": re.compile(r"\d{3}[ ./–-]?\d{2}[ ./–-]?\d{4}"),
+    "DATE": _DATE,
+    "DATE_OF_BIRTH": _DATE,
+}
+"""How kinds are written whose stand-ins keep something of that. Finds that overlap are one, called
+what one of them is: what is written otherwise may hold anything, and nothing of it may stay."""
+
+
 def form_of(kind: str, written: str, language: str) -> str:
     """What of an identifier its stand-in keeps: how digits are set out, a country, or nothing."""
+    if kind not in _FITS:
+        return "6" if kind == "IP" and ":" in written else ""
+    fits = _FITS[kind].fullmatch(written)
+    if fits is None:
+        return ""
     layout = re.sub(r"\d", "9", written)
     if kind == "PHONE":
-        return f"{_country(written, language)} {_prefix(written)} {layout}"
+        own = "" if fits["more"] else layout
+        return f"{_country(written, language)} {_prefix(written)} {own}"
     if kind == "IBAN":
         return written[:2] + re.sub(r"\w", "9", written[2:])
-    if kind in _DIGIT_KINDS:
-        return layout
-    if kind in ("DATE", "DATE_OF_BIRTH"):
-        return layout if not re.search(r"[^\W\d_]", written) else ""
-    return "6" if kind == "IP" and ":" in written else ""
+    return layout
