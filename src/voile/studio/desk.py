@@ -92,7 +92,7 @@ class Desk:
     def _open(self, path: str, name: str, *, dropped: bool) -> Opened:
         source = open_source(path)
         self.opened = Opened(path, name, dropped, source.format, glance(source))
-        self.kept.clear()
+        self.kept = {}  # a new one: who still works on the file before keeps it in the old one
         return self.opened
 
     def need(self) -> Opened:

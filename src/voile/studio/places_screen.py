@@ -60,7 +60,8 @@ class PlacesScreen:
         return self._bench(look).trace(asked.name, asked.epsilon, per=asked.per, seed=asked.seed)
 
     def _bench(self, asked: PlacesLook) -> PlacesBench:
-        path, kept = self.desk.need().path, self.desk.kept
+        kept = self.desk.kept  # before the path: another file that is opened meanwhile has its own
+        path = self.desk.need().path
         if asked not in kept:
             kept[asked] = open_places(path, lat=asked.lat, lon=asked.lon, trace=asked.trace)
         found: Any = kept[asked]
