@@ -1,5 +1,7 @@
 """Previews, laws and curves before a release: what they show is what a release does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -134,3 +136,27 @@ def test_the_weakest_level_is_what_curves_speak_of():
 def test_what_cannot_be_shown_is_refused(given, said):
     with pytest.raises(InvalidInput, match=said):
         open_bench([{"text": "a b"}], given.pop("column", "text"), **given)
+
+
+def test_stop_words_in_clear_count_as_kept_and_as_named(bench):
+    listed = [{"text": text} for text in TEXTS]
+    clear = open_bench(listed, "text", words=Words(top=2000, keep_stopwords=True))
+    share = clear.clear_share
+    assert 0.2 < share < 0.9
+    assert bench.clear_share == 0
+    plain, found = bench.figures(2.0, reader=True), clear.figures(2.0, reader=True)
+    assert plain.kept < share < found.kept
+    assert plain.named < share < found.named < 1
+    assert found.worst == plain.worst, "no watched word is a stop word"
+    curves = clear.curves()
+    exact = clear.figures(curves.epsilons[20], reader=True)
+    assert curves.kept[20] == pytest.approx(exact.kept, rel=1e-4)
+    assert clear.reader()[1][10] == pytest.approx(exact.named, rel=1e-4)
+
+
+def test_a_watched_stop_word_in_clear_is_kept_always():
+    clear = open_bench(TEXTS, "text", words=Words(top=500, keep_stopwords=True))
+    clear = replace(clear, settings=replace(clear.settings, watch=("the",)))
+    figures = clear.figures(2.0)
+    assert (figures.worst, figures.worst_word) == (1.0, "the")
+    assert set(clear.curves().watched) == {1.0}

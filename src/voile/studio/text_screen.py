@@ -107,11 +107,10 @@ class TextScreen:
             return self._bench(look).law(asked.word, asked.level, asked.epsilon)
 
     def _bench(self, asked: Look) -> TextBench:
-        opened = self.desk.need()
         return self._kept(
             ("bench", asked),
-            lambda: open_bench(
-                opened.path,
+            lambda path: open_bench(
+                path,
                 asked.column,
                 mechanism=asked.mechanism,
                 words=Words(
@@ -123,16 +122,18 @@ class TextScreen:
         )
 
     def _once(self, what: str, bench: TextBench, work: Any) -> Any:
-        """Curves once for a vocabulary, a law and its weakest level."""
-        key = (what, bench.vocabulary.embedding.digest, bench.settings.mechanism.name, bench.factor)
+        """Curves once for a vocabulary, a law, its weakest level and what is left in clear."""
+        vocabulary, law = bench.vocabulary.embedding.digest, bench.settings.mechanism.name
+        key = (what, vocabulary, law, bench.factor, bench.in_clear)
         if key not in self.curves_known:
             self.curves_known[key] = work()
         return self.curves_known[key]
 
     def _kept(self, key: Any, work: Any) -> Any:
-        kept = self.desk.kept
+        kept = self.desk.kept  # before the path: another file that is opened meanwhile has its own
+        path = self.desk.need().path
         if key not in kept:
-            made = work()
+            made = work(path)
             while len(kept) >= MOST_KEPT:
                 del kept[next(iter(kept))]
             kept[key] = made

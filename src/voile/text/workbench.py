@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from voile.core.arrays import Indices
+from voile.core.arrays import Floats, Indices
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput, require
 from voile.files import no_such_column
@@ -21,7 +21,7 @@ from voile.leakage.word_curves import WordCurves, reader_curve, strengths, word_
 from voile.leakage.words import best_guess, kept_chances, kept_share
 from voile.mechanisms._word_law import WordLaw
 from voile.text.building import build_protector, load_vocabulary
-from voile.text.languages import check_language
+from voile.text.languages import AUTO, LANGUAGES, check_language, stopwords_of
 from voile.text.laws import KNOWN_WORD_BY_WORD
 from voile.text.nearest import NearestWords
 from voile.text.options import Names, Restoring, Strength, Words
@@ -54,7 +54,11 @@ class LawShown:
 
 @dataclass(frozen=True)
 class Figures:
-    """What an epsilon does, exactly: the share of words kept, and the watched word kept most."""
+    """What an epsilon does, exactly: the share of words kept, and the watched word kept most.
+
+    Stop words that are left in clear count as kept and as named. All of it is about the draws,
+    before they are read as a whole.
+    """
 
     epsilon: float
     kept: float
@@ -116,16 +120,18 @@ class TextBench:
         words, drawn = self.vocabulary, [law for law in self.at(epsilon).laws if law is not None]
         weakest = max(drawn, key=lambda law: law.guarantee.epsilon)
         assert isinstance(weakest, WordLaw)  # a bench has no other laws
-        frequencies, watched = words.frequencies(), self._watched()
+        frequencies, watched = self._drawn_frequencies(), self._watched()
         chances = kept_chances(weakest, watched)
         assert chances is not None
+        chances = np.where(np.isin(watched, self._clear()), 1.0, chances)
         worst = int(np.argmax(chances)) if len(watched) else None
         named = None
         if reader:
             named, _ = best_guess(weakest, frequencies, candidates=min(2000, len(words)))
+            named = self._with_clear(named)
         return Figures(
             epsilon,
-            kept_share(weakest, frequencies),
+            self._with_clear(kept_share(weakest, frequencies)),
             None if worst is None else float(chances[worst]),
             "" if worst is None else words.written[watched[worst]],
             named,
@@ -148,16 +154,23 @@ class TextBench:
         return strengths(self.nearest.median or 1.0)
 
     def curves(self) -> WordCurves:
-        """Words kept, the watched word that is kept most, meaning lost; at the weakest level."""
-        words, epsilons = self.vocabulary, self.epsilons()
+        """Words kept, the watched word that is kept most, meaning lost; at the weakest level.
+
+        A blind draw, too, would leave stop words in clear: meaning lost is that of drawn words.
+        """
+        words, epsilons, watched = self.vocabulary, self.epsilons(), self._watched()
         found = word_curves(
             words.embedding,
-            words.frequencies(),
+            self._drawn_frequencies(),
             [self.factor * epsilon for epsilon in epsilons],
-            watched=self._watched(),
+            watched=watched,
             beta=self._beta,
         )
-        return replace(found, epsilons=epsilons)
+        most = found.watched
+        if np.isin(watched, self._clear()).any():
+            most = (1.0,) * len(epsilons)
+        kept = tuple(map(self._with_clear, found.kept))
+        return replace(found, epsilons=epsilons, kept=kept, watched=most)
 
     def reader(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Some of the strengths, and what the best reader of single words names at each."""
@@ -165,9 +178,41 @@ class TextBench:
         scaled = [self.factor * epsilon for epsilon in epsilons]
         candidates = min(2000, len(words))
         found = reader_curve(
-            words.embedding, words.frequencies(), scaled, beta=self._beta, candidates=candidates
-        )
-        return epsilons, found
+            words.embedding, self._drawn_frequencies(), scaled, beta=self._beta,
+            candidates=candidates,
+        )  # fmt: skip
+        return epsilons, tuple(map(self._with_clear, found))
+
+    @property
+    def in_clear(self) -> str | None:
+        """The language whose stop words are left in clear; None where none are."""
+        return self.settings.language if self.settings.words.keep_stopwords else None
+
+    @property
+    def clear_share(self) -> float:
+        """How much of a text is stop words in clear, by the public frequencies."""
+        frequencies = self.vocabulary.frequencies()
+        return float(frequencies[self._clear()].sum() / frequencies.sum())
+
+    def _with_clear(self, share: float) -> float:
+        """A share of the drawn words, as one of all words: a reader knows those in clear."""
+        clear = self.clear_share
+        return clear + (1 - clear) * share
+
+    def _drawn_frequencies(self) -> Floats:
+        frequencies = self.vocabulary.frequencies().copy()
+        frequencies[self._clear()] = 0.0
+        return frequencies
+
+    def _clear(self) -> Indices:
+        """The stop words that are left in clear; under "auto" those of any language."""
+        if self.in_clear is None:
+            return np.empty(0, dtype=np.intp)
+        languages = LANGUAGES if self.in_clear == AUTO else (self.in_clear,)
+        listed = map(stopwords_of, languages)
+        known = self.vocabulary.positions
+        found = sorted(known[word] for word in frozenset().union(*listed) if word in known)
+        return np.array(found, dtype=np.intp)
 
     @property
     def _beta(self) -> float | None:
