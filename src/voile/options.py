@@ -23,6 +23,7 @@ all of them, its users give them one by one.
 from __future__ import annotations
 
 import inspect
+import os
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -150,6 +151,12 @@ class UseCase:
             for name, value in given.items()
         }
 
+    def with_environment(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The same, and from the environment what was not given and has a variable there."""
+        named = {p.name: p.option.environment for p in self.parameters.values()}
+        found = {n: os.environ.get(v) for n, v in named.items() if v and given.get(n) is None}
+        return {**given, **{n: value for n, value in found.items() if value}}
+
     def gathered(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The function's own arguments from options that were given one by one."""
         arguments: dict[str, Any] = {}
@@ -241,7 +248,7 @@ def use_case(
             call = Call(case, given, time.monotonic(), time.strftime(_WHEN, time.gmtime()))
             token = _CALL.set(call)
             try:
-                answer = function(**case.gathered(given))
+                answer = function(**case.gathered(case.with_environment(given)))
             finally:
                 _CALL.reset(token)
             if hasattr(answer, "noted"):

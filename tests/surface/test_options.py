@@ -127,3 +127,24 @@ def test_numbers_that_are_none_are_one_clear_line():
     assert isinstance(done.exception, InvalidInput)
     assert str(done.exception) == "--levels must be numbers between commas"
     assert case_of(echo).name == "test echo"
+
+
+@use_case("test key")
+def with_a_key(
+    key: Annotated[str | None, Option("A file.", environment="VOILE_TEST_KEY", secret=True)] = None,
+) -> str:
+    """Say which.
+
+    Example: `voile test key`
+    """
+    return str(key)
+
+
+def test_python_reads_the_variable_that_the_command_line_reads(monkeypatch):
+    monkeypatch.delenv("VOILE_TEST_KEY", raising=False)
+    assert with_a_key() == "None"
+    monkeypatch.setenv("VOILE_TEST_KEY", "there.key")
+    assert with_a_key() == with_a_key(key=None) == "there.key"
+    assert with_a_key("mine.key") == "mine.key"
+    monkeypatch.setenv("VOILE_TEST_KEY", "")
+    assert with_a_key() == "None"
