@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import subprocess
@@ -76,6 +77,7 @@ class LineCommand:
             if process.poll() is None:
                 _kill(process)
                 process.wait()
+            _RUNNING.discard(process)
             feed.join(timeout=5.0)
             process.stdout.close()
         program = self.command[0]
@@ -94,7 +96,7 @@ class LineCommand:
     def _started(self) -> subprocess.Popen[bytes]:
         program = self.command[0]
         try:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 self.command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -104,6 +106,8 @@ class LineCommand:
             )
         except OSError:
             raise InvalidInput(f"command must name a program that exists, got {program}") from None
+        _RUNNING.add(process)
+        return process
 
     def _decoded(self, line: bytes) -> str:
         try:
@@ -132,3 +136,13 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     """Stop the program and what it has started, which may hold its output open."""
     with suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+_RUNNING: set[subprocess.Popen[bytes]] = set()
+
+
+@atexit.register
+def _end_running() -> None:
+    """End what a thread that is left behind was still waiting for: it has a session of its own."""
+    for process in tuple(_RUNNING):
+        _kill(process)
