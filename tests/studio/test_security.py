@@ -101,7 +101,7 @@ def test_only_the_files_of_the_page_are_served(client, name):
 
 
 @pytest.mark.parametrize(
-    "body", ["", "[]", "nonsense", '{"path": 3}', '{"pith": "a"}', "x" * 2**21]
+    "body", ["", "[]", "nonsense", '{"path": 3}', '{"pith": "a"}', "x" * 2**21, "[" * 100_000]
 )
 def test_a_wrong_question_is_refused_in_a_sentence(client, body):
     answer, content = client.send("POST", "/api/open", body)
@@ -123,8 +123,9 @@ def test_an_error_says_no_more_than_its_kind(client, monkeypatch):
 
 
 def test_the_command_prints_its_address_closes_on_a_signal_and_leaves_nothing(tmp_path):
-    """As a user starts it: SIGTERM and Ctrl-C end it in order."""
-    for number, code in ((signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGINT, 0)):
+    """As a user starts it: signals, a closed terminal's too, and Ctrl-C end it in order."""
+    ends = ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131), (signal.SIGINT, 0))
+    for number, code in ends:
         process = subprocess.Popen(
             [sys.executable, "-m", "voile", "studio", "--no-browser"],
             env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from enum import Enum
 from pathlib import Path
@@ -150,6 +151,8 @@ def listed(text: str, kind: Any, flag: str) -> Any:
     0.5
     >>> listed('stars,"city, country"', tuple[str, ...], "--pass")
     ('stars', 'city, country')
+    >>> listed('stars , " city"', tuple[str, ...], "--pass")
+    ('stars', ' city')
     """
     from voile.errors import InvalidInput
 
@@ -160,7 +163,8 @@ def listed(text: str, kind: Any, flag: str) -> Any:
     several = next(part for part in parts if get_origin(part) is tuple)
     inner, *rest = get_args(several)
     try:
-        found = [word.strip() for word in next(csv.reader([text], skipinitialspace=True), [])]
+        bare = _AROUND_COMMAS.sub(lambda hit: hit[1] or ",", text.strip())
+        found = next(csv.reader([bare]), [])
         values = tuple(_one(word, inner) for word in found)
     except (csv.Error, ValueError):
         raise InvalidInput(f"{flag} must be {_NAMES.get(inner, 'names')} between commas") from None
@@ -170,6 +174,10 @@ def listed(text: str, kind: Any, flag: str) -> Any:
     if fixed and len(values) != len(rest) + 1:
         raise InvalidInput(f"{flag} must be {len(rest) + 1} {_NAMES[inner]} between commas")
     return values
+
+
+_AROUND_COMMAS = re.compile(r'("(?:[^"]|"")*")|\s*,\s*')
+"""A quoted name, whose spaces are its own; or a comma with the spaces around it."""
 
 
 def _one(word: str, kind: Any) -> Any:

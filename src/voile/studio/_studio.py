@@ -102,6 +102,13 @@ def _show(folder: Path, address: str) -> None:
 
 
 def _end_in_order() -> None:
-    """Let SIGTERM unwind the stack, so that what was dropped on the page is deleted."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    """Let signals unwind the stack, so that what was dropped on the page is deleted.
+
+    SIGHUP comes when a terminal closes; where it is ignored (nohup) it stays ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
+        number = getattr(signal, name, None)  # Windows has fewer
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: sys.exit(128 + number))

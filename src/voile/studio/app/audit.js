@@ -4,7 +4,7 @@ import { field, fill, h, select } from "/app/dom.js";
 import { formFor } from "/app/form.js";
 
 const AUDITS = [
-  ["text calibrate", "Text: two columns, a program or your own function"],
+  ["text calibrate", "Text: two columns of a file, or a program"],
   ["text audit", "Text: originals and releases, read by a trained attacker"],
   ["text membership", "Text: was a document among those trained on?"],
   ["places audit", "Places: a design or releases of places"],
