@@ -80,6 +80,28 @@ def test_a_drop_that_is_too_large_is_refused_and_not_kept(house, client, monkeyp
     assert not list(house.desk.folder.iterdir())
 
 
+@pytest.mark.parametrize("question", ["run", "away"])
+def test_nothing_is_released_into_the_folder_that_is_deleted(house, client, messages, question):
+    _, content = client.send("POST", "/api/drop?name=a.csv", messages.read_bytes())
+    options = {**CHOSEN, "data": json.loads(content)["path"]}
+
+    def refused(**more):
+        body = {"command": "text protect", "options": {**options, **more}}
+        return client.ask(question, body, status=400)["error"]
+
+    assert "where to write" in refused()
+    assert "must lie elsewhere" in refused(
+        out=str(house.desk.folder / ".." / house.desk.folder.name / "x.csv")
+    )
+    assert [one.name for one in house.desk.folder.iterdir()] == ["dropped-1.csv"]
+
+
+def test_a_dropped_file_is_taken_away_with_an_output_and_checked_without(house, messages):
+    options = {**CHOSEN, "data": str(house.desk.folder / "a.csv")}
+    for more in ({"out": str(messages.parent / "out.csv")}, {"dry_run": True}):
+        assert taken_away("text protect", options | more, passing=house.desk.folder).command
+
+
 @pytest.mark.parametrize("path", ["/nowhere/none.csv", "", "."])
 def test_what_cannot_be_opened_is_said(client, path):
     assert client.ask("open", {"path": path}, status=400)["error"]
@@ -167,6 +189,16 @@ def test_names_with_commas_and_quotes_survive():
     assert repr("it's") in away.python or '"it\'s"' in away.python
 
 
+def test_names_keep_the_spaces_that_are_theirs():
+    away = taken_away("text protect", {"data": "a.csv", "epsilon": 1.0, "drop": [" lead", "x "]})
+    from voile.cli.commands import listed
+
+    words = shlex.split(away.command)
+    drop = words[words.index("--drop") + 1]
+    assert listed(drop, tuple[str, ...], "--drop") == (" lead", "x ")
+    assert listed(' a , "b ",c ', tuple[str, ...], "--drop") == ("a", "b ", "c")
+
+
 def test_a_file_is_not_taken_for_an_option():
     away = taken_away("text protect", {"data": "-x.csv", "epsilon": 1.0, "drop": ["id"]})
     assert shlex.split(away.command)[3] == "./-x.csv"
@@ -210,6 +242,23 @@ def test_a_job_tells_how_far_it_is_and_ends_with_its_report(client, messages, tm
     assert "sandbox allow-scripts" in page.headers["content-security-policy"]
     assert "frame-ancestors 'self'" in page.headers["content-security-policy"]
     assert client.send("GET", states[-1]["report"], cookie=None)[0].status == 403
+
+
+def test_a_ledger_is_charged_with_the_key_of_the_environment(client, tmp_path, monkeypatch):
+    monkeypatch.setenv("VOILE_LEDGER_KEY", str(tmp_path / "own.key"))
+    made = voile.ledger.init(tmp_path / "ledger.db", budget=9.0)
+    assert made.key_file == str(tmp_path / "own.key")
+    (tmp_path / "in.csv").write_text("user,text\na,cat\nb,dog\n")
+    (tmp_path / "words.txt").write_text("cat 1 0\ndog 0 1\nemu 1 1\n")
+    options = {
+        "data": str(tmp_path / "in.csv"), "epsilon": 1.0, "drop": ["user"], "person": "user",
+        "vocabulary": str(tmp_path / "words.txt"), "ledger": str(tmp_path / "ledger.db"),
+    }  # fmt: skip
+    job = client.ask("run", {"command": "text protect", "options": options})["job"]
+    _, content = client.send("GET", f"/api/jobs/{job}")
+    assert json.loads(content.decode().strip().split("\n\n")[-1][6:])["error"] == ""
+    (account,) = voile.ledger.show(tmp_path / "ledger.db", person=("a",)).persons
+    assert account.spent > 0
 
 
 def test_a_job_that_is_refused_says_why_and_releases_nothing(client, messages, tmp_path):

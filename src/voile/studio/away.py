@@ -20,6 +20,12 @@ from voile.surface import names, use_case_named
 NOT_HERE = ("studio", "serve", "run", "check", "demo")
 """What is not started from a page: other servers, and what runs others."""
 
+BESIDE = (
+    *("text protect", "text restore", "text reveal"),
+    *("places protect", "labels protect", "labels recipe"),
+)
+"""What writes beside its input unless it is told where."""
+
 
 @dataclass(frozen=True)
 class Away:
@@ -32,8 +38,13 @@ class Away:
     """Options that no recipe holds: they are given when it is run."""
 
 
-def chosen(command: str, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """A use case, and its options held to their types; what is None is left to its default."""
+def chosen(
+    command: str, options: Mapping[str, Any], *, passing: Path | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """A use case, and its options held to their types; what is None is left to its default.
+
+    Nothing is to be written into the folder `passing`, which is deleted in the end.
+    """
     if command in NOT_HERE or command not in names():
         allowed = ", ".join(name for name in names() if name not in NOT_HERE)
         raise InvalidInput(f"the command must be one of {allowed}; got {command!r}")
@@ -47,13 +58,40 @@ def chosen(command: str, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any
     if missing:
         raise InvalidInput(f"{command} must be told {missing[0]}")
     fit = case.fitted(given)
+    if passing is not None and not fit.get("dry_run"):
+        _require_lasting(case, fit, passing)
     ordered = [p for p in case.parameters.values() if p.name in fit]
     return function, {p.name: fit[p.name] for p in ordered if fit[p.name] != p.default}
 
 
-def taken_away(command: str, options: Mapping[str, Any]) -> Away:
+def _require_lasting(case: UseCase, given: Mapping[str, Any], passing: Path) -> None:
+    """Refuse what would be written, and charged, and then deleted with the studio's own folder."""
+    inputs = [p for p in case.parameters.values() if p.positional]
+    dropped = any(_inside(passing, part) for p in inputs for part in p.parts(given.get(p.name)))
+    if case.name in BESIDE and dropped and given.get("out") is None:
+        raise InvalidInput(
+            "out must say where to write it: a dropped file has no folder of its own, and what "
+            "lies beside it is deleted with the studio"
+        )
+    outputs = [p for p in case.parameters.values() if p.option.panel == "Output"]
+    lost = [p.name for p in outputs if _inside(passing, given.get(p.name))]
+    if lost:
+        raise InvalidInput(
+            f"{lost[0]} must lie elsewhere: this folder is the studio's, and deleted with it"
+        )
+
+
+def _inside(folder: Path, value: Any) -> bool:
+    try:
+        found = Path(value).resolve() if isinstance(value, str | Path) else None
+        return found is not None and found.is_relative_to(folder.resolve())
+    except (OSError, ValueError):  # no path at all
+        return False
+
+
+def taken_away(command: str, options: Mapping[str, Any], *, passing: Path | None = None) -> Away:
     """The same release as a command, as Python and as a recipe."""
-    function, given = chosen(command, options)
+    function, given = chosen(command, options, passing=passing)
     case = case_of(function)
     secret = tuple(n for n in given if case.parameters[n].option.secret)
     return Away(
@@ -84,12 +122,16 @@ def _file(word: str) -> str:
 
 
 def _listed(parameter: Parameter, value: Any) -> str:
-    """Several values with commas between them, quoted where one holds a comma or a quote."""
+    """Several values with commas between them, quoted where they could be read otherwise."""
     parts = [_word(part) for part in parameter.parts(value)]
     if not parameter.several or parameter.words > 1:
         return " ".join(parts)
-    quoted = ['"' + p.replace('"', '""') + '"' if set(p) & set(',"') else p for p in parts]
-    return ",".join(quoted)
+    return ",".join(map(_quoted, parts))
+
+
+def _quoted(part: str) -> str:
+    plain = part == part.strip() and not set(part) & set(',"\r\n')
+    return part if plain else '"' + part.replace('"', '""') + '"'
 
 
 def _word(value: Any) -> str:

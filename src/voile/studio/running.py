@@ -8,6 +8,7 @@ import secrets
 import threading
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from voile.errors import InvalidInput, VoileError
@@ -86,13 +87,15 @@ class Job:
 class Jobs:
     """The jobs of one studio, by identities that nobody guesses."""
 
+    passing: Path | None = None
+    """The folder that is deleted with the studio: no job writes there."""
     jobs: dict[str, Job] = field(default_factory=dict)
 
     def start(self, command: str, options: Mapping[str, Any]) -> Job:
         """Begin; one at a time, since all would write and charge the same things."""
         if any(not job.done.is_set() for job in self.jobs.values()):
             raise InvalidInput("a job is at work here; wait for its end, or stop it")
-        function, given = chosen(command, options)
+        function, given = chosen(command, options, passing=self.passing)
         job = Job(command)
         while len(self.jobs) >= MOST:
             del self.jobs[next(iter(self.jobs))]

@@ -73,7 +73,7 @@ def _made(name: str, desk: Desk) -> Any:
     if name == "jobs":
         from voile.studio.running import Jobs
 
-        return Jobs()
+        return Jobs(desk.folder)
     if name == "places":
         from voile.studio.places_screen import PlacesScreen
 
@@ -98,7 +98,7 @@ def application(studio: Studio) -> ASGIApp:
         "places/blurred": lambda body: studio.screen("places").blurred(*_places(Blurred, body)),
         "places/around": lambda body: studio.screen("places").around(*_places(Around, body)),
         "places/trace": lambda body: studio.screen("places").trace(*_places(TraceOf, body)),
-        "away": _away,
+        "away": lambda body: _away(studio, body),
         "form": _form,
         "run": lambda body: {"job": _run(studio, body)},
         "result": lambda body: _result(studio, body),
@@ -154,7 +154,7 @@ async def _body(request: Request) -> Any:
             return None
     try:
         return json.loads(content or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):  # not JSON, or nested without end
         return None
 
 
@@ -205,11 +205,11 @@ def _both(looking: type[Looked], kind: type[Question], body: Any) -> tuple[Looke
     return read_question(looking, body.get("look")), read_question(kind, body.get("asked"))
 
 
-def _away(body: Any) -> Any:
+def _away(studio: Studio, body: Any) -> Any:
     from voile.studio.away import taken_away
 
     task = read_question(Task, body)
-    return taken_away(task.command, task.options)
+    return taken_away(task.command, task.options, passing=studio.desk.folder)
 
 
 def _form(body: Any) -> Any:

@@ -34,12 +34,16 @@ export function away(command, options, changedColumns) {
     const charged = ledger.value.trim() ? { ledger: ledger.value.trim(), person: person.value, budget: budget.value ? Number(budget.value) : null } : {};
     return { data, ...options(), pass_: chosen("pass"), drop: chosen("drop"), out: out.value.trim() || null, ...charged };
   }
+  const unplaced = () => state.opened.dropped && !out.value.trim();
   async function changed() {
+    release.disabled = unplaced();
+    if (unplaced()) return fill(shown, h("p", { class: "hint" }, "Say under Output where to write it: then the command stands here."));
     const found = await trying(() => asked("away", { command, options: all() }));
-    if (!found) return;
-    fill(shown, way("Command", found.command), way("Python", found.python), way("release.toml", found.recipe, found.left_out.length ? `Without ${found.left_out.join(", ")}: give it to voile run.` : "voile run release.toml"));
+    if (!found || unplaced()) return;
+    fill(shown, state.opened.dropped && h("p", { class: "hint" }, "The path of a dropped file ends with the studio: put your own in its place."), way("Command", found.command), way("Python", found.python), way("release.toml", found.recipe, found.left_out.length ? `Without ${found.left_out.join(", ")}: give it to voile run.` : "voile run release.toml"));
   }
   const start = (more) => work.start(command, { ...all(), ...more });
+  const release = h("button", { type: "button", class: "main", onclick: () => start({}) }, "Release now");
   columns(changedColumns);
   const place = h("section", { class: "panel", "aria-label": "Take it away" },
     h("h2", {}, "Take it away"),
@@ -50,7 +54,7 @@ export function away(command, options, changedColumns) {
     shown,
     h("div", { class: "buttons" },
       command === "text protect" && h("button", { type: "button", onclick: () => start({ dry_run: true }) }, "Check, release nothing"),
-      h("button", { type: "button", class: "main", onclick: () => start({}) }, "Release now")),
+      release),
     work.place);
   return { place, changed, columns: (given) => { columns(given); } };
 }
