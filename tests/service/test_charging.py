@@ -8,7 +8,10 @@ import sqlite3
 import time
 from pathlib import Path
 
+import pytest
+
 import voile
+from voile.errors import CannotWrite
 from voile.ledger import Ledger, read_key
 from voile.service import releasing as releasing_module
 
@@ -66,6 +69,24 @@ def test_many_requests_share_a_commit(ledger):
     assert sum(entry.rows for entry in entries(ledger)) == 200
     assert len({json.dumps(answer.json()["release"]) for answer in answers}) == 200
     assert entries(ledger, "finished"), "what was answered is never taken back"
+
+
+def test_what_was_answered_is_never_taken_back_not_even_while_it_runs(ledger):
+    service = built(stated(places={"epsilon": 2.0, **ledger}))
+
+    async def talk(to):
+        assert (await to.post("/v1/places", of("ann"))).status_code == 200
+        job = entries(ledger)[0].job
+        key = ledger["ledger_key"]
+        with pytest.raises(CannotWrite, match="never refunded"):
+            voile.ledger.abandon(ledger["ledger"], job, deleted=True, ledger_key=key)
+        with Ledger(ledger["ledger"], read_key(key)) as opened:
+            with pytest.raises(CannotWrite, match="never refunded"):
+                opened.refund(job)
+        assert (await to.post("/v1/places", of("ann"))).status_code == 200
+
+    talking(service, talk)
+    assert spent(ledger, "ann") == [4.0]
 
 
 def test_the_note_beside_the_key_may_lag_and_is_whole_at_the_end(ledger, monkeypatch):

@@ -12,11 +12,12 @@ from voile.errors import BadFile, CannotWrite, InvalidInput
 from voile.jobs.workspace import Workspace
 from voile.ledger import Event, Ledger, check_ledger, read_key
 from voile.ledger._options import KeyFile, Where
+from voile.ledger.ends import refuse_answered
 from voile.options import Option, use_case
 from voile.report.model import Report
 from voile.report.result import Result
 
-_JOB = re.compile(r"[0-9a-f]{32}")
+_JOB = re.compile(r"(service-)?[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -113,6 +114,7 @@ def _removed(ledger: Ledger, output: str) -> str:
 
 def _require_open(ledger: Ledger, job: str) -> None:
     """A job whose output never appeared, as far as this ledger can know."""
+    refuse_answered(job)
     for entry in ledger.store.entries():
         if entry.event == Event.ARRIVED and entry.known().get("format") == 3:
             old = any(e.job == job for e in ledger.store.entries() if e.number < entry.number)

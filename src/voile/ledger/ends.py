@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 import numpy as np
 
 from voile.errors import CannotWrite
@@ -11,6 +13,27 @@ from voile.ledger.pages import changed
 from voile.ledger.people import Key
 from voile.ledger.replica import added
 from voile.ledger.store import Transaction
+
+
+_ANSWERING = "service-"
+
+
+def answering_job() -> str:
+    """A new name for charges whose releases are given out at once, part by part.
+
+    Such a job has no output that is yet to appear: a part is answered as soon as its charge is on
+    the disk. So it is never refunded, however it ended, and its name, sealed in each of its
+    entries, says so from the first charge on.
+    """
+    return _ANSWERING + uuid.uuid4().hex
+
+
+def refuse_answered(job: str) -> None:
+    """Raise an error for a job whose parts were given out as they were charged."""
+    if job.startswith(_ANSWERING):
+        raise CannotWrite(
+            "what a service charged was answered at once: it is spent, and is never refunded"
+        )
 
 
 def given_up() -> CannotWrite:
@@ -25,6 +48,7 @@ def refund_entry(now: Transaction, job: str, key: Key) -> tuple[Entry | None, in
 
     A job that was finished may have been read by anybody: what it spent is spent.
     """
+    refuse_answered(job)
     charged = [entry for entry in now.entries_of(job) if entry.event == Event.CHARGED]
     ended = now.entry(job, NO_PART)
     if ended is not None and ended.event == Event.FINISHED:

@@ -22,7 +22,6 @@ were drawn together tells nothing.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -38,6 +37,7 @@ from voile.jobs import Batch, BeyondBudget, Planned, Replaced
 from voile.ledger import person_name
 from voile.ledger.amounts import Bools
 from voile.ledger.answers import AlreadyAnswered, Answer, Answers, TooManyAnswers
+from voile.ledger.ends import answering_job
 from voile.ledger.store import Transaction
 from voile.service.asking import Answered, Asked, again, as_json, failure, told_of
 from voile.service.config import Server
@@ -61,7 +61,7 @@ class Releasing:
         self._releaser = standing.make_releaser()
         self._clear, self._known = standing.clear, standing.clear.shown.keys()
         self._rng: Generator | None = None
-        self._job, self._parts = uuid.uuid4().hex, count()
+        self._job, self._parts = answering_job(), count()
         self._charging = standing.charging
         self.answers: Answers | None = None
         if self._charging is not None:
@@ -70,7 +70,7 @@ class Releasing:
             self._charging.ledger.guard.every = _NOTE_SECONDS
 
     def close(self) -> None:
-        """Note that no charge of this process is ever taken back."""
+        """Note that this process charges nothing more, and close its ledger."""
         if self._charging is not None and next(self._parts):
             ledger = self._charging.ledger
             ledger.finish(self._job)
