@@ -13,7 +13,9 @@ import pytest
 import voile
 from voile.errors import CannotWrite
 from voile.ledger import Ledger, read_key
+from voile.service import app as app_module
 from voile.service import releasing as releasing_module
+from voile.service.asking import Asked, as_json
 
 from .conftest import built, stated, talking
 
@@ -80,9 +82,9 @@ def test_what_was_answered_is_never_taken_back_not_even_while_it_runs(ledger):
         key = ledger["ledger_key"]
         with pytest.raises(CannotWrite, match="never refunded"):
             voile.ledger.abandon(ledger["ledger"], job, deleted=True, ledger_key=key)
-        with Ledger(ledger["ledger"], read_key(key)) as opened:
-            with pytest.raises(CannotWrite, match="never refunded"):
-                opened.refund(job)
+        opened = Ledger(ledger["ledger"], read_key(key))
+        with opened, pytest.raises(CannotWrite, match="never refunded"):
+            opened.refund(job)
         assert (await to.post("/v1/places", of("ann"))).status_code == 200
 
     talking(service, talk)
@@ -284,3 +286,86 @@ def test_whoever_waits_when_it_stops_is_answered(ledger):
     statuses = talking(service, talk)
     assert set(statuses) <= {200, 503}
     assert spent(ledger, "ann") == [0.5 * statuses.count(200)]
+
+
+def test_fields_that_pass_in_clear_are_given_again_and_are_not_kept(ledger):
+    service = built(stated(places={"epsilon": 2.0, "pass": ["who", "note"], **ledger}))
+    records = [
+        {**PLACE, "who": "Secretperson", "note": {"b": "Secretnote"}},
+        7,
+        {**PLACE, "who": 5},
+    ]
+
+    async def talk(to):
+        for body in ({"record": records[0]}, {"records": records}):
+            first, again = [
+                await to.post("/v1/places", body, **keyed(str(body.keys()))) for _ in "12"
+            ]
+            assert (first.status_code, again.headers["idempotent-replayed"]) == (200, "true")
+            assert first.content == again.content
+        one, stranger, other = again.json()["releases"]
+        assert (one["who"], one["note"]) == ("Secretperson", {"b": "Secretnote"})
+        assert list(one) == ["who", "note", "lat", "lon"]
+        assert stranger.keys() == {"error"}
+        assert other.keys() == {"who", "lat", "lon"}
+        kept = b"".join(Path(ledger["ledger"] + end).read_bytes() for end in ("", "-wal"))
+        assert b'"releases"' in kept
+        assert b"Secret" not in kept
+
+    talking(service, talk)
+
+
+def test_answers_that_expired_are_deleted_also_when_nobody_asks(ledger, monkeypatch):
+    monkeypatch.setattr(app_module, "_FORGET_SECONDS", 0.01)
+    service = built(stated(places={"epsilon": 2.0, **ledger}, server={"answer_seconds": 60}))
+
+    def kept():
+        with sqlite3.connect(ledger["ledger"]) as database:
+            return database.execute("SELECT count(*) FROM voile_answers").fetchone()[0]
+
+    async def talk(to):
+        assert (await to.post("/v1/places", of("ann"), **keyed("a"))).status_code == 200
+        assert kept() == 1
+        clock = time.time() + 61
+        monkeypatch.setattr("voile.ledger.answers.time.time", lambda: clock)
+        for _ in range(200):
+            await asyncio.sleep(0.005)
+            if not kept():
+                break
+        assert kept() == 0
+
+    talking(service, talk)
+
+
+def test_where_no_more_is_kept_only_requests_with_a_key_are_refused(ledger):
+    tables = stated(places={"epsilon": 1.0, **ledger}, server={"answer_bytes": 10})
+    service = built(tables)
+
+    async def talk(to):
+        asked = [to.post("/v1/places", of("ann")), to.post("/v1/places", of("ann"), **keyed("a"))]
+        free, refused = await asyncio.gather(*asked)
+        assert (free.status_code, refused.status_code) == (200, 503)
+        assert refused.json()["error"]["code"] == "answers"
+        together = service._releasing["places"].release(
+            [Asked([of("ann")["record"]], alone=True, key=key) for key in (None, b"k", None)]
+        )
+        assert [answered.status for answered in together] == [200, 503, 200]
+
+    talking(service, talk)
+    assert spent(ledger, "ann") == [3.0]
+
+
+def test_an_empty_key_and_an_infinite_number_are_refused_and_charge_nobody(ledger):
+    service = built(stated(places={"epsilon": 2.0, "pass": ["note"], **ledger}))
+
+    async def talk(to):
+        empty = await to.post("/v1/places", of("ann"), **keyed(""))
+        assert (empty.status_code, empty.json()["error"]["code"]) == (422, "bad-key")
+        body = json.dumps(of("ann", note="N")).replace('"N"', "-1e999")
+        infinite = await to.post("/v1/places", body.encode())
+        assert (infinite.status_code, infinite.json()["error"]["code"]) == (400, "bad-json")
+
+    talking(service, talk)
+    assert spent(ledger, "ann") == [0.0]
+    with pytest.raises(ValueError, match="JSON"):
+        as_json({"drawn": float("inf")})

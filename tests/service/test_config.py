@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import types
 
 import pytest
 
@@ -12,7 +14,7 @@ from voile.service.config import config_from, read_config
 from voile.service.counting import Shared
 from voile.service.domains import load_domain
 from voile.service.logs import LOG
-from voile.service.running import MakeService, load_domains
+from voile.service.running import MakeService, load_domains, supervise
 from voile.service.tokens import token_hash
 
 from .conftest import stated
@@ -32,6 +34,7 @@ from .conftest import stated
         ({"tokens": []}, "who may ask"),
         ({"tokens": [{"name": "a", "sha256": "ab", "rights": []}]}, "64 hexadecimal"),
         ({"tokens": [{"name": "a"}]}, "must say sha256"),
+        ({"tokens": [{"name": "a", "sha256": "a" * 64, "rights": [], "burst": 5}]}, "its burst, 5"),
         ({"gateway": {"upstream": "ftp://x"}}, "must begin with https://"),
     ],
 )
@@ -118,7 +121,7 @@ def test_a_check_builds_all_and_serves_nothing(tmp_path):
         voile.serve()
 
 
-def test_a_worker_that_finds_other_files_does_not_start(tmp_path):
+def test_a_worker_that_finds_other_files_does_not_start(tmp_path, capsys):
     """What was certified stays what is drawn from; a changed file is another guarantee."""
     vectors = tmp_path / "v.txt"
     vectors.write_text("good 0 1\nbad 1 0\nfine 0 1.5\n")
@@ -130,7 +133,34 @@ def test_a_worker_that_finds_other_files_does_not_start(tmp_path):
     try:
         assert MakeService(config, certified, shared)().domains["text"].guarantee
         vectors.write_text("good 0 1\nbad 1 0\nfine 0 1.6\n")
-        with pytest.raises(BadFile, match="another than when the service was started"):
+        with pytest.raises(SystemExit) as ended:
             MakeService(config, certified, shared)()
+        assert ended.value.code == 3
+        said = json.loads(capsys.readouterr().err)  # one line, and no trace
+        assert "another than when the service was started" in said["message"]
     finally:
         LOG.handlers, LOG.propagate = before, True
+
+
+def test_a_worker_that_can_never_start_stops_the_service_with_an_error(monkeypatch):
+    """Started again and again, it would leave a port that nobody answers."""
+    module = pytest.importorskip("uvicorn.supervisors.multiprocess")
+
+    class Failed:
+        """A worker that ended as one whose files were changed."""
+
+        exitcode = 3
+        process = property(lambda self: self)
+
+        def terminate(self):
+            pass
+
+        join = terminate
+
+    def failed(supervisor):
+        supervisor.processes.append(Failed())
+
+    monkeypatch.setattr(module, "SIGNALS", {})
+    monkeypatch.setattr(module.Multiprocess, "init_processes", failed)
+    with pytest.raises(BadFile, match="the service has stopped"):
+        supervise(types.SimpleNamespace(workers=1), None)

@@ -175,12 +175,15 @@ def test_metrics_count_requests_and_nothing_of_their_content(ledger):
     async def talk(to):
         for who in ("ann", "ann", "ann", "bob"):
             await to.post("/v1/places", {"record": {**PLACE, "who": who}})
+        bad = await to.post("/v1/places", {"record": {**PLACE, "lat": 99, "who": "bob"}})
+        assert bad.status_code == 422
+        assert (await to.post("/v1/places", b"no JSON")).status_code == 400
         return (await to.get("/metrics")).text
 
     text = talking(service, talk)
-    assert 'voile_requests_total{route="places",status="2xx"} 3' in text
+    assert 'voile_requests_total{route="places",status="2xx"} 5' in text, "one over budget, one bad"
     assert 'voile_requests_total{route="places",status="4xx"} 1' in text
-    assert 'voile_records_total{route="places"} 4' in text
+    assert 'voile_records_total{route="places"} 5' in text
     assert "voile_ledger_commits_total 4" in text
     assert "ann" not in text.replace("guarantee", "")
     names = {line.split("{")[0].split()[0] for line in text.splitlines() if line[0] != "#"}

@@ -14,7 +14,6 @@ from voile.ledger.people import Key
 from voile.ledger.replica import added
 from voile.ledger.store import Transaction
 
-
 _ANSWERING = "service-"
 
 

@@ -7,8 +7,10 @@ an error of whatever kind is answered by its code.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from voile.service.asking import (
@@ -33,6 +35,8 @@ from voile.service.releasing import Releasing
 from voile.service.tokens import Doors
 
 _LONGEST_KEY = 255
+_FORGET_SECONDS = 60.0
+"""Between two looks for answers that have expired."""
 
 
 class Service:
@@ -45,6 +49,7 @@ class Service:
             name: Releasing(domain, config.server, shared) for name, domain in domains.items()
         }
         self._groups: dict[str, Groups] = {}
+        self._forgetting: asyncio.Task[None] | None = None
         self.gateway: PromptGateway | None = None
         if config.gateway is not None:
             self.gateway = PromptGateway(config.gateway, shared.secret)
@@ -97,11 +102,21 @@ class Service:
         }
         if self.gateway is not None:
             self.gateway.upstream.start()
+        self._forgetting = asyncio.create_task(self._forget())
         self._ready = True
+
+    async def _forget(self) -> None:
+        """Delete answers that have expired, also when nobody asks."""
+        while True:
+            await asyncio.sleep(_FORGET_SECONDS)
+            for name, releasing in self._releasing.items():
+                await self._groups[name].beside(releasing.forget)
 
     async def stop(self) -> None:
         """Answer whoever waits, charge nobody else, and close the ledgers."""
         self._ready = False
+        if self._forgetting is not None:
+            self._forgetting.cancel()
         for groups in self._groups.values():
             await groups.close()
         for releasing in self._releasing.values():
@@ -130,7 +145,7 @@ class Service:
         except Exception as problem:
             LOG.error(internal(problem))
             answered = failure(500, "internal", "an error of the service; it is in its log")
-        self.shared.request(route, answered.status)
+        self.shared.request(route, answered.counted or answered.status)
         if route != "health":  # which is asked every few seconds
             LOG.info('%s %s %d "%s"', number, route, answered.status, who)
         await send_answer(send, answered, number)
@@ -161,17 +176,22 @@ class Service:
         if not records:
             name = self.domains[route].guarantee
             return Answered(200, as_json({"guarantee": name, "releases": []}))
+        if not request.has(b"idempotency-key"):
+            return await self._ask(route, Asked(records, alone))
         key = request.header(b"idempotency-key")
-        if not key:
-            return await self._groups[route].ask(Asked(records, alone))
         if releasing.answers is None:
             message = "an idempotency key must go with a route that has a ledger"
             raise Refused(failure(422, "no-ledger", message))
-        if len(key) > _LONGEST_KEY:
-            raise Refused(failure(422, "bad-key", "an idempotency key has at most 255 characters"))
+        if not 0 < len(key) <= _LONGEST_KEY:
+            raise Refused(failure(422, "bad-key", "an idempotency key has 1 to 255 characters"))
         whose = releasing.keyed(b"\0".join((b"key", token.name.encode(), route.encode(), key)))
         asked = releasing.keyed(b"request\0" + same_request(route, [alone, records]))
-        return await self._groups[route].ask(Asked(records, alone, whose, asked))
+        return await self._ask(route, Asked(records, alone, whose, asked))
+
+    async def _ask(self, route: str, asked: Asked) -> Answered:
+        """Ask for a release; counted alike whether it is one or the records are refused."""
+        answered = await self._groups[route].ask(asked)
+        return replace(answered, counted=200) if answered.status < 500 else answered
 
     async def _chat(self, request: Request, route: str, token: Token) -> Answered:
         prompt = read_prompt(read_object(await request.body()))

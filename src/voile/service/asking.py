@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from voile.files.rows import RowProblem
@@ -24,6 +25,10 @@ class Answered:
     kind: bytes = b"application/json"
     rest: AsyncIterator[bytes] | None = None
     """What follows the body, as it comes."""
+    kept: bytes = b""
+    """What is kept of it to be given again: the body without what passes in clear."""
+    counted: int | None = None
+    """The status that it is counted by, where its own would tell of the records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +59,7 @@ def failure(status: int, code: str, message: str, *, retry: float | None = None)
 def read_object(body: bytes) -> Mapping[str, Any]:
     """The JSON object in a body; numbers that JSON does not have are refused."""
     try:
-        found = json.loads(body, parse_constant=_no_number)
+        found = json.loads(body, parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError):
         raise Refused(failure(400, "bad-json", "the body must be JSON in UTF-8")) from None
     if not isinstance(found, dict):
@@ -64,6 +69,12 @@ def read_object(body: bytes) -> Mapping[str, Any]:
 
 def _no_number(name: str) -> Any:
     raise ValueError("no number of JSON's")
+
+
+def _finite(digits: str) -> float:
+    """A number that can be written again: 1e999 is in JSON's grammar, and is infinite here."""
+    value = float(digits)
+    return value if isfinite(value) else _no_number(digits)
 
 
 def read_records(body: bytes, *, most: int) -> tuple[Sequence[Any], bool]:
@@ -86,13 +97,35 @@ def same_request(route: str, records: Sequence[Any]) -> bytes:
     return as_json([route, records], sort=True)
 
 
-def again(one: Asked, kept: Answer) -> Answered:
+def again(one: Asked, kept: Answer, passed: Sequence[str]) -> Answered:
     """The answer that was kept, if it was to the same request."""
     if one.request != kept.request:
         return failure(
             409, "key-reused", "this idempotency key was used for another request; choose a new one"
         )
-    return Answered(200, kept.content, replayed=True)
+    return Answered(200, with_passed(kept.content, one.records, passed), replayed=True)
+
+
+def with_passed(kept: bytes, records: Sequence[Any], passed: Sequence[str]) -> bytes:
+    """An answer whole: what was drawn, and beside it the fields that pass in clear.
+
+    These stand in the request, which is the same each time, so that no original is kept.
+    """
+    if not passed:
+        return kept
+    found = json.loads(kept)
+    if "release" in found:
+        found["release"] = _beside(found["release"], records[0], passed)
+    else:
+        pairs = zip(found["releases"], records, strict=True)
+        found["releases"] = [_beside(drawn, record, passed) for drawn, record in pairs]
+    return as_json(found)
+
+
+def _beside(drawn: dict[str, Any], record: Any, passed: Sequence[str]) -> dict[str, Any]:
+    if isinstance(drawn.get("error"), dict):  # not released; what is drawn is never an object
+        return drawn
+    return {name: record[name] for name in passed if name in record} | drawn
 
 
 def told_of(problem: RowProblem) -> dict[str, Any]:
@@ -103,7 +136,10 @@ def told_of(problem: RowProblem) -> dict[str, Any]:
 
 def as_json(value: Any, *, sort: bool = False) -> bytes:
     """As JSON, in ASCII."""
-    return json.dumps(value, separators=(",", ":"), default=_plain, sort_keys=sort).encode("ascii")
+    written = json.dumps(
+        value, separators=(",", ":"), default=_plain, sort_keys=sort, allow_nan=False
+    )
+    return written.encode("ascii")
 
 
 def _plain(value: Any) -> Any:

@@ -39,11 +39,13 @@ class Server:
     """That may wait in one worker before more are told to come later."""
     answers: int = 100_000
     """Kept under their idempotency keys, in the ledger's database."""
+    answer_bytes: int = 1_000_000_000
+    """Of all that are kept."""
     answer_seconds: int = 86_400
 
     def __post_init__(self) -> None:
         for name in ("workers", "body_bytes", "body_seconds", "stop_seconds", "connections",
-                     "waiting_records", "answers", "answer_seconds"):  # fmt: skip
+                     "waiting_records", "answers", "answer_bytes", "answer_seconds"):  # fmt: skip
             require(getattr(self, name) > 0, f"[server] {name}", "> 0", getattr(self, name))
         require(0 <= self.port < 65536, "[server] port", "below 65536", self.port)
         if (self.certificate is None) != (self.key is None):
@@ -75,6 +77,8 @@ class Token:
                 raise InvalidInput(_unknown(f"a right of the token {self.name!r}", right, RIGHTS))
         for name in ("records_per_second", "burst", "batch"):
             require(getattr(self, name) > 0, f"{name} of {self.name!r}", "> 0", getattr(self, name))
+        fits = f"at most its burst, {self.burst:,}: a larger one would never be let through"
+        require(self.batch <= self.burst, f"batch of {self.name!r}", fits, self.batch)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Numbers that all workers share: what was counted, and how full the buckets are.
 
-Nothing that is counted depends on what a record holds or on whose it is: requests by route and
-class of status, records that were asked for, commits of the ledger. No durations and no sizes,
-which follow from how long a text is; no count of budgets that are spent.
+Requests by route and class of status, records that were asked for, commits of the ledger. Records
+that are refused, for what they hold or for a budget that is spent, count like those that are
+released. Only commits tell something: a group of which no record can be read makes none. No
+durations and no sizes, which follow from how long a text is.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _COUNTS = [
 ]
 _PLACES = {name: place for place, name in enumerate(_COUNTS)}
 _HELP = {
-    "voile_requests_total": "Requests, by route and class of status.",
+    "voile_requests_total": "Requests, by route and class of status; 2xx with refused records.",
     "voile_records_total": "Records that were asked for, released or not.",
     "voile_ledger_commits_total": "Durable commits of the ledger, each for many requests.",
     "voile_ledger_failures_total": "Commits that failed: nothing of them was released.",

@@ -76,6 +76,10 @@ class Groups:
             self._busy = False
             self._idle.set()
 
+    async def beside(self, work: Callable[[], None]) -> None:
+        """Do something between two groups, in their thread."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
     async def close(self) -> None:
         """Take no more, and return once everybody who waits is answered."""
         self._closed = True

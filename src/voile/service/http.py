@@ -33,6 +33,10 @@ class Request:
                 return value
         return b""
 
+    def has(self, name: bytes) -> bool:
+        """Whether a header was sent, be it empty."""
+        return any(found == name for found, _ in self._headers)
+
     async def body(self) -> bytes:
         """The whole body; refused if it is too large, or comes too slowly."""
         most = self._limits.body_bytes

@@ -39,10 +39,11 @@ from voile.ledger.amounts import Bools
 from voile.ledger.answers import AlreadyAnswered, Answer, Answers, TooManyAnswers
 from voile.ledger.ends import answering_job
 from voile.ledger.store import Transaction
-from voile.service.asking import Answered, Asked, again, as_json, failure, told_of
+from voile.service.asking import Answered, Asked, again, as_json, failure, told_of, with_passed
 from voile.service.config import Server
 from voile.service.counting import Shared
 from voile.service.domains import Domain
+from voile.service.logs import LOG
 
 _STRANGER: Mapping[str, Any] = {"\x00": None}
 """Stands for what is no record: a row with a field that nobody named."""
@@ -65,7 +66,7 @@ class Releasing:
         self._charging = standing.charging
         self.answers: Answers | None = None
         if self._charging is not None:
-            self.answers = Answers(self._charging.ledger.store, server.answers)
+            self.answers = Answers(self._charging.ledger.store, server.answers, server.answer_bytes)
             self.answers.prepare()
             self._charging.ledger.guard.every = _NOTE_SECONDS
 
@@ -77,6 +78,14 @@ class Releasing:
             ledger.guard.every = 0.0
             ledger.guard.note(ledger.head)
             ledger.close()
+
+    def forget(self) -> None:
+        """Delete the answers that have expired; if that fails, the next time may do."""
+        if self.answers is not None:
+            try:
+                self.answers.forget()
+            except VoileError:
+                LOG.warning("answers that have expired cannot be deleted now")
 
     def keyed(self, content: bytes) -> bytes:
         """A keyed hash under the ledger's key."""
@@ -94,7 +103,8 @@ class Releasing:
             except AlreadyAnswered:
                 continue
             except TooManyAnswers as problem:
-                done |= dict.fromkeys(left, failure(503, "answers", str(problem)))
+                full = failure(503, "answers", str(problem))
+                done |= {place: full for place, one in left.items() if one.key is not None}
             except VoileError:
                 self._shared.commit(failed=True)
                 full = failure(503, "ledger", "the ledger cannot be written; nothing was released")
@@ -112,7 +122,9 @@ class Releasing:
             return {}
         found = self.answers.find(list(set(keyed.values())))
         return {
-            place: again(asked[place], found[key]) for place, key in keyed.items() if key in found
+            place: again(asked[place], found[key], self._clear.passed)
+            for place, key in keyed.items()
+            if key in found
         }
 
     def _new(self, asked: Mapping[int, Asked]) -> dict[int, Answered]:
@@ -164,7 +176,7 @@ class Releasing:
         def also(now: Transaction, within: Bools) -> None:
             done.update(self._drawn(group, within))
             new = (
-                Answer(one.key, one.request, done[place].body, expires)
+                Answer(one.key, one.request, done[place].kept, expires)
                 for place, one in group.asked.items()
                 if one.key is not None and done[place].status == 200
             )
@@ -189,7 +201,7 @@ class Releasing:
         done, at = {}, 0
         for place, one in group.asked.items():
             made = [
-                self._written(group, row, columns)
+                {name: values[row] for name, values in columns.items()}
                 if paid[row]
                 else self._problem(group, row, bool(within[row]))
                 for row in range(at, at + len(one.records))
@@ -197,14 +209,6 @@ class Releasing:
             at += len(made)
             done[place] = self._answer(one, made)
         return done
-
-    def _written(
-        self, group: _Group, row: int, columns: Mapping[str, Sequence[Any]]
-    ) -> dict[str, Any]:
-        """A released record: what passes in clear, and what was drawn."""
-        record = group.rows[row]
-        passed = {name: record[name] for name in self._clear.passed if name in record}
-        return passed | {name: values[row] for name, values in columns.items()}
 
     def _problem(self, group: _Group, row: int, within: bool) -> RowProblem:
         found = group.planned.problems.get(row)
@@ -222,17 +226,22 @@ class Releasing:
         return BeyondBudget()
 
     def _answer(self, one: Asked, made: Sequence[dict[str, Any] | RowProblem]) -> Answered:
+        """The answer to a request; what was drawn for it and what passes in clear."""
         told = [told_of(item) if isinstance(item, RowProblem) else item for item in made]
         if one.alone:
             (item,) = made
             if isinstance(item, RowProblem):
                 status = 403 if isinstance(item, BeyondBudget) else 422
                 return Answered(status, as_json(told[0]))
-            return Answered(200, as_json({"guarantee": self.domain.guarantee, "release": item}))
+            return self._whole(200, one, {"release": item})
         status = 200 if any(not isinstance(item, RowProblem) for item in made) else 422
         if status == 422 and any(isinstance(item, BeyondBudget) for item in made):
             status = 403
-        return Answered(status, as_json({"guarantee": self.domain.guarantee, "releases": told}))
+        return self._whole(status, one, {"releases": told})
+
+    def _whole(self, status: int, one: Asked, drawn: Mapping[str, Any]) -> Answered:
+        kept = as_json({"guarantee": self.domain.guarantee, **drawn})
+        return Answered(status, with_passed(kept, one.records, self._clear.passed), kept=kept)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from voile.errors import BadFile, CannotWrite, MissingExtra
+from voile.errors import BadFile, CannotWrite, InvalidInput, MissingExtra, VoileError
 from voile.progress import tell
 from voile.service.app import Service
 from voile.service.config import Config
 from voile.service.counting import Shared
 from voile.service.domains import Domain, load_domain
 from voile.service.logs import LOG, log_to_stderr
+
+_CANNOT_START = 3
+"""The status of a worker that would fail again as often as it is started."""
 
 
 def load_domains(config: Config) -> dict[str, Domain]:
@@ -38,8 +41,17 @@ class MakeService:
     shared: Shared
 
     def __call__(self) -> Service:
-        """Load anew; a file that was changed meanwhile is refused, it is another guarantee."""
+        """Load anew; what was changed ends the worker, and the service with it."""
         log_to_stderr()
+        try:
+            return self._made()
+        except VoileError as problem:
+            LOG.error("a worker cannot start: %s", problem)
+            lasting = isinstance(problem, BadFile | InvalidInput)  # a database may come back
+            raise SystemExit(_CANNOT_START if lasting else 1) from None
+
+    def _made(self) -> Service:
+        """A file that was changed meanwhile is refused, it is another guarantee."""
         domains = load_domains(self.config)
         found = {name: domain.guarantee for name, domain in domains.items()}
         if found != self.certified:
@@ -54,7 +66,6 @@ def run(config: Config, domains: Mapping[str, Domain]) -> None:
     """Serve until a signal asks to stop; then answer whoever waits."""
     try:
         import uvicorn
-        from uvicorn.supervisors import Multiprocess
     except ImportError:
         raise MissingExtra("uvicorn", extra="web") from None
     server, shared = config.server, Shared.of(config.tokens)
@@ -88,13 +99,32 @@ def run(config: Config, domains: Mapping[str, Domain]) -> None:
     )
     listening = _listening(server.host, server.port)
     host, port = listening.getsockname()[:2]
-    tell(f"listening on {'https' if server.certificate else 'http'}://{host}:{port}")
-    LOG.info("listening on %s:%d", host, port)
+    LOG.info("listening on %s://%s:%d", "https" if server.certificate else "http", host, port)
     with _stopping_in_order():
         if server.workers == 1:
             uvicorn.Server(options).run(sockets=[listening])
         else:
-            Multiprocess(options, sockets=[listening]).run()
+            supervise(options, listening)
+
+
+def supervise(options: Any, listening: socket.socket) -> None:
+    """Keep the workers alive; stop them all if one cannot be started anew."""
+    from uvicorn.supervisors import Multiprocess
+
+    class Supervisor(Multiprocess):  # type: ignore[misc]
+        def failed(self) -> bool:
+            return any(one.process.exitcode == _CANNOT_START for one in self.processes)
+
+        def keep_subprocess_alive(self) -> None:
+            if self.failed():
+                self.should_exit.set()
+            else:
+                super().keep_subprocess_alive()
+
+    supervisor = Supervisor(options, sockets=[listening])
+    supervisor.run()
+    if supervisor.failed():
+        raise BadFile("a worker could not be started, its log says why; the service has stopped")
 
 
 @contextmanager
