@@ -36,6 +36,7 @@ from .conftest import stated
         ({"tokens": [{"name": "a"}]}, "must say sha256"),
         ({"tokens": [{"name": "a", "sha256": "a" * 64, "rights": [], "burst": 5}]}, "its burst, 5"),
         ({"gateway": {"upstream": "ftp://x"}}, "must begin with https://"),
+        ({"gateway": {"upstream": "https://x"}, "server": {"workers": 2}}, "workers must be 1"),
     ],
 )
 def test_what_is_wrong_is_said(tables, said):

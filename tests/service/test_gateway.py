@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -106,13 +108,13 @@ def test_a_conversation_keeps_its_stand_ins_and_is_forgotten(gateway, monkeypatc
         await to.post(CHAT, prompt(TEXT), **named("b"))
         await to.post(CHAT, prompt(TEXT))
         await to.post(CHAT, prompt(TEXT))
-        assert len(service.gateway._known) == 2
+        assert len(service.gateway._known["tests"]) == 2
         await to.post(CHAT, prompt(TEXT), **named("c"))
-        assert len(service.gateway._known) == 2, "bounded"
+        assert len(service.gateway._known["tests"]) == 2, "bounded"
         clock = service.gateway._settings.conversation_seconds + 1e6
         monkeypatch.setattr("voile.service.gateway.time.monotonic", lambda: clock + 1e9)
         await to.post(CHAT, prompt(TEXT))
-        assert not service.gateway._known, "expired"
+        assert not service.gateway._known["tests"], "expired"
 
     talking(service, talk)
     texts = [body["messages"][-1]["content"] for body, _ in model.seen]
@@ -172,7 +174,9 @@ def test_a_model_that_cannot_be_reached_or_understood(gateway):
         {"model": "m"}, {"model": "m", "messages": []}, {"model": "m", "messages": [1]},
         prompt("hi", user="Ann"), prompt("hi", tools=[{"Ann": 1}]), prompt("hi", temperature="Ann"),
         prompt("hi", **{"Ann Smith's": 1}), prompt("hi", stop="Ann"), prompt("hi", stream="yes"),
-        prompt("\ud800 Ann"),
+        prompt("\ud800 Ann"), prompt("hi", model="Ann Smith SSN 078-05-1120"), prompt("hi", n=1.5),
+        prompt("hi", seed=785551234567), prompt("hi", max_tokens=int("7" * 4000)),
+        prompt("hi", temperature=2.1), prompt("hi", temperature=True), prompt("hi", top_p=-1),
         {"model": "m", "messages": [{"role": "tool", "content": "Ann"}]},
         {"model": "m", "messages": [{"role": "user", "content": "hi", "name": "Ann"}]},
         {"model": "m", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
@@ -188,6 +192,41 @@ def test_what_is_not_understood_does_not_go_on(gateway, body):
     assert answer.status_code == 422
     assert "Ann" not in answer.text
     assert not model.seen
+
+
+def test_settings_and_models_that_are_named_go_on(gateway):
+    model = Model()
+
+    async def talk(to):
+        refused = await to.post(CHAT, prompt("hi", model="Ann"))
+        assert refused.status_code == 422
+        assert "Ann" not in refused.text
+        told = prompt("hi", model="org/m:1.5", seed=7, max_tokens=50, top_p=0.123456)
+        assert (await to.post(CHAT, told)).status_code == 200
+
+    talking(service_with({**gateway, "models": ["m", "org/m:1.5"]}, model), talk)
+    ((body, _),) = model.seen
+    assert (body["model"], body["seed"], body["max_tokens"]) == ("org/m:1.5", 7, 50)
+    assert body["top_p"] == 0.1235
+
+
+def test_prompts_that_wait_are_bounded(gateway):
+    async def talk(to):
+        assert (await to.post(CHAT, prompt("x" * 101))).status_code == 413
+        asked = [to.post(CHAT, prompt("word " * 12)) for _ in range(3)]
+        assert sorted([a.status_code for a in await asyncio.gather(*asked)]) == [200, 503, 503]
+        assert (await to.post(CHAT, prompt("x" * 100))).status_code == 200, "none waits any more"
+
+    talking(service_with({**gateway, "waiting_signs": 100}, Model()), talk)
+
+
+def test_a_token_cannot_end_the_conversations_of_another(gateway):
+    service = service_with(gateway, Model())
+    own, other = (replace(service.config.tokens[0], name=name) for name in ("own", "other"))
+    kept = service.gateway._conversation(own, b"one")
+    for number in range(9):
+        service.gateway._conversation(other, str(number).encode())
+    assert service.gateway._conversation(own, b"one") is kept
 
 
 def test_texts_in_parts_are_read(gateway):

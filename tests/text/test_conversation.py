@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -118,3 +120,18 @@ def test_pieces_come_as_soon_as_they_can():
     said = [revealing.add(piece) for piece in ("Dear Ma", "ria, how ", "are you", " today? ")]
     assert said == ["Dear ", "Ann, how ", "are ", "you today? "]
     assert Revealing(ENTRIES).add("North ") == "", "it may go on"
+
+
+def test_numbers_without_end_are_given_back_in_time():
+    """What was looked at is not looked at again, and no more is held than a stand-in may need."""
+    phone = ENTRIES[5].stand_in
+    pieces = [piece for n in range(6000) for piece in (f"{n} ", f"{phone} " if n % 50 == 7 else "")]
+    revealing, out, began = Revealing(ENTRIES), [], time.process_time()
+    most = 0
+    for piece in pieces:
+        out.append(revealing.add(piece))
+        most = max(most, len(revealing._held))
+    out.append(revealing.end())
+    assert "".join(out) == Revealing(ENTRIES).whole("".join(pieces))
+    assert most < 5000
+    assert time.process_time() - began < 5, "in proportion to the answer"

@@ -92,17 +92,22 @@ class Gateway:
     language: str = "en"
     pipeline: str | None = None
     find: tuple[str, ...] = ("patterns",)
+    models: tuple[str, ...] = ()
+    """That may be asked for; any, if none is named here."""
     conversations: int = 1000
-    """That are remembered at once, in memory alone."""
+    """Of one token that are remembered at once, in memory alone."""
     conversation_seconds: float = 3600.0
     things: int = 1000
     """Names and identifiers of one conversation, at most."""
     upstream_seconds: float = 120.0
+    waiting_signs: int = 200_000
+    """Of prompts that may wait for their stand-ins before more are told to come later."""
 
     def __post_init__(self) -> None:
         if not self.upstream.startswith(("https://", "http://")):
             raise InvalidInput("[gateway] upstream must begin with https:// (or http:// here)")
-        for name in ("conversations", "conversation_seconds", "things", "upstream_seconds"):
+        for name in ("conversations", "conversation_seconds", "things", "upstream_seconds",
+                     "waiting_signs"):  # fmt: skip
             require(getattr(self, name) > 0, f"[gateway] {name}", "> 0", getattr(self, name))
 
 
@@ -124,6 +129,11 @@ class Config:
             raise InvalidInput(
                 "a service must know who may ask: add [[tokens]], `voile serve --new-token` "
                 "prints one"
+            )
+        if self.gateway is not None and self.server.workers > 1:
+            raise InvalidInput(
+                "[server] workers must be 1 with [gateway]: who is who in a conversation is kept "
+                "in the memory of one process"
             )
         for what in ("name", "sha256"):
             values = [getattr(token, what) for token in self.tokens]

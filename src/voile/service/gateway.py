@@ -1,8 +1,8 @@
 """Prompts that go on to a language model without their names, which are put back in the answer.
 
-Only what is understood goes on: texts of messages, with stand-ins, and settings that are numbers.
-Any other field (tools, images, a user's id) is refused, since it could hold a name that nothing
-looked for.
+Only what is understood goes on: texts of messages, with stand-ins, a model's name and settings that
+are numbers, none with room for a telephone number. Any other field (tools, images, a user's id) is
+refused, since it could hold a name that nothing looked for.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 import secrets
 import time
 from collections import OrderedDict
@@ -25,8 +26,14 @@ from voile.service.upstream import Upstream
 from voile.text.conversation import Conversation, NameBlur, Revealing
 from voile.version import __version__
 
-_NUMBERS = ("temperature", "top_p", "n", "max_tokens", "max_completion_tokens", "seed",
-            "presence_penalty", "frequency_penalty")  # fmt: skip
+_NUMBERS: Mapping[str, tuple[int, int]] = {
+    "temperature": (0, 2), "top_p": (0, 1), "presence_penalty": (-2, 2),
+    "frequency_penalty": (-2, 2), "n": (1, 128), "max_tokens": (1, 999_999),
+    "max_completion_tokens": (1, 999_999), "seed": (0, 999_999),
+}  # fmt: skip
+"""Settings, with the least and the most that they may be."""
+_FRACTIONS = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,99}")
 _ROLES = ("system", "developer", "user", "assistant")
 
 
@@ -59,12 +66,16 @@ def read_prompt(found: Mapping[str, Any]) -> Prompt:
     if not isinstance(model, str) or not isinstance(messages, list) or not messages:
         raise _bad("a prompt must have a model and messages")
     settings = {name: found[name] for name in _NUMBERS if found.get(name) is not None}
-    plain = all(
-        isinstance(value, int | float) and not isinstance(value, bool)
-        for value in settings.values()
-    )
-    if not plain or not isinstance(stream, bool):
-        raise _bad("settings of a prompt must be numbers, and stream true or false")
+    if not _MODEL.fullmatch(model):
+        raise _bad("a model must be a name of at most 100 letters, digits and . _ / : @ -")
+    for name, value in settings.items():
+        low, high = _NUMBERS[name]
+        kinds = int | float if name in _FRACTIONS else int
+        if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
+            raise _bad(f"{name} must be a number from {low} to {high:,}")
+        settings[name] = round(value, 4)
+    if not isinstance(stream, bool):
+        raise _bad("stream must be true or false")
     pairs = [_message(message) for message in messages]
     return Prompt(model, settings, [r for r, _ in pairs], [t for _, t in pairs], stream)
 
@@ -101,7 +112,8 @@ class PromptGateway:
             language=settings.language, pipeline=settings.pipeline, find=settings.find
         )
         self.upstream = Upstream(settings)
-        self._known: OrderedDict[bytes, tuple[float, Conversation]] = OrderedDict()
+        self._known: dict[str, OrderedDict[bytes, tuple[float, Conversation]]] = {}
+        self._waiting = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="voile chat")
 
     @property
@@ -134,35 +146,48 @@ class PromptGateway:
     def _conversation(self, token: Token, named: bytes) -> Conversation:
         """The conversation of a header, or one for this request alone."""
         now = time.monotonic()
-        while self._known:
-            first, (since, _) = next(iter(self._known.items()))
-            if now - since < self._settings.conversation_seconds:
-                break
-            del self._known[first]
+        for theirs in self._known.values():
+            while theirs:
+                first, (since, _) = next(iter(theirs.items()))
+                if now - since < self._settings.conversation_seconds:
+                    break
+                del theirs[first]
         if not named:
             return Conversation(
                 self.blur, self._secret, secrets.token_bytes(16), self._settings.things
             )
         name = hashlib.sha256(token.name.encode() + b"\0" + named).digest()
-        found = self._known.pop(name, None)
+        own = self._known.setdefault(token.name, OrderedDict())
+        _, found = own.pop(name, (now, None))
         if found is None:
-            made = Conversation(self.blur, self._secret, name, self._settings.things)
-            found = (now, made)
-        self._known[name] = (now, found[1])
-        if len(self._known) > self._settings.conversations:
-            self._known.popitem(last=False)
-        return found[1]
+            found = Conversation(self.blur, self._secret, name, self._settings.things)
+        own[name] = (now, found)
+        if len(own) > self._settings.conversations:
+            own.popitem(last=False)
+        return found
 
     async def hidden(
         self, prompt: Prompt, token: Token, named: bytes
     ) -> tuple[dict[str, Any], Revealing]:
         """What goes on, and what puts names back."""
+        models = self._settings.models
+        if models and prompt.model not in models:
+            raise _bad(f"the model must be one of {', '.join(models)}")
+        signs, most = sum(map(len, prompt.texts)), self._settings.waiting_signs
+        if signs > most:
+            raise Refused(failure(413, "too-large", f"a prompt has at most {most:,} signs"))
+        if self._waiting + signs > most:
+            message = "too many prompts wait; come again"
+            raise Refused(failure(503, "busy", message, retry=1))
         conversation = self._conversation(token, named)
         loop = asyncio.get_running_loop()
+        self._waiting += signs
         try:
             texts = await loop.run_in_executor(self._thread, conversation.hide, prompt.texts)
         except VoileError as problem:
             raise Refused(failure(422, "bad-prompt", str(problem))) from None
+        finally:
+            self._waiting -= signs
         return prompt.body(texts), conversation.revealing()
 
     async def answer(self, body: Mapping[str, Any], revealing: Revealing) -> Answered:

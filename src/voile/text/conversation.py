@@ -34,6 +34,9 @@ from voile.text.tiers import load_pipeline
 IN_CLEAR = "ALL OTHER WORDS, WHICH STAND IN CLEAR: what is said, and whoever can be told by it"
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 """As names are looked for in an answer."""
+_MOST_HELD, _REACH, _TRIES = 4000, 400, 30
+"""Signs that are held back before a place is looked for that no stand-in reaches over, how many a
+stand-in has at most, and how many places are tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +134,8 @@ class Revealing:
         self._entries, self._revealer = entries, Revealer(entries)
         words = (_WORD.findall(entry.stand_in.casefold()) for entry in entries)
         self._go_on = frozenset(word for several in words for word in several[:-1])
-        self._held = ""
+        self._held = self._word = ""
+        self._most = _MOST_HELD
 
     def another(self) -> Revealing:
         """For another answer that comes beside this one."""
@@ -144,21 +148,34 @@ class Revealing:
     def add(self, piece: str) -> str:
         """What can be given back now."""
         self._held += piece
-        for space in reversed([match.end() for match in re.finditer(r"\s", self._held)]):
-            if self._closed(self._held[: space - 1]):
-                ready, self._held = self._held[:space], self._held[space:]
-                return self.whole(ready)
-        return ""
+        *words, self._word = re.split(r"\s", self._word + piece)
+        cut = len(self._held) - len(self._word)  # spaces that came before were looked at then
+        for word in reversed(words):
+            if self._closed(word):
+                return self._given(cut)
+            cut -= len(word) + 1
+        return self._overfull() if len(self._held) > self._most else ""
 
     def end(self) -> str:
         """What was held back."""
-        ready, self._held = self._held, ""
+        self._word = ""
+        return self._given(len(self._held))
+
+    def _given(self, cut: int) -> str:
+        ready, self._held, self._most = self._held[:cut], self._held[cut:], _MOST_HELD
         return self.whole(ready)
 
-    def _closed(self, before: str) -> bool:
-        word = re.search(r"\S*\Z", before)
-        assert word is not None
-        token = word.group()
+    def _overfull(self) -> str:
+        """Of numbers without end, those before a space that no stand-in reaches over."""
+        spaces = [m.end() for m in re.finditer(r"\s", self._held[: -2 * _REACH])][-_TRIES:]
+        for cut in reversed(spaces):
+            around = self._held[max(0, cut - _REACH) : cut], self._held[cut : cut + _REACH]
+            if "".join(map(self.whole, around)) == self.whole("".join(around)):
+                return self._given(cut)
+        self._most *= 2
+        return ""
+
+    def _closed(self, token: str) -> bool:
         if not re.search(r"[^\W\d_]", token) or re.search(r"[\d\[(]", token):
             return False
         last = _WORD.findall(token.casefold())
