@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import types
 
@@ -138,9 +139,12 @@ def test_a_worker_that_finds_other_files_does_not_start(tmp_path, capsys):
             MakeService(config, certified, shared)()
         assert ended.value.code == 3
         said = json.loads(capsys.readouterr().err)  # one line, and no trace
+        logging.getLogger("uvicorn.error").error("a worker died")
+        assert json.loads(capsys.readouterr().err)["message"] == "a worker died"
         assert "another than when the service was started" in said["message"]
     finally:
         LOG.handlers, LOG.propagate = before, True
+        logging.getLogger("uvicorn").handlers = []
 
 
 def test_a_worker_that_can_never_start_stops_the_service_with_an_error(monkeypatch):

@@ -24,8 +24,11 @@ class AsJson(logging.Formatter):
 
 
 def log_to_stderr() -> None:
-    """Let the service's lines go to the standard error, and nothing else."""
+    """Let the service's lines go to the standard error, and of uvicorn's those that warn."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(AsJson())
     LOG.handlers, LOG.propagate = [handler], False
     LOG.setLevel(logging.INFO)
+    below = logging.getLogger("uvicorn")
+    below.handlers, below.propagate = [handler], False
+    below.setLevel(logging.WARNING)
