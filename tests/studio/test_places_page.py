@@ -29,7 +29,10 @@ def page(browser, place):
 
 def to(page, screen):
     page.click(f'nav a[data-screen="{screen}"]')
-    page.until(f"location.hash === '#{screen}' && document.documentElement.dataset.ready === 'yes'")
+    page.until(
+        f"!!document.querySelector('nav a[data-screen={screen}][aria-current]') "
+        "&& document.documentElement.dataset.ready === 'yes'"
+    )
 
 
 def choose(page, label, value):
@@ -70,7 +73,10 @@ def test_a_click_shows_where_a_place_may_be_reported(page):
 
 
 def test_the_trace_of_one_person_before_and_after(page):
+    asked = "[...document.querySelectorAll('label')].find(l => l.textContent === 'ε is for')"
+    assert page.ask(f"{asked}.getClientRects().length") == 0, "the command has no trace yet"
     choose(page, "Trace of one person", "v002")
+    assert page.ask(f"{asked}.getClientRects().length") == 1
     page.until("document.querySelectorAll('.map polyline').length === 2")
     page.until(
         "[...document.querySelectorAll('.hint')].some(p => p.textContent.includes('8 places'))"

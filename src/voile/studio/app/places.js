@@ -3,7 +3,7 @@
 import { ask, latest } from "/app/ask.js";
 import { away } from "/app/away.js";
 import { eachFrame, field, fill, h, select } from "/app/dom.js";
-import { columns, needFile, state, trying } from "/app/frame.js";
+import { columns, hold, needFile, state, trying } from "/app/frame.js";
 import { map } from "/app/map.js";
 import { formFor } from "/app/form.js";
 
@@ -14,7 +14,7 @@ export function screen() {
   const [lat] = columns("latitude"), [lon] = columns("longitude");
   const look = { lat: lat.name, lon: lon.name, trace: columns("person").find((c) => c.role === "person")?.name ?? null };
   const chosen = { error: 500, epsilon: null, seed: 0, here: null, trace: "", per: "trace" };
-  let drawn = null;
+  let drawn = null, loads = 0;
   const blurs = latest(), clouds = latest(), traced = latest();
   const names = columns("latitude", "longitude").map((c) => [c.name, c.name]);
 
@@ -31,8 +31,9 @@ export function screen() {
   }), [look.lat, look.lon]);
 
   const blur = eachFrame(async (wish) => {
+    const mine = loads;
     const found = await trying(() => blurs("places/blurred", { look, asked: { ...wish, seed: chosen.seed } }));
-    if (!found || !drawn) return;
+    if (!found || !drawn || mine !== loads) return;
     const f = found.figures;
     chosen.epsilon = f.epsilon;
     strong.textContent = `ε = ${f.epsilon} per km`;
@@ -45,35 +46,45 @@ export function screen() {
     figures.rings = [f.half_within, f.nine_in_ten_within];
     around();
     follow();
+    hold(take.place, false);
     take.changed();
   });
   async function around() {
     if (!chosen.here || !chosen.epsilon) return;
     const [lat, lon] = chosen.here;
     const found = await trying(() => clouds("places/around", { look, asked: { lat, lon, epsilon: chosen.epsilon } }));
-    if (!found) return;
+    if (!found || !drawn) return;
     drawn.cloud([lat, lon], found, figures.rings);
     said.textContent = `A person at ${lat.toFixed(5)}, ${lon.toFixed(5)} may be reported at any of these 400 draws; the rings hold half and nine in ten of all reports.`;
   }
   async function follow() {
-    if (!chosen.trace) { drawn.trace([], []); traceSaid.textContent = ""; return; }
+    if (!chosen.trace) { drawn?.trace([], []); traceSaid.textContent = ""; return; }
     const asked = { name: chosen.trace, epsilon: chosen.epsilon, per: chosen.per, seed: chosen.seed };
     const found = await trying(() => traced("places/trace", { look, asked }));
-    if (!found) return;
+    if (!found || !drawn) return;
     drawn.trace(found.before, found.after);
     traceSaid.textContent = `${found.before.length} places, ${found.draws} drawn; together they spend ${Number(found.spent.toPrecision(3))} per km. The audit “places follow” says what a reader of whole traces finds.`;
   }
   async function load() {
+    drawn = null;
+    chosen.trace = "";
+    chosen.per = "trace";
+    fill(tracePlace);
+    hold(take.place, true);
     take.columns([look.lat, look.lon]);
+    const mine = ++loads;
     const found = await trying(() => ask("places/look", look));
+    if (mine !== loads) return;
     if (!found) { fill(mapPlace); return; }
     drawn = map(found.points, (lat, lon) => { chosen.here = [lat, lon]; around(); });
     fill(mapPlace, drawn.place, h("ul", { class: "fates" }, h("li", {}, "grey: as they are"), h("li", {}, "orange: a preview of the release"), h("li", {}, "blue: where the clicked place may be reported")));
     if (found.left_out) said.textContent = `${found.left_out} of the first rows have no place.`;
     chosen.here = found.points[0];
+    const whole = field("ε is for", select([["trace", "one whole trace"], ["place", "each place"]], "trace", (value) => { chosen.per = value; follow(); take.changed(); }));
+    whole.hidden = true; // without a trace, ε is for each place
     fill(tracePlace, found.traces.length ? h("div", { class: "grid-2" },
-      field("Trace of one person", select([["", "none"], ...found.traces.map((t) => [t, t])], "", (value) => { chosen.trace = value; follow(); take.changed(); })),
-      field("ε is for", select([["trace", "one whole trace"], ["place", "each place"]], "trace", (value) => { chosen.per = value; follow(); take.changed(); })), traceSaid) : null);
+      field("Trace of one person", select([["", "none: ε is for each place"], ...found.traces.map((t) => [t, t])], "", (value) => { chosen.trace = value; whole.hidden = !value; follow(); take.changed(); })),
+      whole, traceSaid) : null);
     wished();
   }
   const wished = () => blur({ mean_error: `${chosen.error}m` });
