@@ -30,7 +30,10 @@ def page(browser, place):
 
 def to(page, screen):
     page.click(f'nav a[data-screen="{screen}"]')
-    page.until(f"location.hash === '#{screen}' && document.documentElement.dataset.ready === 'yes'")
+    page.until(
+        f"!!document.querySelector('nav a[data-screen={screen}][aria-current]') "
+        "&& document.documentElement.dataset.ready === 'yes'"
+    )
 
 
 def test_the_first_screen_shows_the_file_and_no_token(page):
@@ -100,6 +103,43 @@ def test_the_reader_can_be_the_measure(page):
     assert page.ask("document.querySelectorAll('.line.named').length") == 1
     named = page.ask("parseFloat(document.querySelectorAll('.figures dd')[1].textContent)")
     assert named <= 15
+
+
+WAYS = "[...document.querySelectorAll('.ways, section[aria-label=\"Take it away\"] > .buttons')]"
+
+
+def put(page, control, value):
+    page.ask(
+        f"(() => {{ const box = document.getElementById({json.dumps(control)}); "
+        f"box.value = {value}; box.dispatchEvent(new Event('change')); }})()"
+    )
+
+
+def test_where_no_epsilon_will_do_none_can_be_released(page):
+    put(page, "number-reader", 0.1)
+    assert shown(page) == "no ε"
+    assert page.ask(f"{WAYS}.map(part => part.hidden)") == [True, True]
+    page.click("section[aria-label='Before and after'] .buttons button")
+    assert "No ε keeps that" in page.ask("document.querySelector('.means').textContent")
+    assert page.ask("document.querySelector('.figures').childElementCount") == 0
+    put(page, "number-reader", 15)
+    settled(page)
+    assert page.ask(f"{WAYS}.map(part => part.hidden)") == [False, False]
+
+
+def test_nothing_is_released_until_what_was_chosen_is_shown(page):
+    label = (
+        "[...document.querySelectorAll('label')].find(l => l.textContent === 'postal addresses')"
+    )
+    box = f"document.getElementById({label}.htmlFor)"
+    command = "document.querySelector('.way pre')?.textContent"
+    assert page.ask(f"({box}.click(), {WAYS}.map(part => part.hidden))") == [True, True]
+    assert page.ask("document.querySelector('.figures').childElementCount") == 0
+    page.until(f"{WAYS}.every(part => !part.hidden)")
+    page.until(f"{command}?.includes('addresses')")
+    page.ask(f"{box}.click()")
+    settled(page)
+    page.until(f"{command} && !{command}.includes('addresses')")
 
 
 def test_a_release_from_the_page(page, place):

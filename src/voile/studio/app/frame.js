@@ -21,6 +21,14 @@ export async function trying(work) {
   }
 }
 
+/** Nothing is taken away while what is shown is not what would be released. */
+export function hold(panel, held) {
+  for (const part of panel.querySelectorAll(".ways, .buttons")) {
+    if (part.hidden && !held && part.matches(".ways")) fill(part);
+    part.hidden = held;
+  }
+}
+
 export function show(opened) {
   state.opened = opened;
   document.getElementById("file").textContent = opened ? opened.name : "";

@@ -1,6 +1,6 @@
 // The text screen: say how much may show, see what comes out, and what ε that takes.
 
-import { columns, needFile, notice, state, trying } from "/app/frame.js";
+import { columns, hold, needFile, notice, state, trying } from "/app/frame.js";
 import { ask, latest } from "/app/ask.js";
 import { away } from "/app/away.js";
 import { at, chart, floor3, solve } from "/app/curve.js";
@@ -27,6 +27,7 @@ export function screen() {
   const look = first(choices[0][0]);
   const chosen = { wish: "watched", watched: WISHES.watched.start, reader: WISHES.reader.start, epsilon: null, seed: 0, first: 0 };
   let bench = null, curves = null, reader = null, drawing = null;
+  let known = null, waiting, loads = 0;
   const previews = latest(), laws = latest(), exacts = latest();
 
   const law = h("div", { class: "law", role: "status" }, h("p", { class: "hint" }, "Point at a word, or reach it with Tab and the arrows: here you see what it may come out as."));
@@ -46,56 +47,70 @@ export function screen() {
 
   // ── from a wish to ε ──
   function settle(epsilon) {
-    if (epsilon === null) { notice("No ε keeps that in this vocabulary: allow a little more."); return; }
+    if (!curves) return;
     notice("");
     chosen.epsilon = epsilon;
+    if (epsilon === null) { blank("No ε keeps that in this vocabulary: allow a little more."); fill(texts); return; }
     show();
     preview();
     exact();
+  }
+  /** There is no strength to speak of: nothing is shown of one, and nothing can be released. */
+  function blank(why) {
+    clearTimeout(waiting);
+    hold(take.place, true);
+    strong.textContent = "no ε";
+    means.textContent = why;
+    fill(figures);
+    delete figures.dataset.exact;
+    known = null;
   }
   function wished() {
     if (!curves) return;
     if (chosen.wish === "watched" && curves.watched) settle(solve(curves.epsilons, curves.watched, chosen.watched));
     else if (chosen.wish === "reader" && reader) settle(solve(reader.epsilons, reader.named, chosen.reader));
-    else if (chosen.wish === "epsilon" && chosen.epsilon) settle(chosen.epsilon);
+    else if (chosen.wish === "epsilon") settle(chosen.epsilon ?? floor3(Math.exp(Number(wishes.querySelector("#range-epsilon").value))));
   }
-  let known = null;
   function show(given) {
     const e = chosen.epsilon;
+    if (!curves || e === null) return;
     if (given) known = given;
     const found = known?.epsilon === e ? known : null;
     strong.textContent = `ε = ${e}`;
     drawing?.move(e);
     const named = found?.named ?? (reader ? at(reader.epsilons, reader.named, e) : null);
     const worst = found?.worst ?? (curves.watched && at(curves.epsilons, curves.watched, e));
+    const before = look.restore ? ", before the draws are read as a whole" : "";
+    const clear = look.keep_stopwords ? "stop words in clear among them" : "";
     const rows = [
-      ["watched word kept most", percent(worst), found?.worst_word ?? ""],
-      ["an attacker names", percent(named), "of single words"],
-      ["words kept, as they occur", percent(found?.kept ?? at(curves.epsilons, curves.kept, e)), ""],
+      [`watched word kept most${before}`, percent(worst), found?.worst_word ?? ""],
+      [`an attacker names${before}`, percent(named), `of single words${clear && `, ${clear}`}`],
+      [`words kept, as they occur${before}`, percent(found?.kept ?? at(curves.epsilons, curves.kept, e)), clear],
       ["meaning lost", percent(at(curves.epsilons, curves.moved, e)), "of what a blind draw loses"],
     ];
     fill(figures, rows.map(([name, value, more]) => h("div", {}, h("dt", {}, name), h("dd", {}, value, more && h("span", { class: "hint" }, ` ${more}`)))));
     for (const control of wishes.querySelectorAll("[data-epsilon]")) control.value = control.type === "range" ? Math.log(e) : e;
+    hold(take.place, false);
     take.changed();
   }
 
   // ── what comes out ──
   const preview = eachFrame(async () => {
+    if (chosen.epsilon === null) return;
     const asked = { epsilon: chosen.epsilon, seed: chosen.seed, first: chosen.first, count: 5 };
     const found = await trying(() => previews("text/preview", { look, asked }));
-    if (!found) return;
+    if (!found || !curves || chosen.epsilon === null) return;
     fill(texts, found.texts.map((text, k) => pair(text, chosen.first + k + 1, tell)));
     stamp.textContent = found.stamp;
     means.textContent = `Two words as near as nearest words typically are: whatever comes out, the odds between them change by at most ${found.meant.median}; for one in twenty, by ${found.meant.five_percent}.`;
     texts.dataset.epsilon = asked.epsilon;
   });
-  let waiting;
   function exact() {
     clearTimeout(waiting);
     waiting = setTimeout(async () => {
-      const asked = { epsilon: chosen.epsilon, reader: true };
+      const asked = { epsilon: chosen.epsilon, reader: true }, mine = loads;
       const found = await trying(() => exacts("text/figures", { look, asked }));
-      if (!found || found.epsilon !== chosen.epsilon) return;
+      if (!found || mine !== loads || found.epsilon !== chosen.epsilon) return;
       // a curve is drawn through points: between two of them the law itself decides
       const over = chosen.wish === "watched" ? found.worst > chosen.watched : chosen.wish === "reader" && found.named > chosen.reader;
       if (over) settle(floor3(chosen.epsilon * 0.99));
@@ -122,19 +137,23 @@ export function screen() {
 
   // ── loading ──
   async function load() {
+    const mine = ++loads;
+    curves = reader = null;
+    blank("");
     take.columns([look.column]);
     fill(texts, h("p", { class: "hint" }, "Reading the texts and their vocabulary…"));
-    bench = await trying(() => ask("text/look", look));
-    if (!bench) { fill(texts); return; }
+    const read = await trying(() => ask("text/look", look));
+    if (mine !== loads) return;
+    if (!read) { fill(texts); return; }
+    bench = read;
     const found = await trying(() => ask("text/curves", look));
-    if (!found) return;
+    if (!found || mine !== loads) return;
     curves = found;
-    reader = null;
     draw();
     controls();
     wished();
     const more = await trying(() => ask("text/reader", look));
-    if (!more) return;
+    if (!more || mine !== loads) return;
     reader = more;
     draw();
     controls();
