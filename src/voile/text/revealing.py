@@ -16,12 +16,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from voile.text.links import parted
 from voile.text.mapping import Entry
 from voile.text.standins import first_word, in_case_of
 
 _NUMBERED = re.compile(r"\[([A-Z][A-Z_]{1,30})[ _](\d{1,9})\]", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]{1,200}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 _URL = re.compile(r"https?://[^\s<>\"'()\[\]]{1,300}", re.IGNORECASE)
+_ONLY = re.compile(
+    r"(\W{0,4}(?:mailto:)?)"
+    r"(https?://[^\s<>\"'()\[\]]{1,300}|[\w.+-]{1,200}@[\w.-]{1,200})"
+    r"([)\]>.,;:!?\"'*_]{0,9})",
+    re.IGNORECASE,
+)
+"""A link to one address and to nothing else."""
 _HANDLE = re.compile(r"(?<![\w@.])@\w{1,40}")
 _NETWORK = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{1,4}(?:[:.][0-9A-Fa-f]{0,4}){3,7}(?![\w:])")
 _PORT = re.compile(r":\d{1,5}$")
@@ -66,7 +74,25 @@ class Revealer:
 
     def reveal(self, text: str) -> tuple[str, set[str]]:
         """The text with originals in it, and which stand-ins they took the place of."""
-        pieces, seen = [(text, False)], set[str]()
+        return self._revealed([(text, False)])
+
+    def reveal_outside_links(self, text: str, until: str = "") -> tuple[str, str]:
+        """The same, but of an address only if all of it is a stand-in; see `parted`."""
+        pieces, until = parted(text, until)
+        kept = [(self._link(piece) if link else piece, link) for piece, link in pieces]
+        return self._revealed(kept)[0], until
+
+    def _link(self, piece: str) -> str:
+        """An address that is a stand-in as a whole by what it stands for, any other as it is."""
+        only = _ONLY.fullmatch(piece)
+        if only is None:
+            return piece
+        before, address, after = only.groups()
+        found = self._other(address)
+        return f"{before}{found[1]}{found[2]}{after}" if found else piece
+
+    def _revealed(self, pieces: list[tuple[str, bool]]) -> tuple[str, set[str]]:
+        seen = set[str]()
         for pattern in (_NUMBERED, _ADDRESS, _URL, _HANDLE, _NETWORK):
             pieces = list(_replaced(pieces, pattern, self._other, seen))
         for pattern, run in ((_GROUP, self._number), (_WORD, self._name)):

@@ -180,7 +180,7 @@ _TIME = r"(?: \d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[+-]\d{2}:?\d{2})?)?"
 _DATE = re.compile(rf"\d{{1,4}}[-/.]\s?\d{{1,2}}[-/.]\s?\d{{1,4}}{_TIME}")
 _FITS = {
     "PHONE": re.compile(
-        r"\+?\(?\d(?:[ ().\-/–]{0,3}\d){3,20}(?P<more> ?(?:x|ext\.?|extension) ?\d{1,6})?",
+        r"\+?\(?\d(?:[ ().\-/–]{0,3}\d){3,20}( ?(?:x|ext\.?|extension) ?\d{1,6})?",
         re.IGNORECASE,
     ),
     "CARD": re.compile(r"\d(?:[ -]?\d){8,18}"),
@@ -202,7 +202,7 @@ def form_of(kind: str, written: str, language: str) -> str:
         return ""
     layout = re.sub(r"\d", "9", written)
     if kind == "PHONE":
-        own = "" if fits["more"] else layout
+        own = "" if fits.group(1) else layout
         return f"{_country(written, language)} {_prefix(written)} {own}"
     if kind == "IBAN":
         return written[:2] + re.sub(r"\w", "9", written[2:])
