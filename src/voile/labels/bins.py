@@ -70,7 +70,7 @@ def bins_for(epsilon: float) -> int:
     noise, Var(v) = (1 − k⁻²)/12, and k⁻²/12 by cutting.
 
     >>> [bins_for(epsilon) for epsilon in (0.5, 2.0, 4.0, 8.0)]
-    [2, 2, 4, 16]
+    [2, 2, 4, 14]
     """
     top = math.exp(min(epsilon, 50.0))
 

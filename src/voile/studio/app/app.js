@@ -8,7 +8,10 @@ const SCREENS = ["open", "text", "places", "labels", "audit"];
 const main = document.getElementById("screen");
 const links = [...document.querySelectorAll("nav a")];
 
+let asked = 0; // of several screens that are being made, only the last asked for is shown
+
 async function route() {
+  const mine = ++asked;
   const wanted = location.hash.slice(1);
   const name = SCREENS.includes(wanted) ? wanted : "open";
   for (const link of links) {
@@ -17,7 +20,9 @@ async function route() {
   }
   document.documentElement.dataset.ready = "";
   const { screen } = await import(`/app/${name}.js`);
-  fill(main, await screen());
+  const made = await screen();
+  if (mine !== asked) return;
+  fill(main, made);
   document.documentElement.dataset.ready = "yes";
 }
 
