@@ -82,6 +82,10 @@ def test_the_trace_of_one_person_before_and_after(page):
         "[...document.querySelectorAll('.hint')].some(p => p.textContent.includes('8 places'))"
     )
     page.until("document.querySelector('.way pre').textContent.includes('--trace vehicle')")
+    said = "[...document.querySelectorAll('.hint')].some(p => p.textContent.includes('share ε'))"
+    assert page.ask(said), "the figures are those of one place"
+    choose(page, "ε is for", "place")
+    page.until(f"!{said}")
     choose(page, "Trace of one person", "")
     page.until("!document.querySelector('.way pre').textContent.includes('--trace')")
 

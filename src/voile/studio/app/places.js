@@ -63,7 +63,7 @@ export function screen() {
     const found = await trying(() => traced("places/trace", { look, asked }));
     if (!found || !drawn) return;
     drawn.trace(found.before, found.after);
-    traceSaid.textContent = `${found.before.length} places, ${found.draws} drawn; together they spend ${Number(found.spent.toPrecision(3))} per km. The audit “places follow” says what a reader of whole traces finds.`;
+    traceSaid.textContent = `${found.before.length} places, ${found.draws} drawn; together they spend ${Number(found.spent.toPrecision(3))} per km.${asked.per === "trace" ? " They share ε, so each moves further than the figures above say: those are for one place alone." : ""} The audit “places follow” says what a reader of whole traces finds.`;
   }
   async function load() {
     drawn = null;
