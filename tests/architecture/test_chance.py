@@ -20,6 +20,7 @@ STARTS_PROCESSES = {
     "tests/architecture/test_processors.py": "starts interpreters; draws nothing",
     "tests/docs/test_recipes.py": "asserts which names are known, and nothing drawn",
     "tests/attackers/test_hostile_endpoint.py": _SAYS_NO,
+    "tests/audit/test_black_box.py": "starts a program and ends it; draws nothing",
     "tests/cli/test_cli.py": _SAYS_NO,
     "tests/cli/test_demo_commands.py": "runs the demo with a seed",
     "tests/core/test_randomness.py": "draws of 64 bits and more that must differ: 1e-17 by chance",
