@@ -64,3 +64,12 @@ class Client:
         answer, content = self.send("POST", f"/api/{name}", json.dumps(body or {}))
         assert answer.status == status, content
         return json.loads(content)
+
+
+def to(page, screen):
+    """Go to a screen of the page, and wait until it is there."""
+    page.click(f'nav a[data-screen="{screen}"]')
+    page.until(
+        f"!!document.querySelector('nav a[data-screen={screen}][aria-current]') "
+        "&& document.documentElement.dataset.ready === 'yes'"
+    )

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from studio.checks import looked_over
-from studio.house import studio_open
+from studio.house import studio_open, to
 from voile.labels.sample_clinic import write_clinic
 from voile.places.sample_trips import write_trips
 
@@ -25,14 +25,6 @@ def page(browser, place):
         browser.visit(studio.keys.address, width=1280)
         browser.port = studio.keys.port
         yield browser
-
-
-def to(page, screen):
-    page.click(f'nav a[data-screen="{screen}"]')
-    page.until(
-        f"!!document.querySelector('nav a[data-screen={screen}][aria-current]') "
-        "&& document.documentElement.dataset.ready === 'yes'"
-    )
 
 
 def choose(page, label, value):

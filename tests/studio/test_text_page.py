@@ -6,7 +6,7 @@ import json
 import pytest
 
 from studio.checks import looked_over
-from studio.house import studio_open
+from studio.house import studio_open, to
 from voile.text.sample_messages import write_messages
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
@@ -26,14 +26,6 @@ def page(browser, place):
         browser.visit(studio.keys.address, width=1280)
         browser.port = studio.keys.port
         yield browser
-
-
-def to(page, screen):
-    page.click(f'nav a[data-screen="{screen}"]')
-    page.until(
-        f"!!document.querySelector('nav a[data-screen={screen}][aria-current]') "
-        "&& document.documentElement.dataset.ready === 'yes'"
-    )
 
 
 def test_the_first_screen_shows_the_file_and_no_token(page):
