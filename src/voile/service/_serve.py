@@ -97,4 +97,4 @@ def serve(
         return Served(f"All {len(routes)} routes are built and certified.", routes)
     tell_nothing()
     run(stated, domains)
-    return Served("The service has stopped, and everybody who waited was answered.", routes)
+    return Served("The service has stopped.", routes)
