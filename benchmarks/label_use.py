@@ -80,10 +80,12 @@ class Split:
         self.labels = self.recipe.label_codes(self.train.labels)
         self.truth = self.recipe.label_codes(self.test.labels)
 
-    def made(self, mechanism: str) -> Recipe:
+    def made(self, mechanism: str, epsilon: float | None = None) -> Recipe:
         """A recipe from the public records; cells from the released ones, as in `compare`."""
         table = self.train if mechanism == "cf" else self.public
-        return drafted_recipe(table, self.rng, mechanism=mechanism, classes=self.classes)
+        return drafted_recipe(
+            table, self.rng, mechanism=mechanism, classes=self.classes, epsilon=epsilon
+        )
 
     def matrix(self, recipe: Recipe, table: Table) -> np.ndarray:
         """Features side by side."""
@@ -122,7 +124,7 @@ class Split:
 
     def cells(self, epsilon: float, *, aware: bool, share: float | None) -> float:
         """Label DP-CF, and an analyst who knows its law or does not."""
-        recipe = self.made("cf")
+        recipe = self.made("cf", epsilon)
         protection = cells_protection(recipe, epsilon=epsilon, label_share=share)
         if not aware:
             return self.as_now(recipe, protection)

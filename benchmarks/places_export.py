@@ -34,7 +34,8 @@ int main(void) {
         double u = ((s >> 20) % 1000003) / 1000003.0, v = ((s >> 10) % 1000033) / 1000033.0;
         double x = voile_low[0] + (voile_high[0] - voile_low[0]) * u;
         double y = voile_low[1] + (voile_high[1] - voile_low[1]) * v;
-        sum += voile_draw(x, y, s * 0x9E3779B97F4A7C15ull);
+        const uint64_t word = s * 0x9E3779B97F4A7C15ull;
+        sum += voile_draw(x, y, &word);
     }
     double draw = 1e9 * (double)(clock() - t) / CLOCKS_PER_SEC / n;
     t = clock();

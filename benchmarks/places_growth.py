@@ -1,10 +1,13 @@
-"""Time and memory of (e), (f) and `best` against the number of cells, 8×10 to 30×40, and a chart.
+"""Time and memory of (e), (f), `best` and regions against the number of cells, and a chart.
 
     python benchmarks/places_growth.py run --cells 8x10 12x16 15x20
     python benchmarks/places_growth.py chart
 
 `run` measures each size in a process of its own (peak memory is the process's) and appends a line
 to results/places_growth.jsonl; `chart` writes results/places_growth.md and .svg. ε = 0.4 per km.
+Regions, from 12×12 cells of 250 m to 200×200, are those of the metropolis at ε = 1.6 that
+places_regions.py measured; where it was cut, CPU seconds are start, windows solved at their price
+times all windows of the run, and the end, and the row says so.
 """
 
 from __future__ import annotations
@@ -54,6 +57,27 @@ def one(cells: str, method: str) -> None:
     print(row, flush=True)
 
 
+def regions() -> list[dict]:
+    """The last line of each size of the metropolis that places_regions.py has measured."""
+    text = (RESULTS / "places_regions.jsonl").read_text("utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
+    last = {r["cells"]: r for r in rows if r["city"] == "metropolis"}
+    return [
+        {
+            "method": "region" if r["whole"] else f"region ({r['windows']} of {r['planned']})",
+            "cells": r["cells"],
+            "outputs": r["outputs"],
+            "seconds": None,
+            "cpu_seconds": r["cpu_seconds"]
+            if r["whole"]
+            else r["cpu_rest"] + r["cpu_window"] * r["planned"],
+            "megabytes": r["megabytes"],
+            "loss": r["loss"],
+        }
+        for r in last.values()
+    ]
+
+
 def chart() -> None:
     import matplotlib
 
@@ -62,25 +86,28 @@ def chart() -> None:
 
     text = (RESULTS / "places_growth.jsonl").read_text("utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
+    rows += regions()
     rows.sort(key=lambda r: (r["method"], r["outputs"]))
     lines = [
         "# Growth with the number of cells",
         "",
         f"Synthetic city, ε = {EPSILON} per km, one output a cell (fewer where cells share a "
-        "nearest junction). Made by `python benchmarks/places_growth.py`.",
+        "nearest junction). Regions: a metropolis at ε = 1.6 in cells of 250 m, outputs that the "
+        "start uses; *n of m*: so many windows were solved, CPU seconds are for all m at their "
+        "price. Made by `python benchmarks/places_growth.py`.",
         "",
         "| method | cells | outputs | seconds | CPU seconds | peak MB | loss km |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     lines += [
-        f"| {r['method']} | {r['cells'].replace('x', '×')} | {r['outputs']} | {r['seconds']:.1f} | "
-        f"{r['cpu_seconds']:.1f} | {r['megabytes']} | {r['loss']:.4f} |"
+        f"| {r['method']} | {r['cells'].replace('x', '×')} | {r['outputs']} | "
+        f"{r['seconds'] or '–'} | {r['cpu_seconds']:.1f} | {r['megabytes']} | {r['loss']:.4f} |"
         for r in rows
     ]
     (RESULTS / "places_growth.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.8))
-    for method in dict.fromkeys(r["method"] for r in rows):
-        here = [r for r in rows if r["method"] == method]
+    for method in dict.fromkeys(r["method"].split(" (")[0] or r["method"] for r in rows):
+        here = [r for r in rows if r["method"].startswith(method)]
         size = [r["outputs"] for r in here]
         axes[0].loglog(size, [r["cpu_seconds"] for r in here], marker="o", label=method)
         axes[1].loglog(size, [r["megabytes"] for r in here], marker="o", label=method)

@@ -2,20 +2,23 @@
 
 Repeat with: `python benchmarks/places_traces.py [--data FOLDER] [--only gowalla]`, where FOLDER
 holds `geolife/geolife_users.tar.xz` and `gowalla_nyc/` (not part of voile). Rows are kept in
-`results/places_traces.jsonl`, by data, ε and way, and the table is written from them.
+`results/places_traces.jsonl` as they are made, a run goes on where the last one stopped, and the
+tables are written from them; remove the file to measure anew.
 
-GeoLife: GPS tracks in and around Beijing, one place a minute, a track's first 120 minutes; tracks
-of every other user are public (the attacker's chain), the others are attacked. Gowalla: the
-check-ins of users in New York with 10 to 60 of them, the first 400 such users; every other user is
-public. The attacker thinks in squares of 1 km; a home is the 500 m square with most of a trace's
-places, a second place the next such square, found if the guess is within 500 m; an origin and
-destination are a trace's first and last place, counted in squares of 2 km, and the share of traces
-that would have to change theirs is given (total variation), for the release, for the restored
-traces and for the shares that `voile places estimate` finds in the release (over its own squares).
-Options are the defaults. The attacker's model (how far steps reach, counts added) was first looked
-at on the traces counted here, then compared again on one half of the public trips after fitting to
-the other, for `each` and `every` at ε = 20; how `stays` ties its rows and how a trace's own places
-are learned were seen on the counted ones alone.
+GeoLife: GPS tracks in and around Beijing, one place a minute, the 121st to the 240th minute of
+each track that is so long. Half of the users (every other one) is attacked by somebody who knows
+the tracks of the other half from their first minute on, and the other way round. Gowalla: the
+check-ins of users in New York with 10 to 60 of them, users 401 to 800 in the order of their names;
+every other one is public, the others are attacked. The attacker thinks in squares of 1 km; a home
+is the 500 m square with most of a trace's places, a second place the next such square, found if
+the guess is within 500 m; an origin and destination are a trace's first and last place, counted in
+squares of 2 km, and the share of traces that would have to change theirs is given (total
+variation), for the release, for the restored traces and for the shares that `voile places estimate`
+finds in the release (over its own squares; it has no law of what `predict` repeats, and none where
+both halves have another number of draws). Options are
+the defaults. What the attacker is made of (how far steps reach, counts added, how `stays` ties its
+rows, how a trace's own places are learned) was settled on other people's check-ins and on the
+first two hours of these tracks, before anything counted here was read.
 """
 
 from __future__ import annotations
@@ -26,8 +29,10 @@ import gzip
 import json
 import tarfile
 from collections import defaultdict
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -35,17 +40,27 @@ from scipy.spatial import cKDTree
 import voile
 
 Rows = list[tuple[str, float, float, float]]
-WAYS = ("each", "every", "predict", "stays")
+WAYS = ("each", "every", "every-by", "predict", "stays")
+"""Of `protect`; every-by is `every` with one new place in so many as public trips ask for."""
 
 
-def geolife(folder: Path) -> tuple[Rows, Rows]:
-    """(trace, seconds, latitude, longitude), public ones and others."""
-    found: dict[str, dict[str, Rows]] = defaultdict(lambda: defaultdict(list))
+@dataclass(frozen=True)
+class Fold:
+    """What is attacked, and what the attacker knows."""
+
+    attacked: Rows
+    public: Rows
+
+
+def geolife(folder: Path) -> list[Fold]:
+    """(trace, seconds, latitude, longitude): each half of the users against the other."""
+    early: tuple[Rows, Rows] = ([], [])
+    late: tuple[Rows, Rows] = ([], [])
     with tarfile.open(folder / "geolife/geolife_users.tar.xz") as archive:
         for entry in archive:
             if not entry.name.endswith(".plt"):
                 continue
-            user = entry.name.split("/")[-3]
+            half = int(entry.name.split("/")[-3]) % 2
             text = archive.extractfile(entry).read().decode()  # type: ignore[union-attr]
             minute = -1.0
             rows: Rows = []
@@ -54,31 +69,26 @@ def geolife(folder: Path) -> tuple[Rows, Rows]:
                 when = datetime.fromisoformat(f"{parts[5]} {parts[6]}").timestamp()
                 lat, lon = float(parts[0]), float(parts[1])
                 inside = 39.7 < lat < 40.2 and 116.0 < lon < 116.8
-                if inside and when // 60 > minute and len(rows) < 120:
+                if inside and when // 60 > minute:
                     minute = when // 60
                     rows.append((entry.name, when, lat, lon))
-            if len(rows) >= 5:
-                found[user][entry.name] = rows
-    users = sorted(found)
-    halves = ([], [])  # type: tuple[Rows, Rows]
-    for place, user in enumerate(users):
-        for rows in found[user].values():
-            halves[place % 2].extend(rows)
-    return halves
+            early[half].extend(rows[:240] if len(rows) >= 5 else [])
+            late[half].extend(rows[120:240] if len(rows) >= 125 else [])
+    return [Fold(late[0], early[1]), Fold(late[1], early[0])]
 
 
-def gowalla(folder: Path) -> tuple[Rows, Rows]:
+def gowalla(folder: Path) -> list[Fold]:
     """The same of check-ins."""
     found: dict[str, Rows] = defaultdict(list)
     with gzip.open(folder / "gowalla_nyc/gowalla_events.csv.gz", "rt", newline="") as file:
         for user, time, lat, lon, _ in csv.reader(file, delimiter="\t"):
             when = datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
             found[user].append((user, when, float(lat), float(lon)))
-    chosen = [user for user in sorted(found) if 10 <= len(found[user]) <= 60][:400]
-    halves = ([], [])  # type: tuple[Rows, Rows]
+    chosen = [user for user in sorted(found) if 10 <= len(found[user]) <= 60][400:800]
+    halves: tuple[Rows, Rows] = ([], [])
     for place, user in enumerate(chosen):
         halves[place % 2].extend(sorted(found[user], key=lambda row: row[1]))
-    return halves
+    return [Fold(halves[1], halves[0])]
 
 
 def table(rows: Rows) -> list[dict[str, object]]:
@@ -99,24 +109,57 @@ def trips(rows: Rows, lat: np.ndarray, lon: np.ndarray) -> dict[tuple[int, ...],
     return counts
 
 
-def measured(rows: Rows, public: Rows, epsilon: float, way: str) -> list[str]:
+def measured(folds: list[Fold], epsilon: float, way: str) -> list[str]:
     """One line of the table."""
-    data = table(rows)
-    how = {"epsilon": epsilon, "trace": "trace", "time": "time", "way": way}
-    done = voile.places.protect(data, **how, pass_="all", seed=1)
-    found = voile.places.follow(
-        data, done.data, public=table(public), **how, side="1km", home="500m"
-    )
+    how = {"epsilon": epsilon, "trace": "trace", "time": "time", "way": way.removesuffix("-by")}
+    rows = [row for fold in folds for row in fold.attacked]
+    data, draws, steps = released(folds, how, fitted=way == "every-by")
+    found, start = [], 0
+    for fold, every in zip(folds, steps, strict=True):
+        part = slice(start, start + len(fold.attacked))
+        start = part.stop
+        known = {"public": table(fold.public), "side": "1km", "home": "500m", "every": every}
+        found.append(voile.places.follow(table(rows[part]), data[part], **how, **known))
+    traces = sum(part.traces for part in found)
     true = trips(rows, *(np.array([row[axis] for row in rows]) for axis in (2, 3)))
-    made = np.array([(r["lat"], r["lon"]) for r in done.data]).T
-    moved = [misplaced(true, trips(rows, *axes), found.traces) for axes in (made, found.restored)]
+    made = np.array([(r["lat"], r["lon"]) for r in data]).T
+    restored = np.concatenate([part.restored for part in found], axis=1)
+    moved = [misplaced(true, trips(rows, *axes), traces) for axes in (made, restored)]
+    weights = [part.places / len(rows) for part in found]
+    off = [
+        sum(w * getattr(part, name) for w, part in zip(weights, found, strict=True))
+        for name in ("released_error_m", "guess_error_m")
+    ]
+    counts = [
+        sum(getattr(part, name) for part in found)
+        for name in ("homes_in_release", "homes_found", "seconds_found")
+    ]
     return [
-        f"{epsilon:g}", way, f"{done.traces.draws / len(rows):.0%}",
-        f"{found.released_error_m:,.0f}", f"{found.guess_error_m:,.0f}",
-        f"{found.chain_weight:.0%}", f"{found.homes_in_release}", f"{found.homes_found}",
-        f"{found.seconds_found}", f"{moved[0]:.0%}", f"{moved[1]:.0%}",
-        "–" if way == "predict" else f"{estimated(rows, done.data, how):.0%}",
+        f"{epsilon:g}", way, f"{draws / len(rows):.0%}",
+        f"{off[0]:,.0f}", f"{off[1]:,.0f}",
+        ", ".join(f"{part.chain_weight:.0%}" for part in found),
+        *map(str, counts), f"{moved[0]:.0%}", f"{moved[1]:.0%}",
+        "–" if way == "predict" or len(set(steps)) > 1
+        else f"{estimated(rows, data, how | {'every': steps[0]}):.0%}",
     ]  # fmt: skip
+
+
+def released(
+    folds: list[Fold], how: dict[str, object], *, fitted: bool
+) -> tuple[list[dict[str, object]], int, list[int]]:
+    """All rows as they are released, how many were drawn, and each fold's `every`."""
+    if not fitted:
+        rows = [row for fold in folds for row in fold.attacked]
+        done = voile.places.protect(table(rows), **how, pass_="all", seed=1)
+        return done.data, done.traces.draws, [5] * len(folds)
+    parts = [
+        voile.places.protect(
+            table(fold.attacked), **how, every_by=table(fold.public), pass_="all", seed=1
+        )
+        for fold in folds
+    ]
+    data = [row for part in parts for row in part.data]
+    return data, sum(p.traces.draws for p in parts), [p.traces.every for p in parts]
 
 
 def estimated(rows: Rows, released: list[dict[str, object]], how: dict[str, object]) -> float:
@@ -157,15 +200,25 @@ def main() -> None:
     options.add_argument("--only", choices=tuple(DATA), nargs="*", default=tuple(DATA))
     given = options.parse_args()
     for key in given.only:
-        public, rows = DATA[key][1](Path(given.data))
-        traces = len({row[0] for row in rows})
-        about = f"{traces} traces, {len(rows):,} places ({len(public):,} public)"
-        for epsilon in map(float, given.epsilons.split(",")):
+        folds = DATA[key][1](Path(given.data))
+        rows = [row for fold in folds for row in fold.attacked]
+        about = f"{len({row[0] for row in rows})} traces, {len(rows):,} places"
+        for epsilon in given.epsilons.split(","):
             for way in given.ways.split(","):
-                line = measured(rows, public, epsilon, way)
+                if (key, epsilon, way) in kept():
+                    continue
+                start = process_time()
+                line = measured(folds, float(epsilon), way)
                 keep({"data": key, "about": about, "line": line})
-                print(key, line, flush=True)
-    write()
+                print(key, line, f"{process_time() - start:.0f} s", flush=True)
+                write()
+
+
+def kept() -> dict[tuple[str, ...], dict[str, object]]:
+    """The rows that were made, by data, ε and way."""
+    path = RESULTS / "places_traces.jsonl"
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return {(r["data"], *r["line"][:2]): r for r in map(json.loads, lines)}
 
 
 def keep(row: dict[str, object]) -> None:
@@ -175,17 +228,17 @@ def keep(row: dict[str, object]) -> None:
 
 
 def write() -> None:
-    """The tables of all rows that were kept, the last of each kind."""
-    kept = (RESULTS / "places_traces.jsonl").read_text("utf-8").splitlines()
-    rows = {(r["data"], *r["line"][:2]): r for r in map(json.loads, kept)}
+    """The tables of all rows that were kept."""
+    rows = kept()
     text = [
         "# Traces at equal ε",
         "",
         "`python benchmarks/places_traces.py`; what is measured stands at the top of that file.",
         "ε is per km for one whole trace. Errors in metres, on average over places. The attacker's",
         "guesses are also the *restored* traces, which may be released at the same ε; *chain* is",
-        "its weight in a guess against the release as it stands, as public trips had it. Where the",
-        "attacker's error is the larger, public trips misled it. Rows not there were not run.",
+        "its weight in a guess against the release as it stands, as public trips had it (GeoLife:",
+        "of both halves of the users). What is counted, people of Gowalla and hours of GeoLife,",
+        "was never looked at before. Rows not there were not run.",
     ]
     for key, (name, _) in DATA.items():
         here = [row for row in rows.values() if row["data"] == key]

@@ -18,6 +18,7 @@ import argparse
 import json
 import time
 from collections import defaultdict
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def run(trials: int, seed: int, only: list[str] | None, *, likelihood: bool) -> 
     from voile.attackers.attribution_likelihood import Likelihood
     from voile.attackers.attribution_surface import Overlap
     from voile.attackers.sentence_encoder import sentence_encoder
-    from voile.audit.distinguish import attribute
+    from voile.audit.distinguishing import attribute
     from voile.audit.games import plan
     from voile.core.randomness import seeded_rng
     from voile.rewriting.dp_prompt import chat_question, dp_prompt
@@ -133,6 +134,7 @@ def table() -> None:
             f"| {law} | {epsilon:g} | {lines[0]['stated']:.2f} | {values.mean():.3f} ± {error:.3f} "
             f"| {len(values)} | {' | '.join(shown)} | {seconds:.2f} |"
         )
+    shown = "\n".join(compared(cells))
     examples = [
         f"| {law} | {epsilon:g} | {lines[0]['example'][0]} | {lines[0]['example'][1]} |"
         for (law, epsilon), lines in sorted(cells.items())
@@ -150,6 +152,17 @@ itself. CPU seconds a text, other work beside it.
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 {chr(10).join(rows)}
 
+## At equal similarity
+
+Laws whose similarities differ by less than one standard error of the difference, and the attack by
+sentence vectors on each. p is that of Fisher's exact test that one is named more often than the
+other; the last column is how many trials *each* would need for 80 % power at 5 %, were the two
+rates what was seen here (normal approximation; ∞ where they were seen equal).
+
+| law, ε asked | its text's ε | named | law, ε asked | its text's ε | named | p | trials needed |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+{shown}
+
 One text, as each wrote it:
 
 | law | ε | text | release |
@@ -160,6 +173,36 @@ One text, as each wrote it:
 --likelihood --only LAW-ε …`, then `table`.
 """
     (RESULTS / "rewriter_laws.md").write_text(page, encoding="utf-8")
+
+
+def compared(cells: dict[tuple[str, float], list[dict[str, Any]]]) -> list[str]:
+    """Pairs of laws at equal similarity: what was seen, and what it would take to tell."""
+    from scipy.stats import fisher_exact, norm
+
+    seen = {}
+    for key, lines in cells.items():
+        once = [line for line in lines if not line["law_known"]] or lines
+        values = np.concatenate([line["similarities"] for line in once])
+        right, of = (sum(line[what] for line in once) for what in ("embedding", "trials"))
+        error = values.std(ddof=1) / np.sqrt(len(values))
+        seen[key] = (values.mean(), error, right, of, lines[0]["stated"])
+    found = []
+    for one, other in combinations(sorted(seen), 2):
+        a, b = seen[one], seen[other]
+        if one[0] == other[0] or abs(a[0] - b[0]) > np.hypot(a[1], b[1]):
+            continue
+        p = fisher_exact([[a[2], a[3] - a[2]], [b[2], b[3] - b[2]]]).pvalue
+        first, second = a[2] / a[3], b[2] / b[3]
+        spread = first * (1 - first) + second * (1 - second)
+        factor = (norm.ppf(0.975) + norm.ppf(0.8)) ** 2
+        needed = factor * spread / (first - second) ** 2 if first != second else np.inf
+        cells_of = [
+            f"{key[0]}, {key[1]:g} | {TOKENS * told[4]:.0f} | {told[2]} of {told[3]}"
+            for key, told in ((one, a), (other, b))
+        ]
+        count = f"{np.ceil(needed):,.0f}" if np.isfinite(needed) else "∞"
+        found.append(f"| {cells_of[0]} | {cells_of[1]} | {p:.2f} | {count} |")
+    return found
 
 
 def main() -> None:

@@ -2,8 +2,8 @@
 
 python client.py http://localhost:8787 places '{"lat": 48.8584, "lon": 2.2945, "who": "4711"}'
 
-The token comes from VOILE_TOKEN. A request is asked again under the same idempotency key when the
-line or the service breaks: the same release comes back, charged once.
+The token comes from VOILE_TOKEN. When the line or the service breaks, it is asked again under the
+same idempotency key: the same release comes back, charged once. Routes without a ledger take none.
 """
 
 import json
@@ -20,10 +20,10 @@ class Refused(Exception):
 
 
 class Client:
-    """Asks one service; `keyed` where the route has a ledger."""
+    """Asks one service; routes without a ledger, once met, are asked without a key."""
 
-    def __init__(self, url: str, token: str, *, keyed: bool = True, tries: int = 5) -> None:
-        self.url, self.token, self.keyed, self.tries = url.rstrip("/"), token, keyed, tries
+    def __init__(self, url: str, token: str, *, tries: int = 5) -> None:
+        self.url, self.token, self.tries, self.keyless = url.rstrip("/"), token, tries, set()
 
     def release(self, route: str, record: dict) -> dict:
         """One record, protected."""
@@ -34,27 +34,27 @@ class Client:
         return self._ask(route, {"records": records})["releases"]
 
     def _ask(self, route: str, body: dict) -> dict:
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        if self.keyed:
-            headers["Idempotency-Key"] = uuid.uuid4().hex
-        content = json.dumps(body).encode()
-        for attempt in range(self.tries):
-            asked = urllib.request.Request(f"{self.url}/v1/{route}", content, headers)
+        key = {} if route in self.keyless else {"Idempotency-Key": uuid.uuid4().hex}
+        headers = {"Authorization": f"Bearer {self.token}", **key}
+        asked = urllib.request.Request(f"{self.url}/v1/{route}", json.dumps(body).encode(), headers)
+        for left in reversed(range(self.tries)):
             try:
                 with urllib.request.urlopen(asked, timeout=30) as answer:
                     return json.load(answer)
             except urllib.error.HTTPError as problem:
                 error = json.load(problem)["error"]
-                if problem.code not in (429, 503) or attempt == self.tries - 1:
+                if error["code"] == "no-ledger":
+                    self.keyless.add(route)
+                    return self._ask(route, body)
+                if problem.code not in (429, 503) or not left:
                     raise Refused(f"{error['code']}: {error['message']}") from None
                 time.sleep(float(problem.headers.get("Retry-After", 1)))
             except (urllib.error.URLError, ConnectionError, TimeoutError):
-                if not self.keyed or attempt == self.tries - 1:
-                    raise  # without a key, asking again would draw and charge again
-                time.sleep(0.2 * 2**attempt)
-        raise Refused("no answer")
+                if not key or not left:
+                    raise  # without a key, asking again would draw again
+                time.sleep(0.2 * 2 ** (self.tries - left))
 
 
 if __name__ == "__main__":
-    url, route, record = sys.argv[1:]
-    print(json.dumps(Client(url, os.environ["VOILE_TOKEN"]).release(route, json.loads(record))))
+    address, route, record = sys.argv[1:]
+    print(json.dumps(Client(address, os.environ["VOILE_TOKEN"]).release(route, json.loads(record))))

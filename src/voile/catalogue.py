@@ -49,6 +49,9 @@ class Catalogue(Result):
 
     mechanisms: tuple[Entry, ...]
 
+    def _records(self) -> tuple[Entry, ...]:
+        return self.mechanisms
+
     def _report(self) -> Report:
         """A table for each family."""
         families = dict.fromkeys(entry.family for entry in self.mechanisms)

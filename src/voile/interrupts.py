@@ -33,16 +33,35 @@ class Keeping:
 
 
 _KEEPING: ContextVar[Keeping | None] = ContextVar("voile.keeping", default=None)
+_HANDED: ContextVar[Keeping | None] = ContextVar("voile.handed", default=None)
+
+
+@contextmanager
+def stopped_by(keeping: Keeping) -> Iterator[None]:
+    """Inside the block, whoever holds `keeping` can ask for the best so far: where no signal is.
+
+    >>> mine = Keeping()
+    >>> with stopped_by(mine), best_so_far():
+    ...     worth_keeping()
+    ...     mine.asked = mine.worth
+    ...     asked_to_stop()
+    True
+    """
+    token = _HANDED.set(keeping)
+    try:
+        yield
+    finally:
+        _HANDED.reset(token)
 
 
 @contextmanager
 def best_so_far() -> Iterator[Keeping]:
     """Inside the block the first Ctrl-C asks for the best so far, once there is something.
 
-    Only the main thread hears of signals: elsewhere, and where somebody else handles them, the
-    block changes nothing.
+    Only the main thread hears of signals: elsewhere, and where somebody else handles them, it is
+    for whoever called the work `stopped_by`.
     """
-    keeping = Keeping()
+    keeping = _HANDED.get() or Keeping()
     main = threading.current_thread() is threading.main_thread()
     ours = main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     token = _KEEPING.set(keeping)

@@ -108,6 +108,11 @@ class Parameter:
         return 1
 
 
+_OF_TEXT = Option("Of text files that are not UTF-8, such as cp1252 or latin-1.", shown=True)
+ENCODING = Parameter("encoding", str | None, None, _OF_TEXT, group=None)
+"""Every use case that reads data has this option; what it reads is opened by it, in `files`."""
+
+
 class UseCase:
     """A function read as a use case: its name in words, and its options one by one."""
 
@@ -140,6 +145,8 @@ class UseCase:
             kind, option = _read(self._hints[name], name)
             positional = given.kind is not inspect.Parameter.KEYWORD_ONLY
             found[name] = Parameter(name, kind, given.default, option, None, positional)
+        if any(p.type is Data and p.option.reads for p in found.values()):
+            found[ENCODING.name] = ENCODING
         return found
 
     def fitted(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,6 +172,8 @@ class UseCase:
             parameter = self.parameters.get(name)
             if parameter is not None and parameter.group is not None:
                 spread.setdefault(parameter.group, {})[name] = value
+            elif parameter is ENCODING:
+                continue  # the room of files asks the call for it
             elif parameter is not None or name in self.groups:
                 arguments[name] = value
             else:

@@ -7,7 +7,7 @@ code inside a `with` block, so no function hands one on to the next.
 >>> with heard_by(heard.append):
 ...     tell("reading", done=1, total=2)
 >>> heard
-[Step(what='reading', done=1, total=2, stays=False)]
+[Step(what='reading', done=1, total=2, stays=False, part=None)]
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Step:
     total: float | None = None
     stays: bool = False
     """Whether it is a line to be read later too, and not only the state of things."""
+    part: Any = None
+    """What the line says, as a value: a part of the result that is there already."""
 
 
 Listener = Callable[[Step], None]
@@ -49,9 +52,9 @@ def tell_nothing() -> None:
     _LISTENER.get()(Step(""))
 
 
-def say(line: str) -> None:
-    """Tell something that stays on the screen."""
-    _LISTENER.get()(Step(line, stays=True))
+def say(line: str, part: Any = None) -> None:
+    """Tell something that stays on the screen; `part` is what it says of the result, as a value."""
+    _LISTENER.get()(Step(line, stays=True, part=part))
 
 
 @contextmanager
@@ -70,7 +73,7 @@ def about(topic: str) -> Iterator[None]:
 
     >>> with heard_by(print), about("the lstm"):
     ...     tell("epoch", done=1, total=30)
-    Step(what='the lstm: epoch', done=1, total=30, stays=False)
+    Step(what='the lstm: epoch', done=1, total=30, stays=False, part=None)
     """
     outer = _LISTENER.get()
     with heard_by(lambda step: outer(replace(step, what=f"{topic}: {step.what}"))):

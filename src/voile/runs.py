@@ -53,7 +53,10 @@ def run(
         raise BadFile(f"{recipe.name}: {found.command} has no option {strange[0]!r}")
     missing = [name for name, option in known.items() if option.required and name not in given]
     if missing:
-        raise BadFile(f"{recipe.name} must say {missing[0]} for {found.command}, it does not")
+        how = f"give --{missing[0]}" if missing[0] in secret else "write it there"
+        raise BadFile(
+            f"{recipe.name} must say {missing[0]} for {found.command}, it does not; {how}"
+        )
     answer: Result = function(**given)
     return answer
 
@@ -78,6 +81,9 @@ class Checked(Result):
 
     output: str
     checks: tuple[Check, ...]
+
+    def _records(self) -> tuple[Check, ...]:
+        return self.checks
 
     def _report(self) -> Report:
         """Each threshold beside what was found."""
@@ -242,15 +248,14 @@ def _identifiers_left(made: _Released) -> float | None:
 
 def _names_left(made: _Released) -> float | None:
     """Names of an original that still stand in its release, over all records."""
-    from voile.text.tiers import DEFAULT_PIPELINE, ENTITY_LABELS, load_pipeline
+    from voile.text.tiers import DEFAULT_PIPELINE, load_pipeline, marked
 
     before, after = _texts(made, original=True), _texts(made)
     if len(before) != len(after):
         return None
     finder = load_pipeline(str(made.recipe.options.get("pipeline") or DEFAULT_PIPELINE))
     left = 0
-    for text, marked, released in zip(before, finder.pipe(before), after, strict=True):
-        found = [e for e in marked.ents if e.label_ in ENTITY_LABELS]
+    for text, found, released in zip(before, marked(finder, before), after, strict=True):
         names = {text[e.start_char : e.end_char].lower() for e in found}
         left += sum(bool(re.search(rf"\b{re.escape(n)}\b", released.lower())) for n in names)
     return float(left)

@@ -74,6 +74,7 @@ class Saveable(Protocol):
 _LOADERS: dict[str, str] = {
     "channel": "voile.storage:channel_from_record",
     "smooth mechanism": "voile.optimise.smooth:smooth_from_record",
+    "region mechanism": "voile.optimise.region:region_from_record",
     "laplace remap": "voile.optimise.laplace_remap:laplace_remap_from_record",
     "places design": "voile.places.designs:places_design_from_record",
 }

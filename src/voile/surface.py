@@ -27,6 +27,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "protect": "voile.text._protect:protect",
         "restore": "voile.text._restore:restore",
         "reveal": "voile.text._reveal:reveal",
+        "estimate": "voile.text._estimate:estimate",
         "utility": "voile.text._utility:utility",
         "membership": "voile.text._membership:membership",
         "audit": "voile.text._audit:audit",
@@ -42,6 +43,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "follow": "voile.places._follow:follow",
         "estimate": "voile.places._estimate:estimate",
         "export": "voile.places._export:export",
+        "utility": "voile.places._utility:utility",
     },
     "labels": {
         "audit": "voile.labels._audit:audit",

@@ -116,6 +116,7 @@ def test_every_dependency_has_its_reason(root):
     assert not missing, f"docs/dependencies.md must say why: {missing}"
 
 
+ROOMS = ("audit", "estimate", "labels", "ledger", "mechanisms", "metrics", "places", "text")
 HEAVY = ("scipy", "torch", "transformers", "spacy", "ray", "pandas", "sklearn", "numba", "pyarrow")
 
 
@@ -125,17 +126,29 @@ def loaded_by(statement):
     return set(done.stdout.split())
 
 
-def test_importing_voile_is_immediate():
-    assert not loaded_by("import voile") & {*HEAVY, "numpy", "typer", "rich"}
+@pytest.mark.parametrize("rooms", ["voile", "voile, " + ", ".join(f"voile.{r}" for r in ROOMS)])
+def test_importing_voile_is_immediate(rooms):
+    assert not loaded_by(f"import {rooms}") & {*HEAVY, "numpy", "typer", "rich"}
 
 
-@pytest.mark.parametrize("asked", [[], ["text", "protect"]])
-def test_help_loads_nothing_heavy(asked):
-    statement = "import contextlib, io; from voile.cli.app import app\n"
-    statement += "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):"
-    statement += f" app({[*asked, '--help']})\n"
-    loaded = loaded_by(f"exec({statement!r})")
-    assert not loaded & {*HEAVY, "numpy"}
+EVERY_HELP = """
+import contextlib, io, sys
+from voile.cli.app import app
+from voile.surface import names
+for name in ["", *names()]:
+    shown = io.StringIO()
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(shown):
+        app([*name.split(), "--help"])
+    assert "--help" in shown.getvalue(), name
+    heavy = {module.partition(".")[0] for module in sys.modules} & set(sys.argv[1:])
+    assert not heavy, f"voile {name} --help loads {sorted(heavy)}"
+"""
+
+
+def test_no_help_loads_anything_heavy():
+    words = [sys.executable, "-c", EVERY_HELP, *HEAVY, "numpy", "starlette", "narwhals"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
 
 
 def test_public_names_resolve():

@@ -10,7 +10,7 @@ from typing import get_type_hints
 
 import pytest
 
-from voile.cli.rooms import outline
+from voile.cli.outlines import outline
 from voile.options import Option, Options, case_of
 from voile.report.result import Result
 from voile.surface import ABOUT, ROOMS, names, use_case_named
@@ -162,13 +162,18 @@ def test_every_export_is_there_and_no_submodule_hides_behind_it(root):
             _ = package.nothing
 
 
+def told(case):
+    """All that a help says; a class of ours goes by its name."""
+    return [str(p).replace("outline of ", "") for p in case.parameters.values()]
+
+
 @pytest.mark.parametrize("name", names())
 def test_a_help_without_its_use_case_says_the_same(name):
     """The outline that a help is made from has the options, defaults and words of the function."""
     room, _, own = name.rpartition(" ")
     home = ROOMS[room][own]
     short, whole = case_of(outline(home)), case_of(use_case_named(name))
-    assert list(short.parameters.values()) == list(whole.parameters.values())
+    assert told(short) == told(whole)
     assert outline(home).__doc__ == use_case_named(name).__doc__
 
 

@@ -11,7 +11,7 @@ from laws import FALSE_ALARM
 from voile.attackers.attribution import guesses
 from voile.attackers.attribution_surface import Overlap
 from voile.audit.abstaining import from_kept, margins, surest
-from voile.audit.distinguish import attribute
+from voile.audit.distinguishing import attribute
 from voile.audit.games import plan, plan_of_pairs
 from voile.leakage.bounds import clopper_pearson
 
@@ -151,3 +151,16 @@ def test_nothing_to_choose_on_shows_nothing():
     assert bound(right, margin, 2, choosing=np.array([False])) == 0.0
     assert bound(right, margin, 2, choosing=np.array([True])) == 0.0
     assert from_kept(0, 0, 10, candidates=2) == 0.0
+
+
+def test_when_he_speaks_does_not_depend_on_the_trials_that_are_counted():
+    """The planted bug, to the letter: a threshold that looks at what it is counted on moves."""
+    rng = np.random.default_rng(3)
+    margin, choosing = rng.exponential(size=900), np.arange(900) < 300
+    right = rng.random(900) < 1 / (1 + np.exp(-margin))
+    turned = np.where(choosing, right, ~right)
+    lucky = np.where(choosing, right, margin > np.quantile(margin, 0.9))
+    spoke = {surest(r, margin, choosing, candidates=2).kept for r in (right, turned, lucky)}
+    assert len(spoke) == 1
+    always = surest(right | choosing, margin, choosing, candidates=2).kept
+    assert always not in spoke, "it does follow the trials it is chosen on"

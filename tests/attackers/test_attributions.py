@@ -7,11 +7,12 @@ from scipy.stats import binom
 import voile
 from laws import FALSE_ALARM
 from voile.attackers.attribution_alignment import Alignment
+from voile.attackers.attribution_channel import LearnedChannel
 from voile.attackers.attribution_pairwise import Pairwise
 from voile.attackers.attribution_shadow import Shadow
 from voile.attackers.attribution_shape import Shape
 from voile.attackers.attribution_surface import Overlap
-from voile.audit.distinguish import attacked, attribute, stacked
+from voile.audit.distinguishing import attacked, attribute, stacked
 from voile.audit.games import plan
 from voile.errors import InvalidInput
 
@@ -49,11 +50,16 @@ def game_of(trials=600, candidates=2, pool=POOL, **more):
 
 
 def attacks(release):
-    return [Alignment(vectors), Pairwise(letters), Shadow(release, budget=2000)]
+    return [
+        Alignment(vectors),
+        Pairwise(letters),
+        Shadow(release, budget=2000),
+        LearnedChannel(release, vectors, budget=2000),
+    ]
 
 
 @pytest.mark.parametrize("candidates", [2, 4])
-@pytest.mark.parametrize("which", range(3))
+@pytest.mark.parametrize("which", range(4))
 def test_releases_that_carry_nothing_leave_them_at_one_in_k(which, candidates):
     rng = voile.seeded_rng(5)
     attack = attacks(lambda texts: nothing(texts, rng))[which]
@@ -65,7 +71,7 @@ def test_releases_that_carry_nothing_leave_them_at_one_in_k(which, candidates):
     assert found.sure.lower < 1.0
 
 
-@pytest.mark.parametrize("which", range(3))
+@pytest.mark.parametrize("which", range(4))
 def test_words_that_were_moved_are_traced_where_none_is_shared(which):
     rng = voile.seeded_rng(6)
     attack = attacks(lambda texts: moved(texts, rng))[which]

@@ -11,7 +11,7 @@ import voile
 from judges import first, knows
 from voile.attackers.endpoint import EndpointFailed, endpoint
 from voile.attackers.llm_judge import LlmJudge, parse, prompt
-from voile.audit.distinguish import attribute
+from voile.audit.distinguishing import attribute
 from voile.audit.games import plan
 from voile.errors import InvalidInput
 

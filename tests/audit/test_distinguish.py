@@ -14,7 +14,7 @@ from voile.attackers.attribution import guesses
 from voile.attackers.attribution_embedding import NearestEmbedding, NearestLatent
 from voile.attackers.attribution_likelihood import Likelihood, exact_likelihood
 from voile.attackers.attribution_surface import Overlap, TfIdf
-from voile.audit.distinguish import attribute, distinguish
+from voile.audit.distinguishing import attribute, distinguish
 from voile.audit.empirical import epsilon_of_success
 from voile.audit.games import plan, plan_of_pairs
 from voile.errors import InvalidInput

@@ -65,9 +65,9 @@ def test_the_table_proposes_at_least_what_is_accepted():
     """⌈B·e^(−k²/128)⌉ for each k, and past the table ½ a step, which falls more slowly."""
     with localcontext() as context:
         context.prec = 80
-        heights = [module._HEIGHT * (Decimal(-k * k) / 128).exp() for k in range(150)]
-    assert sum(module._WEIGHTS) + 1 <= 2**62
-    assert all(w - 1 <= h < w for w, h in zip(module._WEIGHTS, heights, strict=False))
+        heights = [module.HEIGHT * (Decimal(-k * k) / 128).exp() for k in range(150)]
+    assert sum(module.WEIGHTS) + 1 <= 2**62
+    assert all(w - 1 <= h < w for w, h in zip(module.WEIGHTS, heights, strict=False))
     past = heights[module._TABLE :]
     assert all(h <= Decimal(2) ** -(j + 1) for j, h in enumerate(past))
 

@@ -16,8 +16,9 @@ from voile.estimate import (
     unbiased_mean,
     unbiased_table,
 )
-from voile.estimate.debiasing import unbiased_scores
+from voile.estimate.debiasing import scores_of, unbiased_scores
 from voile.estimate.intervals import (
+    BOUNDED,
     EXACT,
     NORMAL,
     bounded_interval,
@@ -249,10 +250,28 @@ def test_bad_input():
 
 
 def test_a_mean_that_rare_values_make_is_held():
-    """200 records of which none shows the value that one in 300 has: the normal interval misses."""
+    """200 records of which none shows the value that one in 300 has: no normal one is taken."""
     scores, counts = np.array([0.0, 1.0, 1000.0]), np.array([150, 50, 0])
     truth = 0.25 + 1000 / 300
-    assert not interval(scores, counts, confidence=0.95).upper >= truth
+    assert interval(scores, counts, confidence=0.95).ground == BOUNDED
+    assert interval(scores, counts, confidence=0.95).upper >= truth
     found = bounded_interval(scores, counts, confidence=0.95)
     assert found.lower <= truth <= found.upper
     assert found.value == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(("records", "share"), [(100, 0.01), (200, 0.01), (1000, 0.002)])
+def test_intervals_cover_where_few_records_carry_the_score(records, share):
+    """The normal interval alone missed in one of six; here the ground is said, and it holds."""
+    law = np.kron(line(8, 8.0).probabilities(), rr([0, 1], epsilon=8.0).probabilities())
+    scores = np.repeat(np.eye(8), 2, axis=1)[4] @ scores_of(law)
+    secret = np.full(8, 0.0)
+    secret[4], secret[[0, 1, 7]] = share, (1 - share) / 3
+    outputs = np.repeat(secret / 2, 2) @ law
+    draws = np.random.default_rng(1).multinomial(records, outputs / outputs.sum(), size=600)
+    found = [interval(scores, counts, confidence=0.95) for counts in draws]
+    assert {one.ground for one in found} == {BOUNDED}
+    missed = sum(not one.lower <= share <= one.upper for one in found)
+    assert missed <= binom.ppf(1 - 1e-9, 600, 0.05)
+    many = interval(scores, 100_000 * outputs.round(5), confidence=0.95)
+    assert many.ground == NORMAL

@@ -29,6 +29,8 @@ COMMANDS = {
     "text calibrate": "text calibrate FILE --released after",
     "places protect": "places protect FILE --mechanism city.voile --out out.csv",
     "places audit": "places audit city.voile --places 10 --against FILE FILE",
+    "places utility": "places utility FILE FILE --poi FILE --loss FILE",
+    "places follow": "places follow FILE FILE --epsilon 1 --trace COLUMN --public FILE",
     "places design": "places design --epsilon 1 --prior FILE",
     "places tasks": "places design --epsilon 1 --tasks FILE",
     "roads": "places design --epsilon 1 --roads roads",

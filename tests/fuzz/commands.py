@@ -18,6 +18,7 @@ COMMANDS = {
     "places": "places protect FILE --mechanism TOOLS/city.voile --out OUT --on-error mask "
     "--pass all",
     "places audit": "places audit TOOLS/city.voile --places 5 --against FILE FILE",
+    "places utility": "places utility FILE FILE",
     "labels": "labels protect FILE --label y --epsilon 1 --mechanism rr --out OUT --on-error skip "
     "--classes yes,no --pass all",
     "utility": "text utility FILE FILE --no-encoder",

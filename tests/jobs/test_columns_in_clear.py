@@ -8,7 +8,7 @@ import pytest
 from releasers import Simple
 from voile.errors import CannotWrite, InvalidInput
 from voile.files.column_signs import sign_of
-from voile.jobs import columns_in_clear, named_columns, open_source, run_job
+from voile.jobs import columns_in_clear, open_source, run_job
 
 ROWS = ["ann@example.org,5,The cat", "bob@example.org,4,A dog"]
 
@@ -130,12 +130,6 @@ def test_a_field_of_later_records_passes_by_name_alone(tmp_path: Path) -> None:
 )
 def test_what_a_column_looks_like(name: str, values: list, sign: str) -> None:
     assert sign_of(name, values) == sign
-
-
-def test_options_are_names_between_commas() -> None:
-    assert named_columns("a, b") == ("a", "b")
-    assert named_columns(" all ") == "all"
-    assert named_columns("") == ()
 
 
 def _shout(batch):

@@ -358,14 +358,20 @@ def test_an_audit_of_places_finds_the_same_on_a_cluster(cluster, tmp_path: Path)
     voile.places.protect(
         files[0], mechanism=tmp_path / "town.voile", out=str(files[1]), pass_="all", seed=1
     )
+    others = [{"trip": i // 6, "lat": a + 1e-3, "lon": 5.02} for i, a in enumerate(lat.tolist())]
     here, there = (
         voile.places.audit(
-            tmp_path / "town.voile", against=files, trace="trip", places=300, engine=engine
+            tmp_path / "town.voile",
+            against=files,
+            trace="trip",
+            places=300,
+            engine=engine,
+            public=others,
         )
         for engine in ("local", "ray")
     )
     assert here.to_dict() == there.to_dict()
-    assert there.files.traces_attacked == 5
+    assert there.files.traces.traces == 10
 
 
 def test_an_output_that_nodes_cannot_see_is_refused(tmp_path: Path) -> None:

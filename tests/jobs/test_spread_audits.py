@@ -153,37 +153,35 @@ def trips(design, tmp_path_factory):  # type: ignore[no-untyped-def]
     return before, after
 
 
-def test_an_audit_of_places_is_the_same_in_two_processes(
-    design, trips, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module")
+def others(design):  # type: ignore[no-untyped-def]
+    """Public trips of other people."""
+    lat, lon = design.projection.to_degrees(
+        np.random.default_rng(6).uniform(*design.box, (400, len(design.box[0])))
+    )
+    pairs = enumerate(zip(lat.tolist(), lon.tolist(), strict=True))
+    return [{"trip": i // 10, "lat": a, "lon": b} for i, (a, b) in pairs]
+
+
+def test_an_audit_of_places_is_the_same_in_two_processes_and_in_parts(
+    design, trips, others, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
     import voile
-    from voile.places import _audit
+    from voile.places import trace_attack
 
-    real = _audit.batches  # of five traces each, or there would be one batch
-    monkeypatch.setattr(_audit, "batches", lambda traces: real(traces, steps=50))
+    monkeypatch.setattr(trace_attack, "_AT_ONCE", 50)  # five traces each, or there were one part
+    how = {"against": trips, "trace": "trip", "public": others, "side": "2km"}
 
     def audited(jobs: int) -> object:
-        found = voile.places.audit(
-            design, against=trips, trace="trip", places=300, seed=4, jobs=jobs
-        )
-        return found.to_dict()
+        return voile.places.audit(design, **how, places=300, seed=4, jobs=jobs).to_dict()
 
     alone = audited(1)
-    assert alone["files"]["traces_attacked"] == 30  # type: ignore[index]
+    assert alone["files"]["traces"]["traces"] == 60  # type: ignore[index]
     assert audited(2) == alone
-
-
-def test_batches_of_traces_do_not_change_the_attack(
-    design, trips, monkeypatch: pytest.MonkeyPatch
-) -> None:  # type: ignore[no-untyped-def]
-    import voile
-    from voile.places import _audit
-
-    whole = voile.places.audit(design, against=trips, trace="trip", places=10).files
-    real = _audit.batches
-    monkeypatch.setattr(_audit, "batches", lambda traces: real(traces, steps=70))
-    some = voile.places.audit(design, against=trips, trace="trip", places=10).files
-    assert some.markov_error == pytest.approx(whole.markov_error, rel=1e-12)
+    monkeypatch.undo()
+    whole = voile.places.audit(design, **how, places=10).files.traces
+    guessed = alone["files"]["traces"]["guess_error_m"]  # type: ignore[index]
+    assert guessed == pytest.approx(whole.guess_error_m, rel=1e-12)
 
 
 def test_every_block_of_close_pairs_is_drawn_once_and_counts(

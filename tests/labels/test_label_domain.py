@@ -23,7 +23,8 @@ from voile.labels import (
     read_labelled,
     recipe_text,
 )
-from voile.labels.columns import coded, columns_of, determines
+from voile.labels.cells import _side_by_side
+from voile.labels.columns import columns_of, determines
 from voile.labels.protection import (
     cells_protection,
     noise_protection,
@@ -212,7 +213,10 @@ def test_cells_place_records_as_the_tree_that_was_grown(patients):
     )
     rng = seeded_rng(1)  # repeat its draws
     growing = rng.permutation(len(labels))[: len(labels) // 2]
-    matrix, _ = matrix_of(recipe.columns, coded(recipe.columns, table.columns))
+    codes = np.stack(
+        [c.encode(v) for c, v in zip(recipe.columns, table.columns, strict=True)], axis=1
+    )
+    matrix, _ = _side_by_side(recipe.columns, codes, cells.points)
     tree = DecisionTreeClassifier(
         max_leaf_nodes=6, min_samples_leaf=5, random_state=int(rng.integers(2**31))
     ).fit(matrix[growing], labels[growing])

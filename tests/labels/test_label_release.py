@@ -314,6 +314,31 @@ def test_features_that_say_nothing_leave_all_of_epsilon_to_the_label(tmp_path):
 # ── what passes, passes as it is, and is named ─────────────────────────────────────────────────
 
 
+@pytest.mark.parametrize("asked", [("--pass", "all"), ("--drop", "weight,smokes,town")])
+def test_classes_are_learned_whatever_becomes_of_the_features(patients, tmp_path, asked):
+    out = tmp_path / "o.csv"
+    done = protect(patients, "--epsilon", 1, "--mechanism", "rr", "--learn-from-private", *asked,
+                   "--out", out)  # fmt: skip
+    assert done.exit_code == 0, done.exception
+    before, after = rows_of(patients), rows_of(out)
+    assert {row["state"] for row in after} == {row["state"] for row in before}
+    kept = [name for name in before[0] if asked[0] == "--pass" and name != "state"]
+    assert set(after[0]) == {*kept, "state"}
+    assert [[row[name] for name in kept] for row in after] == [
+        [row[name] for name in kept] for row in before
+    ]
+
+
+def test_a_file_of_labels_alone_is_released(tmp_path):
+    path = write_rows(tmp_path / "y.csv", ["y"], [["pq"[i % 2]] for i in range(60)])
+    labels.protect(path, out=tmp_path / "o.csv", label="y", epsilon=1.0, mechanism="rr",
+                   learn_from_private=True)  # fmt: skip
+    assert {row["y"] for row in rows_of(tmp_path / "o.csv")} == {"p", "q"}
+    with pytest.raises(InvalidInput, match="must have a feature beside the label"):
+        labels.protect(path, out=tmp_path / "c.csv", label="y", epsilon=1.0, mechanism="cf",
+                       learn_from_private=True)  # fmt: skip
+
+
 @pytest.mark.parametrize("mechanism", ["rr", "prior"])
 def test_features_pass_as_text(tmp_path, mechanism):
     odd = ["007", "4000123412341234", "0.12345678901234567", "1e3", " x ", "", "?", 'a "b", c', "ü"]

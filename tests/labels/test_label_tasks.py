@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import stat
 
 import numpy as np
 import pytest
@@ -91,14 +92,18 @@ def test_an_interrupted_job_keeps_its_recipe_and_its_draws(
     with pytest.raises(KeyboardInterrupt):
         labels.protect(patients, out=out, **asked, overwrite=overwrite)
     assert (out.read_bytes() if out.exists() else None) == before
-    recipe = (tmp_path / "out.csv.recipe.json").read_text()
+    beside = tmp_path / "out.csv.recipe.json"
+    assert beside.exists() == overwrite, "what was learned is not seen before all is drawn"
+    manifest = tmp_path / "out.csv.voile-job" / "manifest.json"
+    recipe = json.loads(manifest.read_text())["settings"]["drafted"]
+    assert stat.S_IMODE(manifest.parent.stat().st_mode) == 0o700
     part = next(tmp_path.glob("*.voile-job/*/part-00000000.[!j]*")).read_bytes()
     monkeypatch.setattr(LabelReleaser, "plan", real)
     with pytest.raises(CannotWrite, match="differs in cells"):
         labels.protect(patients, out=out, **asked, cells=4, overwrite=overwrite)
     done = labels.protect(patients, out=out, **asked, overwrite=overwrite)
     assert done.resumed_parts == 1
-    assert (tmp_path / "out.csv.recipe.json").read_text() == recipe
+    assert beside.read_text() == recipe
     assert out.read_bytes().split(b"\n", 1)[1].startswith(part)
 
 

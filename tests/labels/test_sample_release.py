@@ -79,6 +79,12 @@ def test_its_estimates_hold_the_truth(clinic):
     assert sum(share.estimate.value for share in found.classes) == pytest.approx(1)
     assert found.records_needed > 100
     assert "6,000 reports" in str(found)
+    said = " ".join(found._report().guarantee)
+    for title, shares in (("Classes", found.classes), ("Features", found.features)):
+        grounds = {share.estimate.ground for share in shares}
+        told = said.split(f"{title}: ")[1].split(". ")[0]
+        assert all(ground in told for ground in grounds)
+        assert ("normal" in told) == any("normal" in ground for ground in grounds)
     assert set(found.to_frame()["what"]) >= {"smokes", "town", "weight"}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from voile.errors import CannotWrite
 from voile.ledger import Bill, Budget, Kind, Ledger, check_ledger, simple_cost
-from voile.ledger.answers import AlreadyAnswered, Answer, Answers, TooManyAnswers
+from voile.ledger.answers import OWNER, AlreadyAnswered, Answer, Answers, Room, TooManyAnswers
 
 BILL = Bill.listed([simple_cost(0.1)])
 
@@ -26,7 +26,7 @@ def book(where, key):
 
 
 def test_answers_stand_or_fall_with_their_charge(book):
-    answers = Answers(book.store, 3)
+    answers = Answers(book.store, Room(3))
     answers.prepare()
     answers.prepare()
 
@@ -65,3 +65,34 @@ def test_another_process_finds_it(book, where, key):
     book.charge("job", 0, ["ann"], BILL, also=lambda now, _: answers.keep(now, [first]))
     with Ledger(where, key) as other:
         assert Answers(other.store).find([b"a"]) == {b"a": first}
+
+
+def test_each_owner_has_a_room_of_its_own(book):
+    """In answers and in bytes; what is taken back does not count, and what expired makes room."""
+    one, other = b"1" * OWNER, b"2" * OWNER
+    size = len(kept(b"").content)
+    answers = Answers(book.store, Room(), {one: Room(2), other: Room(9, 3 * size)})
+    answers.prepare()
+
+    def charge(part, *new, then=None):
+        def also(now, within):
+            answers.keep(now, new)
+            if then is not None:
+                raise then
+
+        book.charge("job", part, ["ann"], BILL, also=also)
+
+    charge(0, kept(one + b"a"), *(kept(other + sign) for sign in (b"a", b"b")))
+    with pytest.raises(CannotWrite, match="taken back"):
+        charge(1, kept(one + b"b"), then=CannotWrite("taken back"))
+    charge(2, kept(one + b"b"), kept(b"of nobody"))
+    with pytest.raises(TooManyAnswers, match="at most 2 answers") as problem:
+        charge(3, kept(one + b"c"), kept(other + b"c"))
+    assert problem.value.of(one + b"c")
+    assert not problem.value.of(other + b"c")
+    charge(4, kept(other + b"c", seconds=-1))
+    with pytest.raises(TooManyAnswers, match=f"{3 * size} bytes"):
+        charge(5, kept(other + b"d"), kept(other + b"e"))
+    charge(6, kept(other + b"d"))  # what has expired made room for one
+    assert len(answers.find([one + b"a", one + b"b", other + b"a", other + b"d"])) == 4
+    assert book.spent("ann") == 400_000_000

@@ -126,7 +126,20 @@ def test_a_recipe_keeps_no_address_no_key_and_no_person(tmp_path, monkeypatch):
     assert "from-the-environment" not in kept
     for secret in (PASSWORD, "annabel"):
         assert secret not in kept + done.output + str(done.exception)
-    assert "without LEDGER, --person, --ledger-key: to be given when it is run" in done.stderr
+    assert "without LEDGER, --person, --ledger-key\n" in done.stderr
+
+
+def test_what_is_left_out_of_a_recipe_is_given_to_run_or_refused_at_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner().invoke
+    done = run(app, ["ledger", "init", "a.db", "--save-recipe", "r.toml"])
+    assert "without LEDGER: to be given when it is run" in done.stderr
+    assert "give --ledger" in str(run(app, ["run", "r.toml"]).exception)
+    assert run(app, ["run", "r.toml", "--ledger", "b.db"]).exit_code == 0
+    assert Path("b.db").exists()
+    done = run(app, ["ledger", "migrate", "a.db", "c.db", "--save-recipe", "m.toml"])
+    assert "no recipe may hold TO" in str(done.exception)
+    assert not Path("m.toml").exists()
 
 
 def test_every_address_and_key_of_a_ledger_is_secret():

@@ -169,7 +169,7 @@ def test_noise_too_long_to_draw_is_refused():
 
 @pytest.mark.parametrize("p", [1.0, 2.0])
 def test_laplace_draws_follow_their_law_and_remap_helps(town, p):
-    from voile.audit.sampler import sampler
+    from voile.audit.samplers import sampler
 
     plain = laplace_remap(town, epsilon=0.8, cells=(6, 5), p=p, bayes=False)
     better = laplace_remap(town, epsilon=0.8, cells=(6, 5), p=p)

@@ -12,7 +12,7 @@ from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import seeded_rng
 from voile.core.weights import TOTAL
 from voile.errors import GuaranteeBroken, InvalidInput
-from voile.metrics.lp import lp
+from voile.metrics.lp_norms import lp
 from voile.optimise import continuous
 from voile.optimise.anchored import LogInterpolation, aipo, aipo_relaxed
 from voile.optimise.block_solver import solve_blocks
@@ -281,7 +281,7 @@ def test_the_ratio_test_misses_what_the_certificate_finds(town):
 
 
 def test_draws_follow_the_integer_law(spline):
-    from voile.audit.sampler import sampler
+    from voile.audit.samplers import sampler
 
     mechanism = spline.mechanism
     place = np.array([[1.234, -0.567]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,7 +19,13 @@ from voile.optimise.laplace_remap import laplace_remap
 from voile.optimise.lower_bounds import lower_bound
 from voile.optimise.repair import mend
 from voile.optimise.smooth import FLOOR
-from voile.optimise.windows import _Descending, _windows, on_splines, window_descent
+from voile.optimise.windows import (
+    _Descending,
+    _windows,
+    around_window,
+    on_splines,
+    window_descent,
+)
 from voile.progress import heard_by
 
 EPSILON = 1.0
@@ -79,7 +86,7 @@ def test_surroundings_that_are_forgotten_break_the_constraints(town, whole):
     grid, cones, start = whole
     run = _Descending(town.costs(grid), cones, grid, start, "km")
     free = next(iter(_windows(run.numbers, 6, 0)))
-    inner, offset = run._around(free, np.arange(len(start)))
+    inner, offset = around_window(run.cones, start, free)
     around = Surroundings(np.zeros_like(offset), np.ones(len(free)), start[:, free])
     found = solve_blocks(np.ascontiguousarray(run.costs[:, free]), inner, around=around)
     table = start.copy()
@@ -116,6 +123,18 @@ def test_best_goes_by_windows_where_a_whole_would_be_too_coarse(town, monkeypatc
     assert not found.capped
     assert found.spline_cells == (18, 15)
     assert fitting((18.0, 15.0), outputs=10**7)[1]  # and a table that is too large is capped
+
+
+def test_windows_that_are_stuck_give_way_to_a_whole(town, monkeypatch):
+    """As in ℓ₁ on some maps: what ends above Laplace + remap is not the last word."""
+    module = sys.modules[best.__module__]
+    monkeypatch.setattr(module, "_too_coarse", lambda *_: True)
+    monkeypatch.setattr(module, "window_descent", partial(window_descent, sweeps=0))
+    found = best(town, epsilon=EPSILON, cells=(4, 3))
+    assert found.name != windows.NAME
+    assert found.loss == min(found.losses.values())
+    monkeypatch.undo()
+    assert found.loss <= best(town, epsilon=EPSILON, cells=(4, 3)).loss * (1 + 1e-9)
 
 
 def test_windows_lie_in_the_plane(line):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.personal.checks import IBAN_LENGTHS, has_issuer, is_card, is_iban, is_vin, is_wallet
-from voile.personal.patterns import find_identifiers
+from voile.personal.patterns import _WITH_DIGITS, find_identifiers
 from voile.personal.spans import KINDS, Span, check_spans, merge
 
 
@@ -150,3 +150,28 @@ def test_what_a_finder_of_a_users_own_gives_is_checked(wrong: object) -> None:
     with pytest.raises(InvalidInput, match="finder mine must give") as caught:
         check_spans([wrong], "secret words", "mine")
     assert "secret" not in str(caught.value)
+
+
+FEWEST_DIGITS = {
+    "1.1.1.1": "IP", "5°5'N 5°5'E": "COORDINATES", "born 1 May 85": "DATE_OF_BIRTH",
+    "passport 12345": "PASSPORT", "password: abcde1": "PASSWORD", "500000000009": "CARD",
+    "123-45-6789": "SSN", "1/1/1985": "DATE", "GIR 0AA": "POSTCODE", "1234567": "NUMBER",
+    "NL91ABNA0417164300": "IBAN",
+}  # fmt: skip
+"""Texts with as few digits as their kind can have."""
+
+
+@pytest.mark.parametrize(("text", "kind"), FEWEST_DIGITS.items())
+def test_a_rule_waits_for_no_more_digits_than_it_needs(text, kind):
+    """What a text of fewer digits cannot hold is not looked for; what it can hold is found."""
+    assert [found for *_, found in find_identifiers(text)] == [kind]
+
+
+@given(st.sampled_from(list(FEWEST_DIGITS)), st.text("0123456789ABXabx .:-/'°", max_size=30))
+def test_with_fewer_digits_a_rule_finds_nothing(text, more):
+    whole, digits = text + more, 0
+    for place, sign in enumerate(whole):
+        digits += sign.isdigit()
+        for fewest, rule in _WITH_DIGITS:
+            if digits < fewest:
+                assert not list(rule(whole[: place + 1]))

@@ -236,6 +236,9 @@ def test_audit_of_a_design(designed):
 
 def test_audit_against_files_and_traces(designed, trips, folder):
     protect(trips, mechanism=designed, out=folder / "rel.csv", seed=1, pass_="all")
+    others = np.random.default_rng(6).uniform((44.95, 4.9), (45.05, 5.1), (300, 2))
+    rows = "".join(f"{i // 10},{a:.6f},{b:.6f}\n" for i, (a, b) in enumerate(others))
+    (folder / "others.csv").write_text("trip,lat,lon\n" + rows)
     done = runner.invoke(
         app,
         [
@@ -246,13 +249,21 @@ def test_audit_against_files_and_traces(designed, trips, folder):
             str(folder / "rel.csv"),
             "--trace",
             "trip",
+            "--public",
+            str(folder / "others.csv"),
+            "--side",
+            "2km",
             "--places",
             "100",
         ],
     )
     assert done.exit_code == 0, done.output
-    assert "Markov chain" in done.stdout
-    assert "km off" in done.stdout
+    assert "Forward–backward over" in done.stdout
+    assert "reads whole traces" in done.stdout
+    with pytest.raises(InvalidInput, match="--public must name"):
+        voile.places.audit(designed, against=(trips, folder / "rel.csv"), trace="trip", places=10)
+    with pytest.raises(InvalidInput, match="goes with --against"):
+        voile.places.audit(designed, trace="trip", places=10)
     found = voile.places.audit(designed, against=(trips, folder / "rel.csv"), places=10).files
     assert found.rows == 600
     assert found.not_an_output == 0
@@ -323,6 +334,26 @@ def test_comparison_lists_all_methods():
     assert "loses least at ε = 0.6" in repr(found)
     private = [name for name in rows if "not private" not in name and "bound" not in name]
     assert all(rows[name].supremum <= 0.6 for name in private)
+
+
+def test_a_comparison_that_is_stopped_keeps_what_there_is():
+    """Each method is told when it is solved, and the one that is cut short is left out."""
+    from voile.interrupts import Keeping, stopped_by
+    from voile.progress import heard_by
+
+    keeping, parts = Keeping(), []
+
+    def hear(step):
+        if step.part is not None:
+            parts.append(step.part)
+            keeping.asked = len(parts) == 3
+
+    with heard_by(hear), stopped_by(keeping):
+        found = voile.places.design(cells="3x4", task_count=6, epsilon=0.6, compare=True)
+    assert found.methods == tuple(parts)
+    assert len(parts) == 3
+    assert found.stopped
+    assert "stopped" in " ".join(found._report().notes)
 
 
 @pytest.mark.parametrize(

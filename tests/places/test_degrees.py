@@ -13,6 +13,7 @@ import voile
 from voile.cli.app import rooms
 from voile.core.randomness import seeded_rng
 from voile.errors import BadFile, InvalidInput
+from voile.optimise import region_start
 from voile.places import size as places_size
 from voile.places.outside import Outside
 from voile.storage import load, save
@@ -221,7 +222,9 @@ def test_what_holds_between_places_off_the_lattice(metric, times):
     ],
 )
 def test_a_design_that_does_not_fit_is_refused_before_any_work(monkeypatch, words, advice):
-    monkeypatch.setattr(places_size, "physical_memory", lambda: 8 * 10**9)
+    for room in (places_size, region_start):
+        monkeypatch.setattr(room, "physical_memory", lambda: 8 * 10**9)
+    monkeypatch.setattr(region_start, "remapped", lambda *_, **__: pytest.fail("it began"))
     done = runner.invoke(app, ["design", "--epsilon", "0.8", "--task-count", "5", *words])
     assert isinstance(done.exception, InvalidInput)
     assert "GB" in str(done.exception)

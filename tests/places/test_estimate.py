@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import voile
+from in_process import voile as command
 from voile.errors import InvalidInput
 
 pytest.importorskip("pyproj")
@@ -84,3 +87,91 @@ def test_what_cannot_be_estimated_is_refused():
     many = [{"lat": 45 + k / 3000, "lon": 5.0} for k in range(3000)]
     with pytest.raises(InvalidInput, match="take larger areas"):
         voile.places.estimate(many, epsilon=2, area="20m")
+
+
+# ── the guarantee file beside a release ────────────────────────────────────────────────────────
+
+TRACED = "--trace v --time t"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Traces and places, released into files: one command each."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    rows = [
+        (trace, step, *(SPOTS[trace % 3] + rng.uniform(-0.01, 0.01, 2)))
+        for trace in range(12)
+        for step in range(4)
+    ]
+    lines = "".join(f"{v},{t},{lat:.5f},{lon:.5f}\n" for v, t, lat, lon in rows)
+    Path("in.csv").write_text("v,t,lat,lon\n" + lines)
+    box = ",".join(map(str, BOX))
+    for how in (
+        f"{TRACED} --pass v,t --out traces.csv",
+        f"--drop v,t --box {box} --out places.csv",
+    ):
+        code, _, err = command("places", "protect", "in.csv", "--epsilon", "8", *how.split())
+        assert code == 0, err
+    return box
+
+
+SMALL = ("--area", "5km", "--resamples", "20", "--json")
+
+
+def estimated(*arguments):
+    return command("places", "estimate", *arguments, *SMALL)
+
+
+def test_the_guarantee_file_says_epsilon_as_its_reader_would(files):
+    for asked in (("places.csv", "--box", files), ("traces.csv", *TRACED.split())):
+        code, out, err = estimated(*asked)
+        assert code == 0, err
+        assert (code, out, err) == estimated(*asked, "--epsilon", "8")
+        Path(asked[0] + ".guarantee.json").rename("elsewhere.json")
+        code, _, err = estimated(*asked)
+        assert code == 2
+        assert "--epsilon must be given" in err
+        assert estimated(*asked, "--guarantee", "elsewhere.json")[1] == out
+        assert estimated(*asked, "--epsilon", "8")[1] == out
+    followed = ("places", "follow", "in.csv", "traces.csv", "--public", "in.csv", *TRACED.split())
+    told = command(*followed, "--side", "3km", "--guarantee", "elsewhere.json", "--json")
+    assert told[0] == 0, told[2]
+    assert told == command(*followed, "--side", "3km", "--epsilon", "8", "--json")
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ("places.csv --box {box} --epsilon 4", "guarantee file says, 8.0, got 4.0"),
+        ("places.csv", "says otherwise; it was made by: voile places protect in.csv"),
+        ("traces.csv --trace v", "says otherwise"),
+        ("traces.csv --trace v --time t --way every", "says otherwise"),
+        ("traces.csv --trace v --time t --guarantee places.csv.guarantee.json", "written for"),
+        ("traces.csv --trace v --time t --guarantee none.json", "there is no none.json"),
+        ("traces.csv --trace v --time t --guarantee other.json", "that of released places"),
+        ("traces.csv --trace v --time t --guarantee absurd.json", "does not write"),
+        ("changed.csv --trace v --time t", "changed since"),
+    ],
+)
+def test_what_the_guarantee_file_contradicts_is_refused(files, asked, why):
+    kept = json.loads(Path("traces.csv.guarantee.json").read_text())
+    Path("changed.csv.guarantee.json").write_text(json.dumps(kept))
+    Path("changed.csv").write_text(Path("traces.csv").read_text() + "11,4,45.0,5.0\n")
+    Path("other.json").write_text(json.dumps(kept | {"domain": "labels"}))
+    Path("absurd.json").write_text(json.dumps(kept | {"guarantee": {"epsilon": "much"}}))
+    code, out, err = estimated(*asked.format(box=files).split())
+    assert (code, out) == (2, "")
+    assert why in err
+
+
+def test_a_release_in_memory_vouches_for_itself():
+    rows = [{"lat": 45.0 + k / 1000, "lon": 5.0} for k in range(30)]
+    box = (44, 4, 46, 6)
+    done = voile.places.protect(rows, epsilon=4, box=box, seed=1)
+    how = {"box": tuple(map(float, box)), "area": "5km", "resamples": 20}
+    found = voile.places.estimate(done.data, guarantee=done, **how)
+    assert found.shares == voile.places.estimate(done.data, epsilon=4, **how).shares
+    moved = voile.places.protect(rows, epsilon=4, box=box, remap=rows, seed=1)
+    with pytest.raises(InvalidInput, match="neither moved nor restored"):
+        voile.places.estimate(moved.data, guarantee=moved, **how)

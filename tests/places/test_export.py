@@ -10,7 +10,9 @@ import pytest
 
 import voile
 from voile.errors import CannotWrite, InvalidInput
+from voile.optimise import _region_kernels
 from voile.optimise._release_kernels import draw_each
+from voile.optimise.region import RegionMechanism
 from voile.places._export import source_code
 
 pytest.importorskip("pyproj")
@@ -22,10 +24,11 @@ MAIN = r"""
 #include <stdio.h>
 int main(void) {
     double lat, lon, x, y;
-    unsigned long long word;
-    while (scanf("%lf %lf %llu", &lat, &lon, &word) == 3) {
+    unsigned long long one, two, three;
+    while (scanf("%lf %lf %llu %llu %llu", &lat, &lon, &one, &two, &three) == 5) {
+        const uint64_t words[3] = {one, two, three};
         if (voile_project(lat, lon, &x, &y)) return 2;
-        printf("%.17g %.17g %d\n", x, y, voile_draw(x, y, word));
+        printf("%.17g %.17g %d\n", x, y, voile_draw(x, y, words));
     }
     lat = 45.0, lon = 5.0;
     if (voile_release(&lat, &lon, voile_random, 0) || lat < 44.9 || lat > 45.1) return 3;
@@ -38,9 +41,9 @@ SCRIPT = """
 import { project, draw, release, OUTPUTS } from "./design.mjs";
 import { readFileSync } from "fs";
 for (const line of readFileSync(0, "utf8").trim().split("\\n")) {
-  const [lat, lon, word] = line.split(" ");
+  const [lat, lon, ...words] = line.split(" ");
   const [x, y] = project(+lat, +lon);
-  console.log(`${x} ${y} ${draw(x, y, BigInt(word))}`);
+  console.log(`${x} ${y} ${draw(x, y, words.map(BigInt))}`);
 }
 const [c, d] = release(45, 5, () => 7n);
 if (!OUTPUTS.some(([a, b]) => a === c && b === d)) process.exit(3);
@@ -51,7 +54,7 @@ if (!refused) process.exit(4);
 """
 
 
-@pytest.fixture(scope="module", params=["spline", "bilinear"])
+@pytest.fixture(scope="module", params=["spline", "bilinear", "region"])
 def design(request):
     return voile.places.design(method=request.param, epsilon=1.5, **QUICK)
 
@@ -61,8 +64,9 @@ def asked(count=400):
     rng = np.random.default_rng(5)
     lat, lon = 45 + rng.uniform(-0.03, 0.03, count), 5 + rng.uniform(-0.045, 0.045, count)
     lat[0], lon[0] = 45.0, 5.0
-    words = rng.bit_generator.random_raw(count)
-    words[1:3] = 0, 2**64 - 1
+    words = rng.bit_generator.random_raw(3 * count).reshape(count, 3)
+    words[1:3] = [[0] * 3, [2**64 - 1] * 3]
+    words[3:9, 1] = 2**64 - 1  # the floor of a region
     return lat, lon, words
 
 
@@ -70,14 +74,19 @@ def ours(design, points, words):
     mechanism = design.mechanism
     index, weight = mechanism.grid.basis(mechanism.snap(np.clip(points, *design.box)))
     drawn = np.empty(len(points), dtype=np.intp)
-    targets = (words >> np.uint64(2)).astype(np.int64)
+    if isinstance(mechanism, RegionMechanism):
+        cut = (words >> np.array([12, 2, 32], dtype=np.uint64)).astype(np.int64)
+        parts = (mechanism.rows, mechanism.listed, mechanism.sums, mechanism.floor)
+        _region_kernels.draw_each(index, weight, *parts, cut, drawn)
+        return drawn
+    targets = (words[:, 0] >> np.uint64(2)).astype(np.int64)
     draw_each(index, weight, mechanism.table, targets, drawn)
     return drawn
 
 
 def lines(lat, lon, words):
     rows = zip(lat.tolist(), lon.tolist(), words.tolist(), strict=True)
-    return "".join(f"{a!r} {b!r} {w}\n" for a, b, w in rows)
+    return "".join(f"{a!r} {b!r} {' '.join(map(str, w))}\n" for a, b, w in rows)
 
 
 def check(design, printed, lat, lon, words):
@@ -117,9 +126,10 @@ def test_javascript_draws_the_same(design, tmp_path):
 def test_one_place_at_a_time_draws_the_same(design):
     lat, lon, words = asked(300)
     points = design.projection.to_km(lat, lon)
+    cut = [64 - bits for bits in design._one.bits]
     drawn = [
-        design._one.draw(x, y, w >> 2)
-        for (x, y), w in zip(points.tolist(), words.tolist(), strict=True)
+        design._one.draw(x, y, [w >> c for w, c in zip(three, cut, strict=False)])
+        for (x, y), three in zip(points.tolist(), words.tolist(), strict=True)
     ]
     assert drawn == ours(design, points, words).tolist()
     one, many = (design.release(p, rng=voile.seeded_rng(1)) for p in ((45.0, 5.0), [(45.0, 5.0)]))
@@ -142,6 +152,8 @@ def test_one_place_is_refused_as_many_are(design):
 def test_integers_are_summed_as_python_sums_them(design):
     """The limbs of the compiled loop against integers without end."""
     mechanism = design.mechanism
+    if isinstance(mechanism, RegionMechanism):
+        pytest.skip("a region's integers are looked up and not summed")
     lat, lon, _ = asked(60)
     points = np.clip(design.projection.to_km(lat, lon), *design.box)
     weights = mechanism.weights(points)
@@ -176,3 +188,10 @@ def test_noise_is_not_exported(tmp_path):
         voile.places.export(laplace, out=tmp_path / "d.c")
     (pair,) = [laplace.release((45.0, 5.0))]
     assert len(pair) == 2
+
+
+def test_a_region_too_large_for_source_code_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr("voile.places._export.MOST_ENTRIES", 10)
+    region = voile.places.design(method="region", epsilon=1.5, **QUICK)
+    with pytest.raises(InvalidInput, match="million numbers"):
+        voile.places.export(region, out=tmp_path / "region.c")

@@ -14,11 +14,14 @@ from voile.attackers.movement import fit_movement, plane_states, smoothed, stree
 from voile.errors import InvalidInput
 from voile.places.city import synthetic_city
 from voile.places.earth import Globe
-from voile.places.following import Reading, Trip, follower
+from voile.places.following import Reading, follower
 from voile.places.homes import apart, homes
+from voile.places.knowing import Trip
+from voile.places.lengths import length_words
 from voile.places.noise import PlacesNoise
 from voile.places.rehearsing import rehearsed
-from voile.places.sample_trips import trips
+from voile.places.sample_trips import city, trips, write_city
+from voile.places.trace_evidence import DesignEvidence, NoiseEvidence
 from voile.places.traces import TraceLaw
 from voile.places.tracing import Tracing
 
@@ -31,7 +34,7 @@ def table(rows):
 
 
 def law(way="each", epsilon=20.0):
-    return TraceLaw(epsilon, Tracing(trace="v", way=way), Globe())
+    return NoiseEvidence(TraceLaw(epsilon, Tracing(trace="v", way=way), Globe()))
 
 
 FLEET, OTHERS = table(trips(15, stops=10)), table(trips(60, stops=10, seed=9))
@@ -96,6 +99,89 @@ def test_the_density_is_that_of_the_noise():
     assert within == pytest.approx(noise.share_within(1.5), abs=1e-3)
 
 
+# ── a design's releases ────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def design():
+    pytest.importorskip("numba")
+    network, _ = synthetic_city(seed=0, columns=32, rows=24)
+    corners = network.projection.to_degrees(
+        np.stack([network.points.min(axis=0), network.points.max(axis=0)])
+    )
+    box = (corners[0][0], corners[1][0], corners[0][1], corners[1][1])
+    return voile.places.design(
+        box=box, cells="4x5", epsilon=0.4, method="laplace-remap", bound=False
+    )
+
+
+def test_an_audit_of_traces_is_exact_under_the_law_that_is_drawn(design):
+    """Beliefs against the sum over all ways through the states, with the design's own numbers."""
+    around = design.projection
+    states = np.array([[-2.0, 0.0], [0.0, 1.0], [2.0, -1.0]])
+    trip = Trip(*around.to_degrees(states))
+    made = follower(DesignEvidence(design), [trip, trip.cut(2)], side=2.0)
+    chain = made.movement.chains[0]
+    drawn = np.asarray(design.mechanism.outputs, dtype=float)[[3, 7, 11]]
+    seen = made.around.to_km(*around.to_degrees(drawn))
+    here = around.to_km(*made.around.to_degrees(made.states.points))
+    law = np.asarray(design.mechanism.probabilities(np.clip(here, *design.box)))[:, [3, 7, 11]]
+    moves = chain.dense()
+    exact = np.zeros((3, len(here)))
+    joint = (chain.start * law[:, 0])[:, None, None] * moves[:, :, None] * law[:, 1][:, None]
+    joint = joint * moves[None] * law[:, 2]
+    for place, others in enumerate(((1, 2), (0, 2), (0, 1))):
+        exact[place] = joint.sum(axis=others)
+    assert np.allclose(made.beliefs(seen, None, own=False), exact / exact.sum(axis=1)[:, None])
+
+
+@pytest.mark.parametrize("roads", [False, True])
+def test_an_audit_of_traces_knows_more_than_an_audit_of_places(design, roads, tmp_path):
+    """It is closer than the release, tells homes by name, and matches to streets if there are."""
+    fleet = table(trips(60, stops=10))
+    done = design.release(fleet, pass_="all", rng=voile.seeded_rng(3))
+    how = {"trace": "v", "time": "stop", "public": OTHERS, "side": "1500m", "places": 10}
+    if roads:
+        how["roads"] = write_city(tmp_path / "city")
+    named = [{"name": f"stop {row['v']}", "lat": row["lat"], "lon": row["lon"]} for row in fleet]
+    found = voile.places.audit(design, against=(fleet, done), named=named, **how)
+    whole = found.files.traces
+    assert whole.guess_error_m < 0.95 * whole.released_error_m
+    assert whole.traces == len(whole.homes_named) == 60
+    text = str(found)
+    assert f"{length_words(whole.guess_error_m / 1000)} off on average" in text
+    assert "homes called by the right name" in text
+    if roads:
+        assert whole.states == len(city()[0])  # it thinks in junctions
+
+
+def test_where_trips_say_nothing_traces_are_read_place_by_place():
+    """People who jump anywhere: a reader of traces is no weaker than one of places."""
+    pytest.importorskip("numba")
+    design = voile.places.design(
+        box=(44.97, 4.95, 45.03, 5.05), cells="3x4", epsilon=0.4, method="laplace", bound=False
+    )
+    rng = np.random.default_rng(5)
+    lat, lon = design.projection.to_degrees(rng.uniform(*design.box, (600, 2)))
+    rows = [
+        {"v": i // 6, "lat": a, "lon": b} for i, (a, b) in enumerate(zip(lat, lon, strict=True))
+    ]
+    done = design.release(rows[:300], pass_="all", rng=voile.seeded_rng(3))
+    found = voile.places.audit(
+        design, against=(rows[:300], done), trace="v", public=rows[300:], side="2km", places=10
+    ).files
+    assert found.bayes_error < 0.95 * found.mean_displacement
+    assert found.traces.guess_error_m < 1000 * found.bayes_error * 1.02
+
+
+def test_releases_in_another_order_are_not_audited(design):
+    done = design.release(FLEET, pass_="all", rng=voile.seeded_rng(3))
+    with pytest.raises(InvalidInput, match="differ in 'v'"):
+        voile.places.audit(
+            design, against=(FLEET, done[::-1]), trace="v", time="stop", public=OTHERS, places=10
+        )
+
+
 # ── the reading is chosen on public trips ──────────────────────────────────────────────────────
 
 
@@ -136,8 +222,27 @@ def test_a_reader_of_traces_is_no_weaker_than_the_releases(way, epsilon):
         assert found.guess_error_m < 0.95 * found.released_error_m
     assert found.homes_found <= found.homes
     assert len(found.restored[0]) == 150
-    assert f"{found.guess_error_m:,.0f} m off" in str(found)
+    assert f"{length_words(found.guess_error_m / 1000)} off" in str(found)
     assert f"weigh the chain {100 * found.chain_weight:.0f} %" in str(found)
+
+
+def test_traces_are_mapped_only_where_their_owner_asks(tmp_path):
+    pytest.importorskip("vl_convert")
+    how = {"epsilon": 40, "trace": "v", "public": OTHERS, "side": "2km"}
+    done = voile.places.protect(FLEET, epsilon=40, trace="v", pass_="all", seed=1)
+    for preview in (False, True):
+        found = voile.places.follow(FLEET, done.data, **how, preview=preview)
+        charts = {chart.name: chart for chart in found.report(tmp_path / "r.html").charts}
+        assert ("traces" in charts) is preview
+        assert ("do not hand it on" in (tmp_path / "r.html").read_text()) is preview
+        assert "walks" not in found.to_dict()
+    true, seen, read = found.walks[0]
+    rows = charts["traces"].data.rows
+    assert len(rows) == 3 * 3 * 10  # three traces of ten places, three times
+    assert {row[1] for row in rows} == {"as it was", "as released", "as read"}
+    off = np.concatenate([np.linalg.norm(walk[1] - walk[0], axis=1) for walk in found.walks])
+    assert length_words(off.mean()) in charts["traces"].alt
+    assert true.shape == seen.shape == read.shape == (10, 2)
 
 
 def test_rows_of_one_draw_are_one_place():

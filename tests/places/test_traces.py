@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +14,14 @@ from hypothesis import strategies as st
 
 import voile
 from voile.errors import InvalidInput
+from voile.metrics.lattice import rounding_reach
 from voile.places.coordinates import DEGREES
 from voile.places.earth import BoxMap, Globe
-from voile.places.geodesy import geodesic_km
+from voile.places.geodesy import GEODESIC_ERROR, geodesic_km
+from voile.places.knowing import Trip
+from voile.places.lengths import length_km
 from voile.places.sample_trips import trips
+from voile.places.split import STEPS, _error, fitted_to
 from voile.places.trace_releaser import Look, MakeTraceReleaser
 from voile.places.traces import Released, TraceLaw, squares
 from voile.places.tracing import LARGEST_STAY, Tracing
@@ -59,6 +65,16 @@ def test_no_window_holds_more_draws_than_it_may(count):
         assert share * np.sum((drawn >= start) & (drawn < start + 5)) <= ruled.epsilon * (1 + 1e-9)
     each = law("each", "window", window=5)
     assert each.share(count, count) * min(5, count) <= each.epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("stay", ["30m", "1km"])
+def test_what_rounding_costs_at_most_is_said_rounded_up(way, stay):
+    """Beside a lattice of 2^-10 km and, for stays, a square's half perimeter: no less is said."""
+    (said,) = re.findall(r"ε·\(d \+ ([\d.]+ k?m)\)", law(way, stay=stay).guarantee.outside[0])
+    more = {"stays": 1.5 * length_km(stay, "stay"), "predict": 2.0**-10}.get(way, 0.0)
+    least = rounding_reach(2.0**-10 + 4 * GEODESIC_ERROR, p=2.0, dimensions=3) + more
+    assert least <= length_km(said, "said") <= 1.01 * least
 
 
 def test_a_trace_too_long_for_its_budget_is_refused():
@@ -233,6 +249,82 @@ def test_a_ledger_is_charged_once_for_each_trace(fleet, tmp_path):
         assert done.rows.released == again
 
 
+def straight(count, seed, *, step=0.001):
+    """Trips at one speed in one direction."""
+    rng = np.random.default_rng(seed)
+    heading = rng.uniform(0, 2 * np.pi)
+    along = step * np.arange(count)
+    return Trip(45 + along * np.sin(heading), 5 + along * np.cos(heading), None)
+
+
+def jumping(count, seed):
+    return Trip(*np.random.default_rng(seed).uniform(45, 46, (2, count)), None)
+
+
+def test_a_budget_is_split_as_public_trips_ask_for():
+    """Who goes straight is drawn at both ends; who jumps about must be drawn everywhere."""
+    lines = [straight(30, seed) for seed in range(5)]
+    assert fitted_to(law("every", epsilon=20.0), lines).tracing.every >= 21
+    jumps = [jumping(30, seed) for seed in range(5)]
+    assert fitted_to(law("every", epsilon=2000.0), jumps).tracing.every == 1
+    errors = {k: _error(law("every", every=k), lines) for k in STEPS}
+    found = fitted_to(law("every"), lines)
+    assert errors[found.tracing.every] == min(errors.values())
+    assert replace(found, tracing=law("every").tracing) == law("every")  # nothing else changed
+    with pytest.raises(InvalidInput, match="too long for the budget"):
+        fitted_to(law("every", epsilon=0.0015), lines)
+
+
+def test_an_equal_split_is_the_best_of_all():
+    rng = np.random.default_rng(0)
+    for count in (2, 5, 20):
+        shares = rng.dirichlet(np.ones(count), 500) * 20
+        assert (1 / shares).sum(axis=1).min() >= count**2 / 20
+
+
+def test_traces_are_released_with_the_split_that_public_trips_ask_for():
+    names = ("vehicle", "stop", "lat", "lon")
+    fleet, others = (
+        [dict(zip(names, row, strict=True)) for row in trips(count, stops=8, seed=seed)]
+        for count, seed in ((6, 0), (12, 5))
+    )
+    how = {"epsilon": 20, "trace": "vehicle", "way": "every", "pass_": "all"}
+    done = voile.places.protect(fleet, **how, every_by=others, seed=1)
+    public = [
+        Trip(*np.array([[r["lat"], r["lon"]] for r in others[k : k + 8]], float).T, None)
+        for k in range(0, len(others), 8)
+    ]
+    expected = fitted_to(law("every"), public).tracing.every
+    assert done.traces.every == expected
+    assert f"(--every {expected}, as serves public trips best)" in str(done)
+    same = voile.places.protect(fleet, **how, every=expected, seed=1)
+    assert list(same.data) == list(done.data)
+    with pytest.raises(InvalidInput, match="--every-by must not be the private file"):
+        voile.places.protect(fleet, **how, every_by=fleet)
+    with pytest.raises(InvalidInput, match="goes with --way every"):
+        voile.places.protect(fleet, **(how | {"way": "each"}), every_by=others)
+    with pytest.raises(InvalidInput, match="goes with --trace"):
+        voile.places.protect(fleet, epsilon=2, pass_="all", every_by=others)
+
+
+@pytest.mark.parametrize("per", PER)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_ledger_is_charged_at_least_what_a_trace_spends(way, per, tmp_path):
+    """Whatever the way and the unit: what stands in the book covers Σ ε_i of what was drawn."""
+    book, key = str(tmp_path / "l.db"), tmp_path / "l.key"
+    voile.ledger.init(book, ledger_key=key)
+    lat, lon = walk(23)
+    rows = [{"v": "a", "lat": a, "lon": b} for a, b in zip(lat, lon, strict=True)]
+    how = {"epsilon": 8.0, "trace": "v", "way": way, "per": per, "window": 5, "pass_": "all"}
+    done = voile.places.protect(rows, **how, person="v", ledger=book, ledger_key=key, budget=1000.0)
+    (account,) = voile.ledger.show(book, person=["a"], ledger_key=str(key)).persons
+    ruled = law(way, per, 8.0, window=5)
+    spent = ruled.release(lat, lon, None, voile.seeded_rng(2)).spent
+    assert spent <= account.spent * (1 + 1e-9)
+    assert account.spent == pytest.approx(ruled.most(23))
+    assert done.rows.released == 23
+
+
 def test_a_trace_of_two_persons_or_with_a_nameless_row_is_released_for_nobody(tmp_path):
     book, key = str(tmp_path / "l.db"), tmp_path / "l.key"
     voile.ledger.init(book, ledger_key=key)
@@ -257,19 +349,49 @@ def test_a_trace_of_two_persons_or_with_a_nameless_row_is_released_for_nobody(tm
         voile.places.protect(rows[:2] + rows[4:6], **how)
 
 
-def test_bad_rows_and_odd_traces(tmp_path):
+NOON = "2024-05-01T12:00:00"
+ODD = {
+    "one-point trace": [(NOON, 45.0, 5.0)],
+    "points at sea": [(NOON, 0.0, -30.0), ("2024-05-01T12:10:00", 0.0, -30.2)],
+    "duplicate timestamps": [(NOON, 45.0 + k / 500, 5.0) for k in range(12)],
+    "teleporting trace": [
+        (f"2024-05-01T12:{k:02d}:00", *((45.0, 5.0) if k % 2 else (-44.0, -174.0)))
+        for k in range(8)
+    ],
+    "over the pole": [(NOON, 90.0, 0.0), (NOON, 89.999, 179.0), (NOON, -90.0, 0.0)],
+    "across the antimeridian": [
+        (f"2024-05-01T12:{k:02d}:00", -17.0, (179.97 + k / 100 + 180) % 360 - 180) for k in range(7)
+    ],
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("way", WAYS)
+def test_an_odd_trace_is_released_near_where_it_was(odd, way):
+    """Each place is the Earth's: no plane is laid through a trace, no time is divided by."""
+    rows = [{"who": "a", "at": at, "lat": lat, "lon": lon} for at, lat, lon in odd]
+    how = {"epsilon": 40.0 * len(rows), "trace": "who", "time": "at", "way": way, "pass_": "all"}
+    done = voile.places.protect(rows, **how, seed=1)
+    assert (done.rows.released, done.traces.traces) == (len(rows), 1)
+    before, after = (np.array([[r["lat"], r["lon"]] for r in t], float) for t in (rows, done.data))
+    off = geodesic_km(*before.T, *after.T)
+    if way in ("each", "stays"):  # the others repeat, or draw lines between
+        assert off.max() < 3
+    assert off[0] < 3
+    assert [r["at"] for r in done.data] == [r["at"] for r in rows]
+
+
+def test_bad_rows_of_traces_are_counted():
     rows = [
-        {"who": "a", "at": "2024-05-01T10:00:00", "lat": 45.0, "lon": 5.0},  # of one place
-        {"who": "b", "at": "2024-05-01T10:00:00", "lat": 0.0, "lon": -30.0},  # at sea
-        {"who": "b", "at": "2024-05-01T10:00:00", "lat": 60.0, "lon": 170.0},  # teleports
+        {"who": "a", "at": NOON, "lat": 45.0, "lon": 5.0},
         {"who": "c", "at": "later", "lat": 45.0, "lon": 5.0},
-        {"who": "", "at": "2024-05-01T10:00:00", "lat": 45.0, "lon": 5.0},
-        {"who": "d", "at": "2024-05-01T10:00:00", "lat": 985_000.0, "lon": 201_000.0},  # feet
+        {"who": "", "at": NOON, "lat": 45.0, "lon": 5.0},
+        {"who": "d", "at": NOON, "lat": 985_000.0, "lon": 201_000.0},  # feet taken for degrees
     ]
     how = {"epsilon": 20, "trace": "who", "time": "at", "pass_": "all"}
     for way in WAYS:
         done = voile.places.protect(rows, **how, way=way, on_error="skip")
-        assert (done.rows.released, done.rows.skipped, done.traces.traces) == (3, 3, 2)
+        assert (done.rows.released, done.rows.skipped, done.traces.traces) == (1, 3, 1)
     with pytest.raises(InvalidInput, match="in a trace"):
         voile.places.protect(rows, **how)
 

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,9 @@ from voile.cli.app import rooms
 from voile.core.randomness import seeded_rng
 from voile.errors import BadFile, CannotWrite, InvalidInput
 from voile.places import public_map as map_module
+from voile.places.charts import loss_chart
+from voile.places.design_report import _tables, design_notes
+from voile.places.designs import places_design_from_record
 from voile.progress import heard_by
 
 app = rooms["places"]
@@ -46,6 +50,15 @@ def trips(tmp_path):
         writer = csv.writer(file)
         writer.writerow(["trip", "lat", "lon"])
         writer.writerows((i // 5, 45.0 + i / 1000, 5.01 + i / 2000) for i in range(40))
+    return path
+
+
+def shifted(trips, path):
+    """Other people's trips: ten metres aside, under other names."""
+    header, *rows = trips.read_text().splitlines()
+    parted = (row.split(",") for row in rows)
+    moved = (f"q{name},{float(lat) + 1e-4:.6f},{lon}" for name, lat, lon in parted)
+    path.write_text("\n".join([header, *moved, ""]))
     return path
 
 
@@ -90,8 +103,12 @@ def test_a_release_an_audit_and_a_picture_are_too(city, trips, tmp_path):
     beside = json.loads((tmp_path / "here.csv.guarantee.json").read_text())
     assert beside["guarantee"]["epsilon"] == 0.8
     assert beside["rows"]["released"] == 40
-    audited = voile.places.audit(city, against=(trips, here), trace="trip", places=20, seed=1)
-    words = ("audit", city, "--against", trips, here, "--trace", "trip", "--places", "20")
+    public = shifted(trips, tmp_path / "public.csv")
+    audited = voile.places.audit(
+        city, against=(trips, here), trace="trip", public=public, places=20, seed=1
+    )
+    words = ("audit", city, "--against", trips, here, "--trace", "trip", "--places", "20",
+             "--public", public)  # fmt: skip
     alike(audited, command(*words, "--seed", "1"))
     assert "--against trips.csv here.csv" in audited.report().provenance.command
     shown = voile.places.show(city, at=(45.01, 5.02), out=tmp_path / "a")
@@ -151,6 +168,42 @@ def test_a_loaded_design_tells_its_own_certificate_and_not_the_files(design, tmp
     assert forged.facts.certificate == design.certificate()
     with pytest.raises(BadFile, match="words and numbers"):
         voile.load(voile.save(Forged(losses="none"), tmp_path / "g"))
+    with pytest.raises(BadFile, match="words and numbers"):
+        voile.load(voile.save(Forged(loss="nan"), tmp_path / "h"))
+    with pytest.raises(BadFile, match="at least its lower bound"):
+        voile.load(voile.save(Forged(loss=0.001, lower_bound=1.0), tmp_path / "i"))
+    alike = voile.load(voile.save(Forged(loss=1.0, lower_bound=1.0 + 1e-9), tmp_path / "j"))
+    assert alike.facts.gap == 0.0
+
+
+def test_a_file_whose_map_cannot_be_is_refused(design):
+    _, meta, arrays = design.to_record()
+    prior, count = np.asarray(arrays["prior"]), len(arrays["places"])
+    for name, wrong in (
+        ("places", np.zeros((count, 3))),
+        ("places", np.full((count, 2), np.inf)),
+        ("prior", prior[:-1]),
+        ("prior", 0.0 * prior),
+        ("prior", np.where(np.arange(count) == 1, -1.0, prior)),
+        ("prior", np.where(np.arange(count) == 1, np.nan, prior)),
+        ("prior", np.where(np.arange(count) == 1, np.inf, prior)),
+        ("streets", np.array([[0, count]])),
+        ("streets", np.array([[-1, 0]])),
+    ):
+        with pytest.raises(BadFile, match=name):
+            places_design_from_record(meta, {**arrays, name: wrong})
+
+
+def test_bounds_of_a_design_are_said_as_bounds(design):
+    """What none goes below is rounded down, what is at most so much is rounded up."""
+    facts = replace(design.facts, loss=2.0, lower_bound=1.99996, stretch=1 + 0.00012101)
+    said = " ".join(design_notes(facts))
+    assert "goes below 1.999 km" in said
+    assert "lengthens distances by 0.013 % at most" in said
+    rows = dict(row[:2] for row in _tables(facts)[0].rows)
+    assert rows["lower bound (km)"] == 1.999
+    chart = loss_chart({"a": 2.0}, method="a", lower_bound=1.99996)
+    assert "lower bound, 1.999." in chart.alt
 
 
 def test_a_design_travels_without_its_call(design):

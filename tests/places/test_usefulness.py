@@ -9,8 +9,14 @@ import pytest
 
 import voile
 from voile.errors import InvalidInput
+from voile.places.city import synthetic_city
 from voile.places.geodesy import geodesic_km
+from voile.places.lengths import length_words
 from voile.places.point_charts import before_after_map, error_map
+from voile.places.projection import Projection
+from voile.places.roads import RoadNetwork
+from voile.places.routes import choices_kept, trips_kept
+from voile.places.sample_trips import trips, write_city
 from voile.places.usefulness import area_difference, nearest_kept, own_loss
 
 pytest.importorskip("pyproj")
@@ -60,23 +66,119 @@ def test_the_nearest_are_counted_exactly():
         nearest_kept(before, after, public, k=31)
 
 
-def test_an_audit_says_what_is_left(design, rows, tmp_path):
+def test_a_release_says_what_is_left_of_it(rows, tmp_path):
     (tmp_path / "mine.py").write_text(
         "import numpy as np\ndef north(a, b):\n    return np.abs(a[:, 0] - b[:, 0]) * 111\n"
     )
-    found = voile.places.audit(
-        design, against=rows, places=50, poi=rows[0][::5], nearest=2, area="500m",
-        loss=f"{tmp_path / 'mine.py'}:north",
-    )  # fmt: skip
-    use = found.files.use
-    apart = np.abs(np.array(rows[0])[:, 0] - np.array(rows[1])[:, 0]) * 111
-    assert use.own_loss == pytest.approx(apart.mean())
+    found = voile.places.utility(
+        *rows, poi=rows[0][::5], nearest=2, area="500m", loss=f"{tmp_path / 'mine.py'}:north"
+    )
+    use = found.use
+    before, after = (np.array(part) for part in rows)
+    assert use.own_loss == pytest.approx((np.abs(before[:, 0] - after[:, 0]) * 111).mean())
+    assert found.mean_error_km == pytest.approx(geodesic_km(*before.T, *after.T).mean())
     assert use.area_km == 0.5
     assert 0 < use.nearest_kept < 1
     text = str(found)
     assert "nearest places" in text
     assert "Your own loss" in text
+    assert f"{length_words(found.mean_error_km)} off on average" in text
     json.dumps(found.to_dict())
+    same = voile.places.utility(rows[0], rows[0], poi=rows[0][::5])
+    assert (same.mean_error_km, same.use.areas_misplaced, same.use.nearest_kept) == (0, 0, 1)
+
+
+# ── routes ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def streets(points, edges, *, both=True):
+    """A network of streets, 1 km each."""
+    pairs = np.array(edges + [(b, a) for a, b in edges] if both else edges)
+    return RoadNetwork(
+        np.array(points, dtype=float), pairs, np.ones(len(pairs)), Projection(45.0, 5.0)
+    )
+
+
+CROSS = streets([(0, 0), (1, 0), (2, 0), (3, 0), (1, 1)], [(0, 1), (1, 2), (2, 3), (1, 4)])
+
+
+def at(*junctions):
+    return CROSS.points[list(junctions)]
+
+
+def test_trips_from_released_places_on_a_street_with_one_side_street():
+    """0–1–2–3 and 4 beside 1, 1 km each: all that can happen to a trip from 0 to 3."""
+    found = trips_kept(CROSS, at(0, 0, 0, 0), at(0, 1, 4, 3), at(3, 3, 3, 3))
+    assert found.routes == 4
+    assert found.route_m == pytest.approx(3000)
+    assert found.same_streets == pytest.approx((1 + 2 / 3 + 2 / 3 + 0) / 4)
+    assert found.same_routes == pytest.approx(1 / 4)
+    assert found.detour_m == pytest.approx(1000 * (0 + 0 + 2 + 3 - 3 + 3 - 3 + 3 - 3 + 0) / 4)
+    alone = trips_kept(CROSS, at(2), at(0), at(2))
+    assert (alone.routes, alone.detour_m) == (0, 0)
+    far = trips_kept(CROSS, at(0) + 5, at(0), at(3))
+    assert far.far_from_streets == 1
+
+
+def test_the_nearest_by_road_is_chosen_from_where_one_is_said_to_be():
+    found = choices_kept(CROSS, at(1, 1), at(2, 4), at(0, 3))
+    assert found.same_choice == 0.5  # from 2 it is 3, from 4 it is 0 as from 1
+    assert found.detour_m == pytest.approx((2000 - 1000 + 0) / 2)
+    assert found.same_streets == 0.5
+
+
+def test_one_way_streets_count_in_their_direction():
+    """A ring of five: who stands one junction too far is sent all the way round."""
+    ring = streets([(k, 0) for k in range(5)], [(k, (k + 1) % 5) for k in range(5)], both=False)
+    found = trips_kept(ring, ring.points[[0]], ring.points[[4]], ring.points[[2]])
+    assert found.route_m == pytest.approx(2000)
+    assert found.detour_m == pytest.approx(4000 + 3000 - 2000)
+    assert found.same_routes == 1  # 4–0–1–2 holds all of 0–1–2
+
+
+def test_detours_are_those_of_all_pairs():
+    from scipy.sparse.csgraph import floyd_warshall
+
+    network, _ = synthetic_city(seed=2, columns=9, rows=7)
+    table = floyd_warshall(network.graph)
+    rng = np.random.default_rng(3)
+    a, b, d = rng.integers(len(network), size=(3, 60))
+    found = trips_kept(network, *(network.points[k] for k in (a, b, d)))
+    real = a != d
+    more = (table[a, b] + table[b, d] - table[a, d])[real]
+    assert found.detour_m == pytest.approx(1000 * more.mean())
+    assert found.route_m == pytest.approx(1000 * table[a, d][real].mean())
+    assert 0 < found.same_streets < 1
+    goals = rng.integers(len(network), size=5)
+    best = table[:, goals].argmin(axis=1)
+    found = choices_kept(network, *(network.points[k] for k in (a, b, goals)))
+    assert found.same_choice == pytest.approx((goals[best[a]] == goals[best[b]]).mean())
+    real = table[a, goals[best[a]]] > 0
+    more = (table[a, goals[best[b]]] - table[a, goals[best[a]]])[real]
+    assert found.detour_m == pytest.approx(1000 * more.mean())
+
+
+def test_routes_of_a_released_file(tmp_path):
+    """From the files a user has: noise without a design, streets from a folder, trips by trace."""
+    fleet = [dict(zip(("v", "stop", "lat", "lon"), row, strict=True)) for row in trips(12, stops=4)]
+    roads = write_city(tmp_path / "city")
+    done = voile.places.protect(fleet, epsilon=4, pass_="all", seed=1)
+    found = voile.places.utility(fleet, done.data, trace="v", time="stop", routes=roads)
+    assert found.use.routes.routes == 12
+    assert found.use.routes.detour_m > 0
+    text = str(found)
+    assert f"people go {length_words(found.use.routes.detour_m / 1000)} farther" in text
+    shops = fleet[::7]
+    found = voile.places.utility(fleet, done.data, poi=shops, routes=roads)
+    assert "nearest by road stays the same" in str(found)
+    same = voile.places.utility(fleet, fleet, poi=shops, routes=roads, trace="v").use.routes
+    assert (same.same_routes, same.detour_m) == (1, 0)
+    with pytest.raises(InvalidInput, match="must lead somewhere"):
+        voile.places.utility(fleet, done.data, routes=roads)
+    with pytest.raises(InvalidInput, match="equally many rows"):
+        voile.places.utility(fleet, done.data[1:])
+    with pytest.raises(InvalidInput, match="differ in 'v'"):
+        voile.places.utility(fleet, done.data[::-1], trace="v", routes=roads)
 
 
 def test_rows_are_mapped_only_where_their_owner_asks(design, rows, tmp_path):
@@ -105,7 +207,7 @@ def test_maps_say_what_they_show(design, rows):
     km = [design.projection.to_km(*np.array(part).T) for part in rows]
     shown = before_after_map(*km, box=design.box, streets=np.zeros((0, 2, 2)))
     assert len(shown.data.rows) == 80
-    assert f"{np.linalg.norm(km[0] - km[1], axis=1).mean():.2f} km" in shown.alt
+    assert length_words(np.linalg.norm(km[0] - km[1], axis=1).mean()) in shown.alt
 
 
 def test_a_design_is_solved_for_a_loss_of_one_s_own():
@@ -146,8 +248,8 @@ def test_a_loss_may_be_a_table(design, rows, tmp_path):
     ]  # fmt: skip
     assert np.allclose(made(*map(np.array, rows)), costs[apart[0], apart[1]])
     assert np.allclose(made(*map(np.array, rows), pairs=True), costs[apart[0]][:, apart[1]])
-    found = voile.places.audit(design, against=rows, loss=str(path), places=20)
-    assert found.files.use.own_loss == pytest.approx(costs[apart[0], apart[1]].mean())
+    found = voile.places.utility(*rows, loss=str(path))
+    assert found.use.own_loss == pytest.approx(costs[apart[0], apart[1]].mean())
     mine = voile.places.design(method="laplace-remap", loss=str(path), **QUICK)
     assert mine.solved.loss <= costs.max()
     for lost, said in (
@@ -166,10 +268,13 @@ def test_a_loss_may_be_a_table(design, rows, tmp_path):
         (lambda a, b: np.full((len(a), len(b)), np.nan), "finite"),
         (lambda a, b: -np.ones((len(a), len(b))), "below 0"),
         (lambda a: a, "must take two arrays"),
+        (lambda a, b: {}[a[0, 0]], "give numbers: KeyError$"),
+        (lambda a, b: 1 // 0, "give numbers: ZeroDivisionError$"),
         ("nowhere.py:cost", "Python file"),
         (3, "must be a function"),
     ],
 )
 def test_a_loss_that_is_none_is_refused(loss, said):
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=said) as refused:
         voile.places.design(method="laplace", loss=loss, **QUICK)
+    assert refused.value.__cause__ is None  # what a loss of one's own says may hold a place

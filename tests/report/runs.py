@@ -65,6 +65,8 @@ def make_inputs(folder: Path) -> dict[str, Path]:
     trips = [(k // 6, f"{a:.6f}", f"{b:.6f}", "x") for k, (a, b) in
              enumerate(zip(lat, lon, strict=True))]  # fmt: skip
     trips[7] = (1, LATITUDE, LONGITUDE, NOTE)
+    others = [(k // 6, f"{a + 0.002:.6f}", f"{b:.6f}") for k, (a, b) in
+              enumerate(zip(lat, lon, strict=True))]  # fmt: skip
     towns, people = ("north", "south", "west"), []
     for _ in range(240):
         ill = int(rng.integers(2))
@@ -79,6 +81,7 @@ def make_inputs(folder: Path) -> dict[str, Path]:
         "pairs": write(folder / "pairs.csv", ["text", "released"],
                        zip(originals, noise, strict=True)),
         "trips": write(folder / "trips.csv", ["trip", "lat", "lon", "note"], trips),
+        "others": write(folder / "others.csv", ["trip", "lat", "lon"], others),
         "people": write(folder / "people.csv", ["dose", "town", "state"], people),
     }  # fmt: skip
 
@@ -99,7 +102,10 @@ def commands(files: dict[str, Path], folder: Path) -> dict[str, list[str]]:
         ],
         "places audit": [
             design, "--against", str(files["trips"]), released, "--trace", "trip",
-            "--places", "60",
+            "--places", "60", "--public", str(files["others"]),
+        ],
+        "places utility": [
+            str(files["trips"]), released, "--poi", str(files["others"]), "--nearest", "2",
         ],
         "labels audit": [people, "--label", "state", "--epsilon", "0.5,2"],
         "labels protect": [

@@ -33,6 +33,7 @@ CHARTS = {
     "places design": {"loss", "sweep", "blur", "errors", "certificate", "odds"},
     "places protect": {"blur", "odds"},
     "places audit": {"guesses", "findings", "certificate", "blur"},
+    "places utility": {"utility"},
     "labels audit": {"label-leakage", "features"},
     "labels protect": {"belief", "cells"},
     "labels compare": {"frontier"},
@@ -302,6 +303,7 @@ def test_every_option_is_shown_or_hidden_on_purpose():
         "judge_url",
         "model",
         "pipeline",
+        "rerank",
     }
     words = list(word_options())
     assert {"column", "command", "mechanisms"} <= {name for _, name, _ in words}
@@ -397,7 +399,9 @@ def test_verdicts_are_those_of_the_findings(done):
     assert done["text audit"][1].code == 1
     assert said["places audit"] == "holds"
     assert "violated" not in found["places audit"]
-    for name in ("text tune", "text utility", "text compare", "labels compare"):
+    for name in (
+        "places utility", "text tune", "text utility", "text compare", "labels compare",
+    ):  # fmt: skip
         assert said[name] == "open", name
 
 

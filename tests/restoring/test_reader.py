@@ -196,6 +196,29 @@ def test_likeliest_and_least_loss_are_chosen_from_the_beliefs() -> None:
     assert least.tolist() == losses.argmin(axis=1).tolist()
 
 
+def test_with_pairs_alone_the_likeliest_word_is_that_of_all_sentences() -> None:
+    """More candidates than are weighed again with triples: without triples, none is cut off."""
+    size = 24
+    edge, rng = size, np.random.default_rng(6)
+    law = word_exponential(embedding(size), epsilon=0.3)
+    seen = [np.array(pair) for pair in rng.integers(size + 1, size=(300, 2))]
+    ngrams = fit_ngrams(seen, general=np.ones(size + 1) / (size + 1))
+    assert len(ngrams.triple_columns) == 0
+    kernel = np.exp(law.log_prob(np.arange(size), np.arange(size)))
+    follows = np.array([ngrams.following(word) for word in range(size + 1)])
+    edges = {"edge": edge, "unread": size - 1, "case_shares": np.ones((size, 3))}
+    given = reader(law, ngrams, general=np.ones(size) / size, **edges)
+    texts = rng.integers(size, size=(60, 2))
+    wanted = []
+    for one, two in texts:
+        chances = follows[edge, :size, None] * follows[:size, :size] * follows[:size, edge]
+        chances = chances * kernel[:, one, None] * kernel[:, two]
+        wanted += [chances.sum(axis=axis)[: size - 1].argmax() for axis in (1, 0)]
+    read = given.read(observed(*texts.tolist()), serving=False).words
+    assert size > _windows.REFINED
+    assert read.tolist() == wanted
+
+
 def test_where_the_unknown_word_is_likeliest_a_draw_that_is_kept_often_stays() -> None:
     """At a large ε nothing but the unknown word can have been drawn as it: the draw is left."""
     unknown = WORDS - 1

@@ -7,7 +7,7 @@ import pytest
 
 import voile
 from voile.attackers.attribution_embedding import NearestLatent
-from voile.audit.distinguish import distinguish
+from voile.audit.distinguishing import distinguish
 from voile.errors import InvalidInput
 from voile.rewriting.dp_bart import dp_bart, least_pruned, survivors
 

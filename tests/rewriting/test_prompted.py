@@ -10,7 +10,7 @@ import pytest
 import voile
 from laws import FALSE_ALARM, p_value
 from voile.attackers.attribution_likelihood import Likelihood
-from voile.audit.distinguish import distinguish
+from voile.audit.distinguishing import distinguish
 from voile.errors import InvalidInput
 from voile.rewriting.dp_paraphrase import dp_paraphrase
 from voile.rewriting.dp_prompt import dp_prompt

@@ -16,8 +16,9 @@ from voile.ledger import Ledger, read_key
 from voile.service import app as app_module
 from voile.service import releasing as releasing_module
 from voile.service.asking import Asked, as_json
+from voile.service.tokens import token_hash
 
-from .conftest import built, stated, talking
+from .conftest import TOKEN, built, stated, talking
 
 PLACE = {"lat": 48.8584, "lon": 2.2945}
 NANO = 10**9
@@ -144,8 +145,6 @@ def test_the_same_key_gives_the_same_release_charged_once(ledger):
 
 
 def test_keys_of_two_tokens_are_two_keys(ledger):
-    from voile.service.tokens import token_hash
-
     tables = stated(places={"epsilon": 2.0, **ledger})
     other = {"name": "other", "sha256": token_hash("o"), "rights": ["places"]}
     tables["tokens"].append(other)
@@ -210,7 +209,7 @@ def test_a_disk_that_is_full_releases_nothing_and_loses_nothing(ledger, monkeypa
             return super().execute(statement, *values)
 
     monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, factory=Full, **k))
-    service._releasing["places"]._charging.ledger.close()
+    service.lanes["places"].brief.releasing.ledger.close()
 
     async def talk(to):
         first = await to.post("/v1/places", of("ann"), **keyed("a"))
@@ -231,9 +230,50 @@ def test_a_disk_that_is_full_releases_nothing_and_loses_nothing(ledger, monkeypa
     assert spent(ledger, "ann") == [4.0]
 
 
+def test_a_database_that_may_not_grow_releases_nothing_and_goes_on_when_it_may(ledger):
+    """SQLite's own full disk, in whatever statement it comes."""
+    service = built(stated(places={"epsilon": 0.001, **ledger}))
+    releasing = service.lanes["places"].brief.releasing
+
+    def most_pages(count):
+        database = releasing.ledger.store._open()
+        return database.execute(f"PRAGMA max_page_count = {count}").fetchone()[0]
+
+    async def talk(to):
+        most_pages(1)  # as many as there are
+        statuses = []
+        while 503 not in statuses:
+            answer = await to.post("/v1/places", of("ann"), **keyed(str(len(statuses))))
+            statuses.append(answer.status_code)
+            assert len(statuses) < 1000
+        assert answer.json()["error"]["code"] == "ledger"
+        kept = await to.post("/v1/places", of("ann"), **keyed("0"))
+        assert kept.headers["idempotent-replayed"] == "true"
+        most_pages(2**30)
+        again = await to.post("/v1/places", of("ann"), **keyed(str(len(statuses) - 1)))
+        assert again.status_code == 200
+        return len(statuses)
+
+    count = talking(service, talk)
+    assert spent(ledger, "ann") == pytest.approx([0.001 * count])
+
+
+def test_a_service_holds_little_of_its_ledger_in_memory(ledger):
+    """So that its memory does not grow with what it has charged."""
+    service = built(stated(places={"epsilon": 0.5, **ledger}))
+    lanes = service.lanes["places"]
+
+    async def talk(to):
+        assert (await to.post("/v1/places", of("ann"))).status_code == 200
+        stores = [lane.releasing.ledger.store for lane in (lanes.brief, lanes.long)]
+        return [s.look("PRAGMA cache_size") for s in stores]
+
+    assert talking(service, talk) == [[(-1024,)]] * 2
+
+
 def test_a_draw_that_fails_charges_nobody(ledger, monkeypatch):
     service = built(stated(places={"epsilon": 2.0, **ledger}))
-    kind = type(service._releasing["places"]._releaser)
+    kind = type(service.lanes["places"].brief.releasing._releaser)
 
     async def talk(to):
         with monkeypatch.context() as broken:
@@ -278,7 +318,7 @@ def test_whoever_waits_when_it_stops_is_answered(ledger):
     async def talk(to):
         asked = [asyncio.create_task(to.post("/v1/places", of("ann"))) for _ in range(20)]
         await asyncio.sleep(0)
-        while not service._groups["places"]._busy:
+        while not service.lanes["places"].brief._busy:
             await asyncio.sleep(0)
         await service.stop()
         return [(await one).status_code for one in asked]
@@ -346,13 +386,57 @@ def test_where_no_more_is_kept_only_requests_with_a_key_are_refused(ledger):
         free, refused = await asyncio.gather(*asked)
         assert (free.status_code, refused.status_code) == (200, 503)
         assert refused.json()["error"]["code"] == "answers"
-        together = service._releasing["places"].release(
+        together = service.lanes["places"].brief.releasing.release(
             [Asked([of("ann")["record"]], alone=True, key=key) for key in (None, b"k", None)]
         )
         assert [answered.status for answered in together] == [200, 503, 200]
 
     talking(service, talk)
     assert spent(ledger, "ann") == [3.0]
+
+
+def test_a_token_that_keeps_too_much_fills_its_own_room_alone(ledger):
+    """Nor does it spoil those who are charged together with it."""
+    tables = stated(places={"epsilon": 0.5, **ledger})
+    tables["tokens"] += [
+        {"name": "hostile", "sha256": token_hash("h"), "rights": ["places"], "answers": 2},
+        {"name": "large", "sha256": token_hash("l"), "rights": ["places"], "answer_bytes": 300},
+    ]
+    service = built(tables)
+
+    async def talk(to):
+        asked = [
+            to.post("/v1/places", of(f"{who} {n}"), token=token, **keyed(f"k{n}"))
+            for n in range(5)
+            for who, token in (("ann", TOKEN), ("bob", "h"), ("eve", "l"))
+        ]
+        answers = [answer.status_code for answer in await asyncio.gather(*asked)]
+        assert answers[0::3] == [200] * 5
+        one_by_one = [
+            await to.post("/v1/places", of("bob"), token="h", **keyed(f"more {n}"))
+            for n in range(3)
+        ]
+        assert answers[1::3].count(200) + [a.status_code for a in one_by_one].count(200) == 2
+        larger = [
+            await to.post("/v1/places", of("eve"), token="l", **keyed(f"more {n}"))
+            for n in range(5)
+        ]
+        assert answers[2::3].count(200) + [a.status_code for a in larger].count(200) in (2, 3)
+        assert one_by_one[-1].json()["error"]["code"] == "answers"
+        assert "of one owner at most 2 answers" in one_by_one[-1].text
+        assert (await to.post("/v1/places", of("bob"), token="h")).status_code == 200
+        assert (await to.post("/v1/places", of("ann"), **keyed("more"))).status_code == 200
+        return answers
+
+    talking(service, talk)
+    with sqlite3.connect(ledger["ledger"]) as database:
+        kept = database.execute("SELECT key, length(content) FROM voile_answers").fetchall()
+    owners = {key[:8]: 0 for key, _ in kept}
+    for key, size in kept:
+        owners[key[:8]] += size
+    assert len(owners) == 3
+    assert min(owners.values()) <= 300
+    assert sum(spent(ledger, *(f"bob {n}" for n in range(5)))) <= 1.0
 
 
 def test_an_empty_key_and_an_infinite_number_are_refused_and_charge_nobody(ledger):

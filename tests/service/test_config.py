@@ -132,6 +132,7 @@ def test_a_worker_that_finds_other_files_does_not_start(tmp_path, capsys):
     certified = {name: one.guarantee for name, one in load_domains(config).items()}
     shared = Shared.of(config.tokens)
     before = LOG.handlers[:]
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # as a studio leaves it
     try:
         assert MakeService(config, certified, shared)().domains["text"].guarantee
         vectors.write_text("good 0 1\nbad 1 0\nfine 0 1.6\n")

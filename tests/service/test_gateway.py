@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from dataclasses import replace
 
 import httpx
@@ -11,7 +12,9 @@ import pytest
 
 from voile.errors import InvalidInput
 from voile.service.config import Gateway
+from voile.service.groups import BRIEF
 from voile.service.upstream import Upstream
+from voile.text.conversation import Conversation
 
 from .conftest import built, stated, talking
 
@@ -223,10 +226,10 @@ def test_prompts_that_wait_are_bounded(gateway):
 def test_a_token_cannot_end_the_conversations_of_another(gateway):
     service = service_with(gateway, Model())
     own, other = (replace(service.config.tokens[0], name=name) for name in ("own", "other"))
-    kept = service.gateway._conversation(own, b"one")
+    kept = service.gateway._conversation(own, b"one").conversation
     for number in range(9):
         service.gateway._conversation(other, str(number).encode())
-    assert service.gateway._conversation(own, b"one") is kept
+    assert service.gateway._conversation(own, b"one").conversation is kept
 
 
 def test_texts_in_parts_are_read(gateway):
@@ -239,10 +242,42 @@ def test_texts_in_parts_are_read(gateway):
 
     answer = talking(service_with(gateway, model), talk)
     assert answer.json()["choices"][0]["message"]["content"] == "You said: Ann Smith\nis here"
-    assert "Ann" not in json.dumps(model.seen[0][0])
+    assert "Ann Smith" not in json.dumps(model.seen[0][0])
 
 
 def test_an_open_address_elsewhere_is_refused():
     with pytest.raises(InvalidInput, match="must be https"):
         Upstream(Gateway("http://vendor.example/v1"))
     Upstream(Gateway("http://localhost:9/v1"))
+
+
+def test_a_long_prompt_is_passed_by_and_its_own_conversation_waits_for_it(gateway, monkeypatch):
+    """Names of the long one are known in what its conversation says next, and only there."""
+    model, read = Model(), threading.Event()
+    service = service_with(gateway, model)
+    hide = Conversation.hide
+
+    def slow(self, texts, blur):
+        assert blur is not service.gateway.long.blur or read.wait(30)
+        return hide(self, texts, blur)
+
+    monkeypatch.setattr(Conversation, "hide", slow)
+    named = {"headers": {"voile-conversation": "c"}}
+
+    async def talk(to):
+        long = asyncio.create_task(to.post(CHAT, prompt("Ann Smith, " + "so " * BRIEF), **named))
+        await asyncio.sleep(0)
+        for _ in range(5):
+            assert (await to.post(CHAT, prompt("Bob"))).status_code == 200
+        following = asyncio.create_task(to.post(CHAT, prompt("Ann Smith"), **named))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not long.done()
+        assert not following.done()
+        read.set()
+        assert (await long).status_code == (await following).status_code == 200
+
+    talking(service, talk)
+    first, after = (seen[0]["messages"][0]["content"] for seen in model.seen[5:])
+    assert first.startswith(after + ", so so")
+    assert "Ann Smith" not in after

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 
 import pytest
 
@@ -20,29 +19,27 @@ import voile
 from voile.ledger import Ledger, read_key
 from voile.service.tokens import token_hash
 
+from .servers import Server, free_port
+
 TOKEN = "a token of this test"
 PEOPLE = 200
 
 
-class Server:
-    """`voile serve` in a session of its own."""
+class Service(Server):
+    """One that charges for places."""
 
-    def __init__(self, folder, *, workers=1, loaded=""):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        file = folder / "service.toml"
-        file.write_text(
+    def __init__(self, folder, *, workers=1):
+        port = free_port()
+        (folder / "service.toml").write_text(
             f"""voile = 1
 [server]
-port = {self.port}
+port = {port}
 workers = {workers}
 [places]
 epsilon = 2.0
 person = "who"
-ledger = "{folder}/ledger.db"
-ledger_key = "{folder}/ledger.db.key"
-{loaded}
+ledger = "ledger.db"
+ledger_key = "ledger.db.key"
 [[tokens]]
 name = "test"
 sha256 = "{token_hash(TOKEN)}"
@@ -51,41 +48,12 @@ records_per_second = 1e6
 burst = 1000000
 """
         )
-        self.log = (folder / "log").open("ab")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "voile", "serve", str(file)],
-            stderr=self.log, stdout=self.log, start_new_session=True,
-        )  # fmt: skip
-        until = time.monotonic() + 60
-        while time.monotonic() < until and self.process.poll() is None:
-            try:
-                self.get("/readyz")
-                return
-            except OSError:
-                time.sleep(0.05)
-        pytest.fail("the service did not start: " + (folder / "log").read_text()[-2000:])
-
-    def get(self, route):
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}{route}", headers={"authorization": f"Bearer {TOKEN}"}
-        )
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return answer.read()
+        super().__init__(folder, port)
 
     def ask(self, who):
         body = json.dumps({"record": {"lat": 48.8, "lon": 2.3, "who": who}}).encode()
-        headers = {"authorization": f"Bearer {TOKEN}", "idempotency-key": f"key of {who}"}
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/v1/places", data=body, headers=headers
-        )
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return answer.read()
-
-    def end(self, how):
-        os.killpg(self.process.pid, how)
-        code = self.process.wait(60)
-        self.log.close()
-        return code
+        keyed = {"authorization": f"Bearer {TOKEN}", "idempotency_key": f"key of {who}"}
+        return self.get("/v1/places", data=body, **keyed)
 
 
 def storm(server, people, answered, count):
@@ -110,7 +78,7 @@ def storm(server, people, answered, count):
 
 def by_the_example(server, root):
     """The client of the documentation, as a program and as a class."""
-    file, url = root / "examples/service/client.py", f"http://127.0.0.1:{server.port}"
+    file, url = root / "examples/service/client.py", server.url
     assert len(file.read_text().splitlines()) <= 60
     record = {"lat": 48.8, "lon": 2.3, "who": "by the example"}
     done = subprocess.run(
@@ -129,32 +97,66 @@ def by_the_example(server, root):
         example["Client"](url, "wrong").release("places", record)
 
 
+def raw(server, *parts, reads=True):
+    """What is said to bytes that are sent as they are; the connection, if nothing is read."""
+    line = socket.create_connection(("127.0.0.1", server.port), 30)
+    for part in parts:
+        line.sendall(part)
+    if not reads:
+        return line
+    with line:
+        return line.recv(65536)
+
+
+def by_whoever_means_harm(server):
+    """Over real connections: huge, slow, half and no HTTP; nobody else notices."""
+    head = f"POST /v1/places HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {TOKEN}\r\n".encode()
+    body = json.dumps({"record": {"lat": 48.8, "lon": 2.3, "who": "secretperson"}}).encode()
+    huge = raw(server, head, b"Content-Length: 1000000000\r\n\r\n")
+    assert huge.startswith(b"HTTP/1.1 413")
+    assert b"connection: close" in huge.lower()
+    chunks = [b"%x\r\n%s\r\n" % (size, b" " * size) for size in (*[60_000] * 16, 40_001)]
+    endless = raw(server, head, b"Transfer-Encoding: chunked\r\n\r\n", *chunks)
+    assert endless.startswith(b"HTTP/1.1 413")
+    sized = b"Content-Length: %d\r\n\r\n" % len(body)
+    slow = [raw(server, head, sized, body[:-1], reads=False) for _ in range(20)]
+    assert json.loads(server.ask("somebody else"))["release"]
+    for line in slow:
+        line.close()  # they never said all of it
+    assert raw(server, b"\x16\x03\x01secretperson\r\n\r\n").startswith(b"HTTP/1.1 400")
+    wrong = head.replace(TOKEN.encode(), b"secretperson")
+    assert raw(server, wrong, sized, body).startswith(b"HTTP/1.1 401")
+
+
 def test_killed_at_any_moment_answered_is_charged_once_and_answered_again(tmp_path, root):
     voile.ledger.init(tmp_path / "ledger.db", budget=3)  # pays for one release of each, not two
     answered: dict[str, bytes] = {}
     people = [f"person {n}" for n in range(PEOPLE)]
     for count in (3, 70):
-        server = Server(tmp_path)
+        server = Service(tmp_path)
         storm(server, [who for who in people if who not in answered], answered, count)
         with Ledger(str(tmp_path / "ledger.db"), read_key(tmp_path / "ledger.db.key")) as book:
             unpaid = [who for who in answered if book.spent(who) != 2 * 10**9]
             assert not unpaid, "answered without a charge"
     assert 70 <= len(answered) < PEOPLE
-    server = Server(tmp_path, workers=2)
+    server = Service(tmp_path, workers=2)
     for who in people:
         again = server.ask(who)  # a second charge would be over the budget, and refused
         assert answered.setdefault(who, again) == again
-    counted = server.get("/metrics").decode()
+    counted = server.get("/metrics", authorization=f"Bearer {TOKEN}").decode()
     assert f'voile_requests_total{{route="places",status="2xx"}} {PEOPLE}' in counted
     by_the_example(server, root)
+    by_whoever_means_harm(server)
     assert server.end(signal.SIGTERM) == 0
     with Ledger(str(tmp_path / "ledger.db"), read_key(tmp_path / "ledger.db.key")) as book:
         assert {book.spent(who) for who in people} == {2 * 10**9}
+        assert book.spent("secretperson") == 0
         assert not voile.ledger.verify(
             tmp_path / "ledger.db", ledger_key=str(tmp_path / "ledger.db.key")
         ).violated
     log = (tmp_path / "log").read_text()
     assert "person" not in log
+    assert "Invalid HTTP request" in log
     assert TOKEN not in log
     assert "Traceback" not in log
     assert "leaked" not in log

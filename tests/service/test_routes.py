@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from voile.core.randomness import is_secure
+from voile.ledger import Ledger, read_key
 from voile.service.tokens import token_hash
 
 from .conftest import TOKEN, built, stated, talking
@@ -84,7 +85,7 @@ def test_draws_are_secure_and_those_of_the_law(monkeypatch):
         return [(r["lat"], r["lon"]) for r in answer.json()["releases"]]
 
     drawn = np.array(talking(service, talk))
-    assert is_secure(service._releasing["places"]._rng)
+    assert is_secure(service.lanes["places"].long.releasing._rng)
     assert len(np.unique(drawn, axis=0)) == 1000
     north = 111.2 * (drawn[:, 0] - PLACE["lat"])
     east = 111.2 * np.cos(np.radians(PLACE["lat"])) * (drawn[:, 1] - PLACE["lon"])
@@ -119,6 +120,49 @@ def test_bad_bodies_have_a_clear_status_and_are_not_repeated(body, status):
         assert (await to.post("/v1/places", {"record": PLACE})).status_code == 200
 
     talking(service, talk)
+
+
+def fuzzed(rng, depth=0):
+    """A value such as JSON can hold, often one that nearly is a record."""
+    kind = int(rng.integers(0, 9 if depth < 4 else 6))
+    if kind < 5:
+        return [None, True, -0.0, 10 ** int(rng.integers(0, 400)), "\ud800\x00é" * depth][kind]
+    if kind == 5:
+        return float(rng.normal()) * 10.0 ** int(rng.integers(-300, 300))
+    if kind == 6:
+        return [fuzzed(rng, depth + 1) for _ in range(int(rng.integers(0, 4)))]
+    names = ["record", "records", "lat", "lon", "who", "", "\x00", "guarantee"]
+    chosen = rng.choice(names, size=int(rng.integers(0, 5)))
+    return {str(name): fuzzed(rng, depth + 1) for name in chosen}
+
+
+def test_fuzzed_bodies_break_nothing_and_charge_nobody(ledger):
+    """What is nearly a request, and what is cut, doubled or has other bytes in it."""
+    service = built(stated(places={"epsilon": 2.0, **ledger}))
+    rng = np.random.default_rng(5)
+    whole = json.dumps({"record": {**PLACE, "who": "ann"}}).encode()
+    bodies = []
+    for _ in range(300):
+        value = fuzzed(rng)
+        nearly = {"record": value} if rng.random() < 0.5 else {"records": [value, value]}
+        bodies.append(json.dumps(nearly).encode())
+        changed = bytearray(whole)
+        for _ in range(int(rng.integers(1, 4))):
+            changed[rng.integers(len(changed))] = rng.integers(256)
+        bodies.append(bytes(changed)[: int(rng.integers(1, len(whole) + 1))])
+
+    async def talk(to):
+        answers = [await to.post("/v1/places", body) for body in bodies]
+        assert {answer.status_code for answer in answers} <= {200, 400, 403, 422}
+        for answer in answers:
+            assert answer.json().keys() <= {"error", "guarantee", "release", "releases"}
+        return sum(answer.status_code == 200 for answer in answers)
+
+    answered = talking(service, talk)
+    book = Ledger(ledger["ledger"], read_key(ledger["ledger_key"]))
+    with book:
+        charged = sum(entry.rows for entry in book.store.entries() if entry.event == "charged")
+    assert charged == answered < 60
 
 
 def test_a_hostile_batch_does_not_spoil_others_of_its_group():
@@ -212,7 +256,7 @@ def test_no_secret_stands_in_a_log_or_an_error(vectors, caplog, monkeypatch):
             raise RuntimeError(f"cannot do {batch.rows}")
 
         monkeypatch.setattr(
-            type(service._releasing["text"]._releaser), "plan", lambda s, b: broken(b)
+            type(service.lanes["text"].brief.releasing._releaser), "plan", lambda s, b: broken(b)
         )
         answers.append(await to.post("/v1/text", {"record": {"text": "secretword"}}))
         return answers

@@ -3,6 +3,7 @@
 import json
 import shlex
 import stat
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 import voile
 from voile.files.column_guesses import glance
 from voile.files.source import open_source
+from voile.labels.sample_clinic import write_clinic
+from voile.places.sample_trips import write_trips
 from voile.studio.away import chosen, taken_away
 from voile.studio.desk import Latest, Superseded
 from voile.text.sample_messages import write_messages
@@ -111,7 +114,11 @@ def test_questions_before_a_file_is_open_are_refused(client):
     assert "open a file" in client.ask("text/look", {"column": "text"}, status=400)["error"]
 
 
-def test_only_the_latest_of_waiting_questions_is_answered():
+@pytest.mark.parametrize(
+    ("abouts", "second"), [((None,) * 3, "superseded"), (("x", "x", "x"), "second")]
+)
+def test_only_the_latest_of_waiting_questions_is_answered(abouts, second):
+    """Those about the same thing are all answered: a page that warms up turns nobody away."""
     import threading
 
     latest, going, free = Latest(), threading.Event(), threading.Event()
@@ -123,24 +130,24 @@ def test_only_the_latest_of_waiting_questions_is_answered():
 
     answers = {}
 
-    def ask(name, work):
+    def ask(name, work, about):
         try:
-            answers[name] = latest.do(work)
+            answers[name] = latest.do(work, about)
         except Superseded:
             answers[name] = "superseded"
 
-    threads = [threading.Thread(target=ask, args=("first", slow))]
+    threads = [threading.Thread(target=ask, args=("first", slow, abouts[0]))]
     threads[0].start()
     assert going.wait(10)
-    for name in ("second", "third"):
-        threads.append(threading.Thread(target=ask, args=(name, lambda name=name: name)))
+    for name, about in zip(("second", "third"), abouts[1:], strict=True):
+        threads.append(threading.Thread(target=ask, args=(name, lambda name=name: name, about)))
         threads[-1].start()
         while latest.asked < len(threads):
             pass
     free.set()
     for thread in threads:
         thread.join(10)
-    assert answers == {"first": "first", "second": "superseded", "third": "third"}
+    assert answers == {"first": "first", "second": second, "third": "third"}
 
 
 # ── taking it away ─────────────────────────────────────────────────────────────────────────────
@@ -151,30 +158,94 @@ CHOSEN = {
 }  # fmt: skip
 
 
-def test_command_python_and_recipe_release_the_same(messages, tmp_path, monkeypatch):
-    """Under one seed: byte for byte."""
+TAKEN = {
+    "text protect": (
+        lambda path: write_messages(path, count=60), {**CHOSEN, "top": 2000},
+    ),
+    "places protect": (
+        lambda path: write_trips(path, vehicles=3, stops=4),
+        {"epsilon": 30.5, "trace": "vehicle", "per": "trace", "way": "every",
+         "drop": ["vehicle", "stop"], "seed": 5},
+    ),
+    "labels protect": (
+        lambda path: write_clinic(path, count=100),
+        {"label": "diabetic", "epsilon": 1.25, "mechanism": "rr", "classes": ["no", "yes"],
+         "drop": ["ward"], "seed": 5,
+         "pass_": ["age", "bmi", "glucose", "pulse", "sleep_hours", "smoker"]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", TAKEN)
+def test_command_python_and_recipe_release_the_same(command, tmp_path, monkeypatch):
+    """Under one seed: byte for byte, with one guarantee; and so does the page's own job."""
     from typer.testing import CliRunner
 
     from voile.cli.app import app
+    from voile.studio.running import Jobs
 
     monkeypatch.chdir(tmp_path)
-    options = {**CHOSEN, "data": str(messages), "top": 2000}
-    made = []
-    for name in ("command", "python", "recipe"):
+    write, options = TAKEN[command]
+    data = write(tmp_path / "mine.csv")
+    made = {}
+    for name in ("command", "python", "recipe", "page"):
         out = tmp_path / f"{name}, of mine.csv"
-        away = taken_away("text protect", {**options, "out": str(out)})
+        given = {**options, "data": str(data), "out": str(out)}
+        away = taken_away(command, given)
         if name == "command":
             done = CliRunner().invoke(app, shlex.split(away.command)[1:])
             assert done.exit_code == 0, done.output
         elif name == "python":
             exec(away.python, {})
-        else:
+        elif name == "recipe":
             recipe = tmp_path / "release.toml"
             recipe.write_text(away.recipe, encoding="utf-8")
             voile.run(recipe)
-        made.append(out.read_bytes())
-    assert made[0] == made[1] == made[2]
-    assert made[0] != messages.read_bytes()
+        else:
+            job = Jobs().start(command, given)
+            assert job.done.wait(60)
+            assert job.error == ""
+        promised = json.loads(out.with_name(f"{out.name}.guarantee.json").read_text())
+        assert promised["guarantee"]["epsilon"] == options["epsilon"]
+        made[name] = out.read_bytes(), promised["guarantee"]
+    assert made["command"] == made["python"] == made["recipe"] == made["page"]
+    assert made["page"][0] != data.read_bytes()
+
+
+# ── audits ─────────────────────────────────────────────────────────────────────────────────────
+
+OWN = "def same(text):\n    return text\n\ndef blank(text):\n    return 'x'\n"
+
+
+@pytest.mark.parametrize(
+    ("way", "verdict"),
+    [
+        ({"released": "released.csv"}, "violated"),
+        ({"command": "{python} -u echo.py"}, "violated"),
+        ({"command": "own.py:same"}, "violated"),
+        ({"command": "own.py:blank"}, "open"),
+    ],
+)
+def test_an_audit_of_two_files_a_command_and_ones_own_function(
+    client, tmp_path, monkeypatch, way, verdict
+):
+    """What is released as it is hides nothing; what says nothing is not found to violate."""
+    monkeypatch.chdir(tmp_path)
+    texts = [f"a train to {town} at {hour}" for town in ("rome", "oslo") for hour in range(9)]
+    for name in ("texts.csv", "released.csv"):
+        (tmp_path / name).write_text("\n".join(["text", *texts]) + "\n")
+    (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "echo.py").write_text("import sys\nfor line in sys.stdin: print(line, end='')\n")
+    way = {name: value.format(python=sys.executable) for name, value in way.items()}
+    options = {
+        "texts": "texts.csv", "attacks": ["overlap"], "temperature": 0.0, "claim": 0.5,
+        "trials": 200, **way,
+    }  # fmt: skip
+    job = client.ask("run", {"command": "text calibrate", "options": options})["job"]
+    _, content = client.send("GET", f"/api/jobs/{job}")
+    last = json.loads(content.decode().strip().split("\n\n")[-1][6:])
+    assert last["error"] == ""
+    assert last["verdict"] == verdict
 
 
 def test_names_with_commas_and_quotes_survive():
@@ -287,6 +358,30 @@ def test_a_job_stops_where_it_tells(monkeypatch):
     job.work(work, {})
     assert job.error.startswith("stopped")
     assert job.done.is_set()
+
+
+def test_a_job_that_has_an_answer_is_asked_for_it_first():
+    from voile.interrupts import asked_to_stop, best_so_far, worth_keeping
+    from voile.progress import say
+    from voile.studio.running import Job
+
+    job = Job("x")
+
+    def work():
+        with best_so_far():
+            assert not job.state()["keeps"]
+            worth_keeping()
+            assert job.state()["keeps"]
+            job.stop()
+            assert asked_to_stop()
+            say("a line", {"loss": 1.0})
+            job.stop()
+            say("another")
+            raise AssertionError("it goes on")
+
+    job.work(work, {})
+    assert job.state()["parts"] == [{"loss": 1.0}]
+    assert job.error.startswith("stopped")
 
 
 def test_a_form_is_the_signature(client):

@@ -8,7 +8,7 @@ import pytest
 from studio.checks import looked_over
 from studio.house import studio_open, to
 from voile.labels.sample_clinic import write_clinic
-from voile.places.sample_trips import write_trips
+from voile.places.sample_trips import write_city, write_trips
 
 
 @pytest.fixture(scope="module")
@@ -64,22 +64,63 @@ def test_a_click_shows_where_a_place_may_be_reported(page):
     page.press("ArrowLeft")
 
 
+def test_streets_lie_under_the_map(page, place):
+    page.until("document.querySelector('.map .street')?.getAttribute('d').length > 1000")
+    write_city(place / "city")
+    choose(page, "Roads under the map", str(place / "city"))
+    said = "[...document.querySelectorAll('.hint')].some(p => p.textContent.startsWith('city: '))"
+    page.until(said)
+
+
 def test_the_trace_of_one_person_before_and_after(page):
-    asked = "[...document.querySelectorAll('label')].find(l => l.textContent === 'ε is for')"
+    """Shown as it would be released: places share ε, and a reader of all of them is told of."""
+    asked = (
+        "[...document.querySelectorAll('label')].find(l => l.textContent === 'A trace is drawn so')"
+    )
+    command = "document.querySelector('.way pre').textContent"
     assert page.ask(f"{asked}.getClientRects().length") == 0, "the command has no trace yet"
+    alone = strength(page)
     choose(page, "Trace of one person", "v002")
-    assert page.ask(f"{asked}.getClientRects().length") == 1
     page.until("document.querySelectorAll('.map polyline').length === 2")
     page.until(
         "[...document.querySelectorAll('.hint')].some(p => p.textContent.includes('8 places'))"
     )
-    page.until("document.querySelector('.way pre').textContent.includes('--trace vehicle')")
-    said = "[...document.querySelectorAll('.hint')].some(p => p.textContent.includes('share ε'))"
-    assert page.ask(said), "the figures are those of one place"
+    assert page.ask(f"{asked}.getClientRects().length") == 1
+    page.until(f"{command}.includes('--trace vehicle')")
+    assert strength(page) > 7 * alone, "eight places share what one had"
+    whose = "document.querySelector('section[aria-label=\"How strong\"]').textContent"
+    page.until(f"{whose}.includes('A draw of this trace')")
+    page.until("[...document.querySelectorAll('.hint')].some(p => p.dataset.done)")
+    said = page.ask("[...document.querySelectorAll('.hint')].find(p => p.dataset.done).textContent")
+    assert "knows 5 other traces" in said
+    assert "off on average" in said
+    assert page.ask("document.querySelectorAll('.map .guess').length") == 1
+    choose(page, "A trace is drawn so", "stays")
+    page.until(f"{command}.includes('--way stays')")
     choose(page, "ε is for", "place")
-    page.until(f"!{said}")
+    page.until(f"!{command}.includes('--trace')")
+    page.until(f"Number(document.querySelector('.figures').dataset.epsilon) === {alone}")
     choose(page, "Trace of one person", "")
-    page.until("!document.querySelector('.way pre').textContent.includes('--trace')")
+    looked_over(page, page.port)
+
+
+def test_methods_stand_side_by_side_while_they_are_solved(page):
+    page.ask("document.querySelector('details[data-panel=design]').open = true")
+    choose(page, "Cells, rows x columns", "2x3")
+    page.click("section[aria-label='Design for a map'] .buttons button")
+    done = "document.querySelector('section[aria-label=\"Design for a map\"] .job').dataset.done"
+    row = "document.querySelectorAll('section[aria-label=\"Design for a map\"] tbody tr').length"
+    page.until(f"{row} > 1")
+    page.until(f"{done} === 'yes'")
+    table = "document.querySelector('section[aria-label=\"Design for a map\"] table').textContent"
+    said = page.ask(table)
+    assert "lower bound" in said
+    assert "NOT PRIVATE" in said, "AIPO-R is no private method"
+    assert page.ask(f"/\\d %/.test({table})"), "the gap to the bound"
+    assert "loses least" in page.ask(
+        "document.querySelector('section[aria-label=\"Design for a map\"] .answer').textContent"
+    )
+    page.ask("document.querySelector('details[data-panel=design]').open = false")
 
 
 def test_places_are_released_from_the_page(page, place):
@@ -122,3 +163,17 @@ def test_labels_weigh_features_and_pick_a_point(page, place):
     command = "document.querySelector('.way pre').textContent"
     page.until(f"{command}.includes('--epsilon 2.0') && {command}.includes('--mechanism rr')")
     looked_over(page, page.port)
+    pick = (
+        "[...document.querySelectorAll('.pick')].find(p => p.getAttribute('aria-label')"
+        ".startsWith({0}))"
+    )
+    page.ask(pick.format("'sampled column, ε 4:'") + ".focus()")
+    page.press("Enter")
+    page.until(f"{command}.includes('--mechanism sample')")
+    page.ask(pick.format("'central DP'") + ".focus()")
+    page.press("Enter")
+    page.until("!!document.querySelector('section[aria-label=\"Use against leakage\"] .warn')")
+    assert "another trust" in page.ask(
+        "document.querySelector('section[aria-label=\"Use against leakage\"] .warn').textContent"
+    )
+    assert "--mechanism sample" in page.ask(command), "nothing is taken that cannot be released"

@@ -59,11 +59,12 @@ def test_a_wish_becomes_an_epsilon_and_the_law_keeps_it(page):
     page.until(f"document.querySelector('.epsilon').textContent !== {json.dumps(before)}")
     settled(page)
     assert float(shown(page).split()[-1]) > float(before.split()[-1])
-    assert "odds" in page.ask("document.querySelector('.means').textContent")
+    page.until("document.querySelector('.means').textContent.includes('odds')")
     looked_over(page, page.port)
 
 
 def test_words_say_what_became_of_them(page):
+    page.until("document.querySelectorAll('.after .word').length > 0")
     fates = page.ask("[...document.querySelectorAll('.after .word')].map(w => w.className)")
     assert {"word kept", "word drawn", "word placeholder"} <= set(fates)
     assert "seeded: not a release" in page.ask("document.querySelector('.stamp').textContent")
@@ -95,6 +96,65 @@ def test_the_reader_can_be_the_measure(page):
     assert page.ask("document.querySelectorAll('.line.named').length") == 1
     named = page.ask("parseFloat(document.querySelectorAll('.figures dd')[1].textContent)")
     assert named <= 15
+
+
+def test_topics_still_right_can_be_the_measure(page):
+    """The label column of the file is the topic; ε follows, and no ε where none will do."""
+    page.until("!document.getElementById('range-topic').disabled")
+    page.click("#wish-topic")
+    settled(page)
+    assert page.ask("document.querySelectorAll('.line.topic').length") == 1
+    said = page.ask("document.querySelector('section[aria-label=Curves]').textContent")
+    assert "40 rows" in said
+    right = "parseFloat(document.querySelectorAll('.figures dd')[3].textContent)"
+    wanted = page.ask("Number(document.getElementById('number-topic').value)")
+    assert page.ask(right) >= wanted - 0.5, "percent are shown to three digits"
+    least = float(shown(page).split()[-1])
+    put(page, "number-topic", wanted / 2)
+    settled(page)
+    assert float(shown(page).split()[-1]) < least
+    put(page, "number-topic", 99.9)
+    assert shown(page) == "no ε"
+    assert "originals" in page.ask("document.querySelector('.means').textContent")
+    put(page, "number-topic", wanted)
+    settled(page)
+    looked_over(page, page.port)
+    page.click("#wish-reader")
+    settled(page)
+
+
+def named(label):
+    """The control of this name."""
+    return (
+        "document.getElementById([...document.querySelectorAll('label')].find(l => "
+        f"l.firstChild.textContent === {json.dumps(label)}).htmlFor)"
+    )
+
+
+def test_stand_ins_and_public_text_are_previewed(page, place):
+    """Each is in the command as it is in the preview."""
+    pytest.importorskip("spacy")
+    command = "document.querySelector('.way pre')?.textContent ?? ''"
+    box = named("stand-ins for names and identifiers")
+    page.ask(f"{box}.click()")
+    page.until("document.querySelectorAll('.after .word.stand-in').length > 0")
+    page.until(f"({command}).includes('--pseudonyms')")
+    page.ask("document.querySelector('.after .word.stand-in').focus()")
+    assert "says nothing of who" in page.ask("document.querySelector('.law').textContent")
+    page.ask(f"{box}.click()")
+    settled(page)
+    public = place.parent / "public.txt"
+    public.write_text("my order came late again\nplease close the account of my father\n" * 30)
+    put(page, page.ask(f"{named('Public text to read them with')}.id"), json.dumps(str(public)))
+    assert "--public" not in page.ask(command), "without restoring it is of no use"
+    restoring = page.ask(f"{named('Read the draws as a whole')}.id")
+    put(page, restoring, "'reading'")
+    page.until(f"({command}).includes('--restore reading') && ({command}).includes('--public')")
+    settled(page)
+    assert "before the draws are read" in page.ask("document.querySelector('.figures').textContent")
+    put(page, restoring, "''")
+    settled(page)
+    page.until(f"!({command}).includes('--public')")
 
 
 WAYS = "[...document.querySelectorAll('.ways, section[aria-label=\"Take it away\"] > .buttons')]"

@@ -16,7 +16,6 @@ from voile.metrics import discrete
 from voile.rewriting.prepared import Prepared
 from voile.rewriting.workshop import Workshop
 from voile.text import kept_releases as text_releases
-from voile.text._compare import read_lines
 from voile.text.cells import Beside, play
 from voile.text.comparison import Shown
 from voile.text.frontier import recommend
@@ -290,7 +289,7 @@ def test_calibrate_a_program_on_the_command_line(table_file):
     assert "open" in done.output
     done = invoke("calibrate", table_file)
     assert isinstance(done.exception, VoileError)
-    assert "either --released COLUMN or --command PROGRAM" in str(done.exception)
+    assert "either --released COLUMN (or FILE) or --command PROGRAM" in str(done.exception)
 
 
 def test_compare_on_the_command_line_writes_table_and_charts(table_file, tmp_path, monkeypatch):
@@ -333,14 +332,6 @@ def test_compare_on_the_command_line_writes_table_and_charts(table_file, tmp_pat
     ):
         done = invoke("compare", table_file, "--mechanisms", "tem", *words)
         assert message in str(done.exception)
-
-
-def test_lines_of_a_file(tmp_path):
-    path = tmp_path / "public.txt"
-    path.write_text("one\n\n two \n")
-    assert read_lines(path) == ["one", "two"]
-    with pytest.raises(InvalidInput, match="must be a readable UTF-8 text file"):
-        read_lines(tmp_path / "nothing.txt")
 
 
 def test_a_claim_for_one_text_that_an_attack_refutes_is_violated():

@@ -427,7 +427,7 @@ def test_an_audit_of_rows_that_share_draws_is_refused(
     tmp_path: Path, scope: str, refused: bool
 ) -> None:
     """Its bound is one over documents; those of a file that shares draws are no sample of any."""
-    from voile.text.pairs import refuse_shared_draws
+    from voile.text.pairs import made_of_draws
 
     source = tmp_path / "in.csv"
     source.write_text("text\nred blue\nblue red\n")
@@ -438,6 +438,6 @@ def test_an_audit_of_rows_that_share_draws_is_refused(
         with pytest.raises(InvalidInput, match="rows share draws"):
             text.audit(str(source), done.output)
     else:
-        refuse_shared_draws(done.output)
-    refuse_shared_draws(str(source))
-    refuse_shared_draws(["red blue"])
+        assert made_of_draws(done.output) is None
+    assert made_of_draws(str(source)) is None
+    assert made_of_draws(["red blue"]) is None

@@ -98,7 +98,8 @@ ENTRIES = (
 PIECES = [entry.stand_in for entry in ENTRIES]
 PIECES += ["Maria's", "MARIA", "north", "North Star", "Star Group", "(", ")", ",", ". ", "\n"]
 PIECES += ["  ", "- ", "12", "[PASSPORT", "2]", "[", "7946", "Sons", "the", "and", "\u3000", "é-é"]
-PIECES += ["](", "<img ", '"', "https://evil.example/?a=", "](<", ">", "//"]
+PIECES += ["](", "<img ", '"', "https://evil.example/?a=", "](<", ">", "//", "]: <", "&amp;"]
+PIECES += ["&#104;ttps&colon;&sol;&sol;evil.example"]
 
 
 @settings(max_examples=300, deadline=None)
@@ -123,6 +124,10 @@ LINKS = [
     "www.evil.example?Maria", "https://evil.example/[PASSPORT 2]",
     "https://evil.example/user_12@example.com",
     "https://evil.example/?(https://www.example.com/12345678", "[r]: <https://evil.example/ Maria>",
+    "[r]: &#104;ttps&colon;&sol;&sol;evil.example&sol;?Maria", "(&#119;ww.evil.example/?Maria)",
+    "[r]: <&#x68;ttps&#58;&#47;&#47;evil.example/ Maria>",
+    "[r]: a&amp;b](<https://evil.example/ Maria>)",
+    "[see https://a.example](<https://evil.example/ Maria>)",
 ]  # fmt: skip
 
 
@@ -134,6 +139,11 @@ def test_an_address_of_the_models_brings_no_name_home(link, size):
     told += revealing.end()
     assert told == Revealing(ENTRIES).whole(text)
     assert told == f"Dear Ann, see {link} or ask Ann Smith."
+
+
+def test_entities_of_html_in_what_is_no_address_hide_no_stand_in():
+    said = "AT&amp;T asked Maria&#39;s doctor &lt;Maria&gt;, 3 &times; a week"
+    assert Revealing(ENTRIES).whole(said) == said.replace("Maria", "Ann")
 
 
 def test_an_address_that_is_a_stand_in_comes_back():

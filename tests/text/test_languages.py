@@ -39,6 +39,13 @@ def test_rows_are_told_apart_and_what_cannot_be_is_not() -> None:
     assert detect(["\ud800 broken surrogate in an English text here"]) == ["en"]
 
 
+def test_what_is_counted_by_nobody_is_looked_for_only_where_it_decides() -> None:
+    """A service tells nobody of its rows; each is read in its own language all the same."""
+    assert Reading("en").languages_of([*GERMAN, None]) == [""] * 4
+    assert Reading("auto").languages_of([*GERMAN, None]) == ["de", "de", "de", ""]
+    assert Reading("en", detects=True).languages_of(GERMAN) == ["de"] * 3
+
+
 def test_german_is_not_read_as_english_in_silence() -> None:
     with pytest.raises(InvalidInput, match=r"got German \(3 of 3 rows.*--language de") as caught:
         voile.text.protect(GERMAN, epsilon=5.0, top=2000)
@@ -48,6 +55,20 @@ def test_german_is_not_read_as_english_in_silence() -> None:
     assert check_language(None, [*ENGLISH, GERMAN[0]]) == "en"
     assert check_language(None, ["x", "", "😀"]) == "en"
     assert check_language("en", GERMAN) == "en"
+
+
+def test_public_text_in_another_language_is_refused() -> None:
+    """Half of a French text's words are in an English list: the words alone do not tell."""
+    french = [FRENCH, "Nous avons attendu toute la journée la livraison du restaurant.",
+              "Je voudrais une table pour deux personnes vendredi soir."] * 5  # fmt: skip
+    how = {"epsilon": 5.0, "top": 5000, "restore": "reading"}
+    with pytest.raises(InvalidInput, match="English; 15 of the 15 texts looked at are in French"):
+        voile.text.protect(ENGLISH, public=french, **how)
+    with pytest.raises(InvalidInput, match="looked at are in French"):
+        voile.text.protect(ENGLISH, epsilon=5.0, top=5000, remap=True, public=french)
+    mostly = ["The weather was fine and so they walked down to the lake."] * 18 + french
+    release = voile.text.protect(ENGLISH, public=mostly, seed=1, **how)
+    assert len(release.data) == 3
 
 
 def test_rows_of_another_language_are_counted_and_said() -> None:

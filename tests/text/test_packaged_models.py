@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import voile
-from voile.audit.distinguish import distinguish
+from voile.audit.distinguishing import distinguish
 
 
 @pytest.fixture(scope="module")

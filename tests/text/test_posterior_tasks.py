@@ -27,8 +27,9 @@ from voile.errors import InvalidInput
 from voile.leakage.bounds import chernoff_interval
 from voile.report.drawing import percent
 from voile.text import _audit as text_audit_module
-from voile.text import audit, glove
+from voile.text import audit, glove, protect
 from voile.text.audit_result import text_audit
+from voile.text.pairs import made_of_draws
 from voile.text.sequences import corpus, read_words
 
 CIRCLE = ["paris", "london", "rome", "berlin", "madrid", "vienna"]
@@ -93,6 +94,27 @@ def test_a_release_in_clear_is_caught_and_noise_is_not(files):
     assert blind.findings[0].verdict == blind.verdict == "open"
     assert blind.lead.shares[0] < 0.01
     assert blind.lead.reliability.trustworthy
+
+
+def test_a_restored_release_is_audited_as_what_was_handed_on(files, tmp_path):
+    """A leak is found through the reading, and whose it is is said; as drawn, nothing is added."""
+    original, clear, _ = files
+    given = {"top": TOP, "no_cache": True, "seed": 1, "overwrite": True}
+    for epsilon, verdict in ((60.0, "violated"), (0.1, "open")):
+        out = str(tmp_path / f"{epsilon:g}.csv")
+        protect(str(original), epsilon=epsilon, restore="reading", out=out, **given)
+        found = audit(original, out, **OPTIONS)
+        assert found.verdict == verdict
+        assert found.made == "restored"
+        assert "The draws were restored before they were handed on" in str(found)
+        assert "audit them as they were drawn" in str(found)
+    drawn = protect(str(original), epsilon=60.0, out=str(tmp_path / "drawn.csv"), **given)
+    assert made_of_draws(drawn.data) is None
+    remapped = protect(
+        str(original), epsilon=60.0, remap=True, out=str(tmp_path / "remap.csv"), **given
+    )
+    assert made_of_draws(remapped.data) == "remapped"
+    assert made_of_draws(clear) is None
 
 
 @pytest.mark.parametrize("attacker", ["rnn", "lstm", "transformer"])

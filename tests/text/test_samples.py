@@ -7,7 +7,7 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from voile.errors import BadFile, CannotWrite, InvalidInput
+from voile.errors import CannotWrite, InvalidInput
 from voile.labels.sample_clinic import write_clinic
 from voile.personal.checks import is_card, is_iban
 from voile.personal.patterns import find_identifiers
@@ -122,7 +122,7 @@ def test_names_by_a_list(tmp_path):
     (marked,) = names.pipe([text])
     assert [text[e.start_char : e.end_char] for e in marked.ents] == ["ANN", "New York", "York"]
     assert {e.label_ for e in marked.ents} == {"PERSON"}
-    with pytest.raises(BadFile, match="list of names"):
+    with pytest.raises(InvalidInput, match="list of names must be a readable file"):
         load_pipeline(str(tmp_path / "absent.txt"))
     with pytest.raises(InvalidInput, match="at least one"):
         NameList(("", " "))

@@ -5,7 +5,9 @@ import itertools
 import json
 import re
 import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,8 +29,38 @@ from voile.text.name_pools import name_pools, words_too
 from voile.text.standin_forms import Draws
 from voile.text.standins import Allotment, StandIns
 from voile.text.things import Thing
+from voile.text.tiers import marked
 
 FINDING = StandIns(NameList(("ann",)))
+
+
+class Brief:
+    """A pipeline that reads few characters at once, as spaCy's read a million."""
+
+    max_length = 40
+    names = NameList(("Ann", "Zoe Q"))
+
+    def pipe(self, texts: Iterable[str]) -> Iterator[Any]:
+        for one in texts:
+            assert len(one) <= self.max_length
+            yield from self.names.pipe([one])
+
+
+@pytest.mark.parametrize("before", range(90))
+def test_names_are_found_however_far_down_a_text_they_stand(before: int) -> None:
+    written = "x " * before + "Zoe Q met Ann" + " y" * 13 + " and Ann left Zoe Q"
+    (whole,) = marked(NameList(("Ann", "Zoe Q")), [written])
+    (found,) = marked(Brief(), [written])
+    assert found == whole
+    assert [written[e.start_char : e.end_char] for e in found] == ["Zoe Q", "Ann", "Ann", "Zoe Q"]
+    (spans,) = StandIns(Brief()).named([written])
+    assert {written[s.start : s.end] for s in spans} >= {"Zoe Q", "Ann"}
+    assert any(span.start > 2 * before + 20 for span in spans)
+
+
+def test_a_list_of_names_has_no_end() -> None:
+    (found,) = marked(NameList(("Zoe Q",)), ["a " * 600_000 + "Zoe Q came"])
+    assert [(e.start_char, e.end_char) for e in found] == [(1_200_000, 1_200_005)]
 
 
 def things(written: str, kind: str) -> list[Thing]:

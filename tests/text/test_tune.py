@@ -16,7 +16,7 @@ from in_process import voile as command
 from voile import text
 from voile.adapt.ampl import Checked
 from voile.adapt.levels import Round
-from voile.errors import InvalidInput
+from voile.errors import CannotWrite, InvalidInput
 from voile.report.drawing import percent
 from voile.text import _protect, _tune
 from voile.text.tune_result import LevelLaw, TextTuning
@@ -92,6 +92,32 @@ def test_the_command_printed_draws_from_the_laws_that_were_tuned(file, tmp_path,
         assert said.outputs == len(every)
     with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as done:
         assert len(list(csv.reader(done))) == 91
+
+
+def test_a_recipe_carries_the_tuned_laws_to_a_release_by_file(file, tmp_path, monkeypatch):
+    """`voile run` draws from the tables that were tuned, on another file; so does the command."""
+    tuned = laws_used(monkeypatch, _tune, "laws_at", lambda laws: laws)
+    private, recipe = tmp_path / "private.csv", tmp_path / "tuned.toml"
+    private.write_text("text\nThe train from Paris to Rome\n", encoding="utf-8")
+    found = text.tune(file, **ASKED, metric="angular", recipe=recipe, release=private)
+    assert recipe.stat().st_mode & 0o077 == 0
+    assert f"voile run {recipe}" in " ".join(str(found).split())
+    protectors = laws_used(monkeypatch, _protect, "build_protector", lambda made: made)
+    code, _, err = command("run", str(recipe), "--json")
+    assert code == 0, err
+    drawing, mine = protectors[-1], tuned[0](found.chosen.strengths)
+    every = np.arange(len(drawing.vocabulary.embedding))
+    for law, own in zip(drawing.laws[:2], mine[:2], strict=True):
+        assert np.array_equal(law.log_prob(every[::97], every), own.log_prob(every[::97], every))
+    assert drawing.laws[2] is None
+    assert len((tmp_path / "private.protected.csv").read_text().splitlines()) == 2
+
+
+def test_a_recipe_must_know_its_file_before_anything_is_searched(file, tmp_path):
+    with pytest.raises(InvalidInput, match="--release FILE"):
+        text.tune(list(sentences(90)), **ASKED, recipe=tmp_path / "r.toml")
+    with pytest.raises(CannotWrite):
+        text.tune(file, **ASKED, recipe=tmp_path / "no" / "such" / "folder" / "r.toml")
 
 
 def test_the_documents_are_read_as_the_release_reads_them(file):

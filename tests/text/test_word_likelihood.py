@@ -7,12 +7,12 @@ import pytest
 
 import voile
 from voile.attackers.attribution_likelihood import Likelihood
-from voile.audit.distinguish import attribute
+from voile.audit.distinguishing import attribute
 from voile.audit.games import plan
 from voile.text.consistent import Scope
 from voile.text.plain_protector import protector
 from voile.text.vocabularies import vocabulary
-from voile.text.word_likelihood import MISREAD, word_likelihood
+from voile.text.word_likelihood import MISREAD, UNREAD, word_likelihood
 
 WORDS = vocabulary(["red", "blue", "green", "2"], [[0.0], [1.0], [3.0], [4.0]])
 BLUR = protector(WORDS, epsilon=1.0)
@@ -54,7 +54,26 @@ def test_what_was_drawn_once_counts_once():
 def test_signs_spacing_and_case_count_where_they_differ(text, release, differences):
     bare = LAW([text.lower().replace(",", "").replace(";", "").replace("\n\n", " ")],
                [release.lower().replace(",", "")])  # fmt: skip
-    assert LAW([text], [release])[0] == pytest.approx(bare[0] - MISREAD * differences)
+    unread = UNREAD if differences and text.lower() != "red blue" else 0.0
+    expected = bare[0] - MISREAD * differences - unread
+    assert LAW([text], [release])[0] == pytest.approx(expected)
+
+
+def test_a_drawn_word_with_signs_in_it_is_one_word():
+    """Planted: read by the tokenizer, “10,000” is two words, and the source is ruled out."""
+    words = vocabulary(["red", "blue", "10,000", "u.s."], [[0.0], [1.0], [3.0], [4.0]])
+    blur = protector(words, epsilon=1.0)
+    law = word_likelihood(blur)
+    logs = blur.laws[0].log_prob([0, 1], [2, 3])
+    same, longer = law(["red, blue", "red, blue red"], ["10,000, u.s."] * 2)
+    assert same == pytest.approx(logs[0, 0] + logs[1, 1])
+    assert same > longer
+    assert law(["Red blue"], ["U.s. 10,000"])[0] == pytest.approx(logs[0, 1] + logs[1, 0])
+
+
+def test_a_release_that_cannot_be_of_a_text_costs_more_than_words_tell():
+    one, other = LAW(["red, blue", "red; blue"], ["blue, red"] * 2)
+    assert other == pytest.approx(one - 2 * MISREAD - UNREAD)
 
 
 def test_the_number_of_words_comes_first():

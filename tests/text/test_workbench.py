@@ -129,13 +129,57 @@ def test_the_weakest_level_is_what_curves_speak_of():
     [
         ({"column": "body"}, "one of text"),
         ({"mechanism": "madlib"}, "tem or"),
-        ({"words": Words(remap=True)}, "without --pseudonyms"),
+        (
+            {"names": Names(pseudonyms=True), "restoring": Restoring(restore="reading")},
+            "--restore must not go with --pseudonyms",
+        ),
+        (
+            {"words": Words(remap=True), "restoring": Restoring(restore="reading")},
+            "--restore must not go with --remap",
+        ),
         ({"restoring": Restoring(public="none.txt")}, "--public must go with"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(given, said):
     with pytest.raises(InvalidInput, match=said):
         open_bench([{"text": "a b"}], given.pop("column", "text"), **given)
+
+
+def test_stand_ins_are_shown_where_their_names_stood(tmp_path):
+    """The pieces join to the text and to what a release with the same seed says."""
+    listed = tmp_path / "names.txt"
+    listed.write_text("Ada Byron\nOslo\nSmith\n")
+    texts = [
+        "Dr Ada Byron of Oslo met Smith; Ada wrote to ada@example.org, then Byron called.",
+        "Nothing here.",
+        "Ask Smith's sister in Oslo.",
+    ]
+    names = Names(pseudonyms=True, pipeline=str(listed))
+    bench = open_bench(texts, "text", words=Words(top=500), names=names)
+    shown = bench.preview(4.0, seed=5)
+    released = bench.at(4.0).release_texts(texts, seeded_rng(5))
+    for text, pieces, answer in zip(texts, shown, released, strict=True):
+        assert "".join(piece.before for piece in pieces.pieces) == text
+        after = "".join(piece.after for piece in pieces.pieces)
+        assert after.replace(" ", "") == answer.text.replace(" ", "")
+    stood = [piece for piece in shown[0].pieces if piece.fate == "stand-in"]
+    assert {"ada@example.org", "Oslo", "Smith"} <= {piece.before for piece in stood}
+    assert not any(piece.after == piece.before for piece in stood)
+    assert all(piece.word < 0 for piece in stood)
+
+
+def test_a_remap_follows_the_draws_and_costs_them_nothing():
+    bench = open_bench(TEXTS, "text", words=Words(top=500, remap=True))
+    plain = open_bench(TEXTS, "text", words=Words(top=500))
+    assert bench.preview(4.0, seed=5) == plain.preview(4.0, seed=5), "while the strength is open"
+    shown = bench.preview(4.0, seed=5, remap=True)
+    targets = bench.remapped(4.0).laws[0].targets
+    place = bench.vocabulary.positions
+    for before, after in zip(plain.preview(4.0, seed=5), shown, strict=True):
+        for one, other in zip(before.pieces, after.pieces, strict=True):
+            if one.word >= 0 and one.after.lower() in place:
+                assert place[other.after.lower()] == targets[place[one.after.lower()]]
+    assert bench.figures(4.0) == plain.figures(4.0)
 
 
 def test_stop_words_in_clear_count_as_kept_and_as_named(bench):

@@ -180,7 +180,7 @@ class Trial:
             )
         leakage = audit.leakage
         losses = document_losses(items, losses)
-        return Measured(leakage.shares[:, 0], losses, leakage.supremum, learned)
+        return Measured(leakage.shares[:, 0], losses, leakage.supremum, learned, leakage.sample)
 
     def _counted(self, found: Measured) -> Floats:
         shares = found.shares
@@ -228,6 +228,8 @@ class Measured:
     losses: Floats
     largest: float
     learned: Learned | None
+    sample: Floats
+    """The leakage of some triples, drawn at random."""
 
 
 def _sensitive_only(item: Observed, seen: Indices) -> Observed:

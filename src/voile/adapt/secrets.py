@@ -44,13 +44,21 @@ class Secrets:
     embedding: Embedding
     words: Indices
     levels: Indices
+    written: tuple[str, ...] = ()
+    """How each position of the embedding is written, where an attacker reads words."""
 
     def __len__(self) -> int:
         return len(self.words)
 
     @classmethod
     def of(
-        cls, documents: Sequence[Document], embedding: Embedding, *, drawn: int, most: int
+        cls,
+        documents: Sequence[Document],
+        embedding: Embedding,
+        *,
+        drawn: int,
+        most: int,
+        written: tuple[str, ...] = (),
     ) -> Secrets:
         """The most frequent pairs of these documents; words of `drawn` levels are secrets."""
         codes = [
@@ -65,7 +73,7 @@ class Secrets:
                 "no sensitive words found: an attack needs at least two different ones, got "
                 f"{len(np.unique(kept // drawn))}; give more text, or another --pipeline"
             )
-        return cls(embedding, kept // drawn, kept % drawn)
+        return cls(embedding, kept // drawn, kept % drawn, written)
 
     def observed(self, document: Document, releases: Indices) -> Observed:
         """A document as an attacker meets it: releases by position in the vocabulary."""
@@ -79,7 +87,10 @@ class Secrets:
     def corpus(self) -> Corpus:
         """Candidates and everything that can be released, for attackers who read documents."""
         every = np.arange(len(self.embedding))
-        return Corpus(self.embedding, (), self.words, every, self.levels, unaligned=0, unpaired=0)
+        return Corpus(
+            self.embedding, (), self.words, every, self.levels,
+            unaligned=0, unpaired=0, written=self.written,
+        )  # fmt: skip
 
     @cached_property
     def directions(self) -> Floats:

@@ -21,6 +21,19 @@ MOST, FEWEST = 400, 10
 """Shadow releases of one candidate: as many as the budget gives, between these."""
 
 
+def shadow_releases(
+    release: Release, candidates: Sequence[str], budget: int, batch: int
+) -> tuple[list[str], Indices]:
+    """Releases of the candidates, as many of each, and whose each of them is."""
+    each = int(np.clip(budget // max(len(candidates), 1), FEWEST, MOST))
+    asked = tuple(text for text in candidates for _ in range(each))
+    answers: list[str] = []
+    for start in range(0, len(asked), batch):
+        answers += [str(one) for one in release(asked[start : start + batch])]
+        tell("shadow releases", done=len(answers), total=len(asked))
+    return answers, np.repeat(np.arange(len(candidates)), each)
+
+
 @dataclass(frozen=True)
 class Shadow:
     """The candidate whose own releases look most like this one: ln P̂(release | candidate).
@@ -53,14 +66,10 @@ class Shadow:
         """Estimated log-likelihoods, up to what all candidates share."""
         check_trials(pool, sets, releases)
         used = np.unique(sets)
-        each = int(np.clip(self.budget // len(used), FEWEST, MOST))
-        asked = [pool[i] for i in used.tolist() for _ in range(each)]
-        answers: list[str] = []
-        for start in range(0, len(asked), self.batch):
-            answers += [str(one) for one in self.release(asked[start : start + self.batch])]
-            tell("shadow releases", done=len(answers), total=len(asked))
+        candidates = [pool[i] for i in used.tolist()]
+        answers, owners = shadow_releases(self.release, candidates, self.budget, self.batch)
         words: dict[str, int] = {}
-        shadow = _Streams.of(answers, np.repeat(np.arange(len(used)), each), words)
+        shadow = _Streams.of(answers, owners, words)
         seen = _Streams.of([str(one) for one in releases], np.arange(len(releases)), words)
         members = np.searchsorted(used, sets)
         counts = _Counts(shadow, len(used), len(words), self.place_weight, self.word_weight)

@@ -26,6 +26,8 @@ class Corpus:
     levels: Indices
     unaligned: int
     unpaired: int
+    written: tuple[str, ...] = ()
+    """How each position of the embedding is written, for attackers who read words."""
 
     def candidate_vectors(self) -> Floats:
         """A row of coordinates for each candidate, in the metric's own unit."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from voile.attackers.attribution_likelihood import PairLikelihood
 from voile.core.arrays import Floats
 from voile.errors import InvalidInput
+from voile.rewriting.likelihood import continued, padded, summed
 
 QUESTION = "Original: {}\nRewritten:"
 """What a model that only goes on has read before the release."""
@@ -35,7 +34,7 @@ def language_likelihood(language: Any) -> PairLikelihood:
             "the judge must be a model that writes, got one that fills masks; name a causal or an "
             "encoder–decoder model"
         )
-    weigh = _written if language.model.config.is_encoder_decoder else _continued
+    weigh = _written if language.model.config.is_encoder_decoder else continued
 
     def law(texts: Sequence[str], releases: Sequence[Any]) -> Floats:
         questions = _tokens(language, [QUESTION.format(text) for text in texts], keep_end=True)
@@ -52,17 +51,6 @@ def _tokens(language: Any, texts: Sequence[str], *, keep_end: bool = False) -> l
     return [list(row[-most:] if keep_end else row[:most]) or [language.end] for row in rows]
 
 
-def _continued(language: Any, questions: list[list[int]], answers: list[list[int]]) -> Floats:
-    """Padding stands behind, where nothing that counts looks at it."""
-    import torch
-
-    rows = [[*question, *answer] for question, answer in zip(questions, answers, strict=True)]
-    with torch.inference_mode():
-        logits = language.model(input_ids=_padded(rows, language.padding)).logits
-    begins = [len(question) - 1 for question in questions]
-    return _summed(logits, begins, answers)
-
-
 def _written(language: Any, questions: list[list[int]], answers: list[list[int]]) -> Floats:
     import torch
 
@@ -71,26 +59,8 @@ def _written(language: Any, questions: list[list[int]], answers: list[list[int]]
     start = language.model.config.decoder_start_token_id
     with torch.inference_mode():
         logits = language.model(
-            input_ids=_padded(questions, language.padding),
+            input_ids=padded(questions, language.padding),
             attention_mask=torch.tensor(seen),
-            decoder_input_ids=_padded([[start, *row[:-1]] for row in answers], language.padding),
+            decoder_input_ids=padded([[start, *row[:-1]] for row in answers], language.padding),
         ).logits
-    return _summed(logits, [0] * len(answers), answers)
-
-
-def _padded(rows: list[list[int]], padding: int) -> Any:
-    import torch
-
-    width = max(map(len, rows))
-    return torch.tensor([row + [padding] * (width - len(row)) for row in rows])
-
-
-def _summed(logits: Any, begins: list[int], answers: list[list[int]]) -> Floats:
-    """The log-probabilities of each answer's tokens, added up in 64 bits."""
-    import torch
-
-    found = []
-    for row, begin, answer in zip(logits, begins, answers, strict=True):
-        law = row[begin : begin + len(answer)].double().log_softmax(dim=-1)
-        found.append(float(law[torch.arange(len(answer)), torch.tensor(answer)].sum()))
-    return np.array(found)
+    return summed(logits, [0] * len(answers), answers)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from voile.attackers.attack import Observed, hidden
-from voile.attackers.networks import Body, EmbeddingHead, Reader
+from voile.attackers.networks import Body, EmbeddingHead, Features, Reader
 from voile.attackers.reliability import best_temperature
 from voile.attackers.training import at_sensitive, batches, read, train, usable
 from voile.core.arrays import Floats, Indices
@@ -50,6 +50,7 @@ def fit_learned(
     releases: Floats,
     head: EmbeddingHead,
     body: Body,
+    features: Features | None = None,
     width: int = 96,
     epochs: int = 40,
     patience: int = 4,
@@ -70,7 +71,7 @@ def fit_learned(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         vectors = torch.as_tensor(np.array(releases, dtype=np.float32))
-        reader = Reader(vectors, width=width, out=head.width, body=body)
+        reader = Reader(vectors, width=width, out=head.width, body=body, features=features)
         learned = torch.nn.ModuleList([reader, head])
         rng = np.random.default_rng(seed)
 

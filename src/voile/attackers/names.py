@@ -62,6 +62,11 @@ ON_BOXES = ON_TEXTS | Family(
             "The candidate whose own releases, asked of the mechanism, look most like this one.",
             home=f"{_HOME}.attribution_shadow:Shadow",
         ),
+        Named(
+            "channel",
+            "The law of single words, estimated from releases asked of the mechanism.",
+            home=f"{_HOME}.attribution_channel:LearnedChannel",
+        ),
     ),
 )
 """And those that ask the mechanism: `text calibrate --attacks`."""
@@ -92,6 +97,11 @@ ATTACKERS = Family(
             "transformer",
             "A network that attends to the whole document.",
             f"{_HOME}.networks:transformer",
+        ),
+        Named(
+            "minilm",
+            "An lstm that also reads what the sentence encoder MiniLM makes of the words.",
+            f"{_HOME}.networks:minilm",
         ),
     ),
 )

@@ -1,15 +1,26 @@
-"""Three readers of release sequences, and the paper's way to turn what they read into beliefs."""
+"""Readers of release sequences, and the paper's way to turn what they read into beliefs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
 Body = Callable[[int], nn.Module]
 """From a width to a network that maps (batch, length, width) and a padding mask to the same."""
+
+
+class Features(Protocol):
+    """What somebody else's network makes of a sequence; nothing of it is trained here."""
+
+    width: int
+
+    def __call__(self, sequence: Tensor, padding: Tensor) -> Tensor:
+        """A vector for each position."""
+        ...
 
 
 class _Recurrent(nn.Module):
@@ -67,12 +78,27 @@ def transformer(width: int) -> nn.Module:
     return _Transformer(width, layers=2, heads=4)
 
 
+def minilm(width: int) -> nn.Module:
+    """The same memory, for what MiniLM makes of the document beside the words themselves."""
+    return lstm(width)
+
+
 class Reader(nn.Module):
     """Vectors of releases in, a vector a position out; being hidden has a vector of its own."""
 
-    def __init__(self, releases: Tensor, *, width: int, out: int, body: Body) -> None:
+    def __init__(
+        self,
+        releases: Tensor,
+        *,
+        width: int,
+        out: int,
+        body: Body,
+        features: Features | None = None,
+    ) -> None:
         super().__init__()
         self.register_buffer("releases", releases)
+        self.features = features
+        self.beside = None if features is None else nn.Linear(features.width, width)
         self.unseen = nn.Parameter(torch.zeros(width))
         self.enter = nn.Linear(releases.shape[1], width)
         self.body = body(width)
@@ -84,6 +110,8 @@ class Reader(nn.Module):
         seen = (sequence >= 0)[..., None]
         vectors = self.get_buffer("releases")[sequence.clamp(min=0)]
         states = torch.where(seen, self.enter(vectors), self.unseen)
+        if self.features is not None and self.beside is not None:
+            states = states + self.beside(self.features(sequence, padding))
         read: Tensor = self.leave(self.body(states, padding)) + self.skip(states)
         return read
 

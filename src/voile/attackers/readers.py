@@ -12,6 +12,8 @@ from voile.core.arrays import Floats
 from voile.errors import MissingExtra, require
 
 HEADS = ("candidates", "embedding")
+PRETRAINED = "minilm"
+"""The reader that is handed what a pretrained encoder makes of the words."""
 
 
 def fit_reader(
@@ -47,6 +49,8 @@ def fit_reader(
     vectors = texts.candidate_vectors()
     how: dict[str, Any] = {"epochs": epochs, "batch": batch, "seed": seed, "body": reader.load()}
     how["releases"] = texts.release_vectors()
+    if reader.name == PRETRAINED:
+        how["features"] = _features(texts)
     with about(f"training the {reader.name}"):
         if head == "embedding":
             papers = EmbeddingHead(torch.as_tensor(vectors, dtype=torch.float32))
@@ -54,3 +58,14 @@ def fit_reader(
         return fit_residual(
             training, validation, candidates=vectors, log_law=log_law, redraw=redraw, **how
         )
+
+
+def _features(texts: Corpus) -> Any:
+    from importlib.util import find_spec
+
+    if find_spec("transformers") is None:
+        raise MissingExtra("transformers", extra="neural")
+    from voile.attackers.pretrained import PretrainedFeatures
+
+    require(len(texts.written) > 0, "the words of the vocabulary", "known to minilm", "none")
+    return PretrainedFeatures([texts.written[n] for n in texts.seen.tolist()])

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from voile.attackers.attack import Observed, hidden
-from voile.attackers.networks import Body, Reader
+from voile.attackers.networks import Body, Features, Reader
 from voile.attackers.training import Loss, at_sensitive, long_epoch, read, train, usable
 from voile.core.arrays import Floats, Indices
 from voile.errors import require
@@ -27,9 +27,18 @@ SCALES = np.linspace(0.0, 1.5, 31)
 class Gated(nn.Module):
     """Scores over candidates: a network's, times a gate that is shut at the start."""
 
-    def __init__(self, releases: Tensor, candidates: Tensor, *, width: int, body: Body) -> None:
+    def __init__(
+        self,
+        releases: Tensor,
+        candidates: Tensor,
+        *,
+        width: int,
+        body: Body,
+        features: Features | None = None,
+    ) -> None:
         super().__init__()
-        self.reader = Reader(releases, width=width, out=candidates.shape[1], body=body)
+        out = candidates.shape[1]
+        self.reader = Reader(releases, width=width, out=out, body=body, features=features)
         self.vectors = nn.Parameter(candidates / candidates.norm(dim=1, keepdim=True).mean())
         self.gate = nn.Parameter(torch.zeros(1))
 
@@ -97,6 +106,7 @@ def fit_residual(
     releases: Floats,
     candidates: Floats,
     body: Body,
+    features: Features | None = None,
     log_law: Floats | None = None,
     redraw: Redraw | None = None,
     width: int = 96,
@@ -131,7 +141,9 @@ def fit_residual(
     vectors = torch.as_tensor(np.array(candidates, dtype=np.float32))
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        context, change = (Gated(seen, vectors, width=width, body=body) for _ in range(2))
+        context, change = (
+            Gated(seen, vectors, width=width, body=body, features=features) for _ in range(2)
+        )
 
         def prior(items: Sequence[Observed]) -> Tensor:
             unseen = [hidden(item.releases, item.sensitive) for item in items]

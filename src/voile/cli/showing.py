@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from voile.options import UseCase
+from voile.options import Parameter, UseCase, case_of
 from voile.progress import Step, heard_by
 
 if TYPE_CHECKING:
@@ -73,15 +73,24 @@ def _save_recipe(path: Path, case: UseCase, options: Mapping[str, Any]) -> None:
     """Write the options that may stand in a repository, and say which ones were left out."""
     from voile.errors import InvalidInput
     from voile.recipe import write_recipe
+    from voile.surface import use_case_named
 
     if case.name in ("run", "check"):
         raise InvalidInput(f"--save-recipe must not go with {case.name}, which has a recipe")
-    hidden = {name for name in options if case.parameters[name].option.secret}
-    write_recipe(path, case.name, {n: value for n, value in options.items() if n not in hidden})
-    parameters = [case.parameters[name] for name in options if name in hidden]
-    missing = ", ".join(p.name.upper() if p.positional else p.flag for p in parameters)
-    left_out = f", without {missing}: to be given when it is run" if missing else ""
-    typer.echo(f"Wrote {path}{left_out}", err=True)
+    hidden = [case.parameters[name] for name in options if case.parameters[name].option.secret]
+    later = case_of(use_case_named("run")).parameters
+    lost = [p for p in hidden if p.name not in later and not p.option.environment]
+    if any(p.required for p in lost):
+        raise InvalidInput(f"no recipe may hold {_named(lost)}: {case.name} cannot be one")
+    left_out = {p.name for p in hidden}
+    write_recipe(path, case.name, {n: value for n, value in options.items() if n not in left_out})
+    told = f", without {_named(hidden)}" if hidden else ""
+    told += ": to be given when it is run" if hidden and not lost else ""
+    typer.echo(f"Wrote {path}{told}", err=True)
+
+
+def _named(parameters: Iterable[Parameter]) -> str:
+    return ", ".join(p.name.upper() if p.positional else p.flag for p in parameters)
 
 
 def _probe(folder: Path, wanted: Path) -> None:

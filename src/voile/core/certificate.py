@@ -33,6 +33,10 @@ _TINIEST = math.nextafter(0.0, 1.0)
 """Rows that differ have an epsilon above zero, were it the smallest there is."""
 
 
+_SMALL = 2**18
+"""So many differences are quickly had without scipy, whose loading takes a quarter of a second."""
+
+
 @dataclass(frozen=True)
 class Certificate:
     """The largest |ln K(y|x) − ln K(y|x')| / d(x, x'), and where it is reached.
@@ -146,10 +150,8 @@ def _first_largest(values: Floats) -> int:
 
 def _worst_in(space: Space, kinds: Indices, logs: Floats, rows: slice, error: float) -> _Worst:
     """The largest ratio of a block of rows with all rows from the block's first on."""
-    from scipy.spatial.distance import cdist
-
     later = slice(rows.start, len(logs))
-    gaps = cdist(logs[rows], logs[later], "chebyshev")
+    gaps = _gaps(logs[rows], logs[later])
     distances = space.metric.pairwise(space.items[rows], space.items[later])
     apart = distances > 0
     same = kinds[rows, None] == kinds[None, later]
@@ -171,6 +173,15 @@ def _worst_in(space: Space, kinds: Indices, logs: Floats, rows: slice, error: fl
         max(0.0, math.nextafter(low * (1 - 2.0**-51), -math.inf)),
         secrets,
     )
+
+
+def _gaps(some: Floats, others: Floats) -> Floats:
+    """The largest |a − b| between rows; scipy is loaded for tables that are worth it alone."""
+    if some.size * len(others) <= _SMALL and bool(np.isfinite(others).all()):
+        return np.asarray(np.abs(some[:, None, :] - others[None, :, :]).max(axis=2))
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(some, others, "chebyshev"))
 
 
 def _kinds(table: Weights) -> Indices:

@@ -25,25 +25,26 @@ LARGEST = 2**32 * FINENESS
 """Scales below it are drawn in blocks; larger ones one by one."""
 
 _TABLE = 80  # values of k that the table holds: up to ten σ
-_HEIGHT = 2**62 * 10_000 // 105_270
+HEIGHT = 2**62 * 10_000 // 105_270
 """B: the table holds ⌈B·e^(−k²/128)⌉ for each k, one entry for all beyond, in all below 2**62."""
-_DOUBT = 2.0**-40
+DOUBT = 2.0**-40
+"""How close a trial may come before doubles no longer settle it."""
 _AT_ONCE = 2**16
 
 
 def _weights() -> list[int]:
     with localcontext() as context:
         context.prec = 60
-        heights = [_HEIGHT * (Decimal(-k * k) / (2 * FINENESS**2)).exp() for k in range(_TABLE)]
+        heights = [HEIGHT * (Decimal(-k * k) / (2 * FINENESS**2)).exp() for k in range(_TABLE)]
         return [int(height) + 1 for height in heights]
 
 
-_WEIGHTS = _weights()
-_SUMS = np.cumsum(np.array([*_WEIGHTS, 1], dtype=np.uint64))
-_RATIOS = np.array([_HEIGHT / weight for weight in _WEIGHTS] + [0.0, 0.0])
+WEIGHTS = _weights()
+SUMS = np.cumsum(np.array([*WEIGHTS, 1], dtype=np.uint64))
+_RATIOS = np.array([HEIGHT / weight for weight in WEIGHTS] + [0.0, 0.0])
 
 
-def discrete_gaussian(eighths: Integers, rng: Generator, *, doubt: float = _DOUBT) -> Integers:
+def discrete_gaussian(eighths: Integers, rng: Generator, *, doubt: float = DOUBT) -> Integers:
     """One integer for each entry, Gaussian with σ = 8 times that entry.
 
     Costs about 0.2 µs a draw. `doubt` is how close U and A may come before both are worked out
@@ -70,7 +71,7 @@ def _fill(drawn: Integers, eighths: Weights, rng: Generator, doubt: float) -> No
     while len(left):
         t = eighths[left]
         first, second, third = uniform_bits(rng, 3 * len(left), bits=64).reshape(3, -1)
-        k = np.searchsorted(_SUMS, first >> np.uint64(2), side="right")
+        k = np.searchsorted(SUMS, first >> np.uint64(2), side="right")
         negative = (first & np.uint64(1)).astype(bool)
         # The high half of a 32-bit word times t is uniform below t, but for 2**32 mod t words.
         product = (second >> np.uint64(32)) * t
@@ -97,7 +98,7 @@ def _settled(k: int, size: int, t: int, word: int, rng: Generator) -> int | None
 
     Past the table k goes on with probability ½ a step, which falls more slowly than the Gaussian.
     """
-    weight = Fraction(1) if k == _TABLE else Fraction(_WEIGHTS[k])
+    weight = Fraction(1) if k == _TABLE else Fraction(WEIGHTS[k])
     if k == _TABLE:
         while True:
             weight /= 2
@@ -105,7 +106,7 @@ def _settled(k: int, size: int, t: int, word: int, rng: Generator) -> int | None
                 break
             size += t
     exponent = Fraction(size * size, 2 * (FINENESS * t) ** 2)
-    return size if _below(word, _HEIGHT / weight, exponent, rng) else None
+    return size if _below(word, HEIGHT / weight, exponent, rng) else None
 
 
 def _below(word: int, ratio: Fraction, exponent: Fraction, rng: Generator) -> bool:
@@ -130,7 +131,7 @@ def discrete_gaussian_beyond(eighth: int, rng: Generator) -> int:
     """The same law for one integer and any scale, however large, in integers of any length."""
     while True:
         first, word = (int(w) for w in uniform_bits(rng, 2, bits=64))
-        k = int(np.searchsorted(_SUMS, np.uint64(first >> 2), side="right"))
+        k = int(np.searchsorted(SUMS, np.uint64(first >> 2), side="right"))
         if k > _TABLE:
             continue
         size = _settled(k, k * eighth + _uniform_below(eighth, rng), eighth, word, rng)

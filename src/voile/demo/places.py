@@ -25,6 +25,7 @@ def places_steps(folder: Path, seed: int | None) -> Iterator[Event]:
     """Design from public files, release private ones, audit both."""
     roads, crowd = write_city(folder / "city"), write_crowd(folder / "crowd.csv")
     trips = write_trips(folder / "trips.csv", vehicles=VEHICLES, stops=STOPS)
+    others = write_trips(folder / "others.csv", vehicles=VEHICLES, stops=STOPS, seed=1)
     mechanism, released = folder / "city.voile", folder / "trips.protected.csv"
     yield from step(
         Plan(
@@ -61,7 +62,7 @@ def places_steps(folder: Path, seed: int | None) -> Iterator[Event]:
         Plan(
             "places",
             "Audit: the certificate again, ratios at close pairs, and attacks in kilometres",
-            partial(audit, mechanism, against=(trips, released), trace="vehicle"),
+            partial(audit, mechanism, against=(trips, released), trace="vehicle", public=others),
         ),
         _audit_sentences,
     )
@@ -94,13 +95,14 @@ def _release_sentences(done: PlacesRelease) -> Iterator[str]:
 def _audit_sentences(found: Audited) -> Iterator[str]:
     whole_map, *pairs = (str(finding.verdict) for finding in found.findings)
     files = found.files
-    assert files is not None  # two files were given, with traces
+    assert files is not None  # two files were given,
+    assert files.traces is not None  # with traces
     yield (
         f"On the whole map: {whole_map}. Random and close pairs: {', '.join(pairs)} (sampling "
         "never says holds)."
     )
     yield (
         f"Best guess of a place: {found.attack.blind:.1f} km off before a release, "
-        f"{files.bayes_error:.1f} km after one, {files.markov_error:.1f} km for somebody "
-        "who reads whole traces."
+        f"{files.bayes_error:.1f} km after one, {files.traces.guess_error_m / 1000:.1f} km for "
+        "somebody who reads whole traces and knows how others move."
     )

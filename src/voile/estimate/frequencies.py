@@ -119,6 +119,23 @@ def likeliest_shares(law: Floats, counts: Indices, *, steps: int = 3_000) -> Flo
     return _likeliest(law, counts / counts.sum(), 1e-6, steps)[0]
 
 
+def likeliest_of_many(law: Floats, counts: Indices, start: Floats, *, steps: int) -> Floats:
+    """The likeliest shares for each row of counts, all begun at `start`: resamples of one release.
+
+    The same update as in `likeliest_frequencies`, as products of whole tables.
+    """
+    seen = counts / counts.sum(axis=1, keepdims=True)
+    shares = np.tile(start, (len(counts), 1))
+    for _ in range(steps):
+        moved = shares * (np.divide(seen, shares @ law, where=seen > 0, out=np.zeros_like(seen))
+                          @ law.T)  # fmt: skip
+        done = float(np.abs(moved - shares).max()) < 1e-6
+        shares = moved
+        if done:
+            break
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
 def _likeliest(law: Floats, seen: Floats, gap: float, steps: int) -> tuple[Floats, float]:
     used = seen > 0
     law, seen = law[:, used], seen[used]

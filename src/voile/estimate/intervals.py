@@ -19,6 +19,9 @@ BOUNDED = "empirical Bernstein, for records drawn independently of one populatio
 FEWEST = 100
 """Below so many records a normal approximation is not offered."""
 
+FEWEST_CARRYING = 25
+"""Nor where fewer records than about so many carry the score."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -42,7 +45,8 @@ def interval(scores: Floats, counts: Indices, *, confidence: float) -> Estimate:
 
     Scores of two values make the number of outputs with the larger one binomial, and the interval
     is exact: Clopper–Pearson's for its share, moved by the same affine map as the estimate.
-    Otherwise it is the normal one with the scores' own variance, from 100 records on.
+    Otherwise it is the normal one with the scores' own variance, from 100 records on, where they
+    are enough for it; else the one that holds whatever the scores' law, `bounded_interval`.
     """
     _check(confidence)
     records = int(counts.sum())
@@ -64,9 +68,23 @@ def interval(scores: Floats, counts: Indices, *, confidence: float) -> Estimate:
         records,
         "gather more, or use randomised response, whose intervals are exact",
     )
+    if records < FEWEST_CARRYING * _berry_esseen(scores, counts):
+        return bounded_interval(scores, counts, confidence=confidence)
     variance = float((scores - mean) ** 2 @ counts) / (records - 1)
     half = quantile(confidence) * math.sqrt(variance / records)
     return Estimate(mean, mean - half, mean + half, confidence, records, NORMAL)
+
+
+def _berry_esseen(scores: Floats, counts: Indices) -> float:
+    """(E|s − m|³)²/(E|s − m|²)³ of the scores: how far from normal is their mean, times n.
+
+    1/p for a score that a rare share p carries, so that n·p is asked for; 2.5 for normal scores.
+    One more record is added at either end, since what is rare need not have been seen.
+    """
+    weights = counts + (scores == scores.min()) + (scores == scores.max())
+    weights = weights / weights.sum()
+    apart = np.abs(scores - scores @ weights)
+    return float((apart**3 @ weights) ** 2 / (apart**2 @ weights) ** 3)
 
 
 def bounded_interval(scores: Floats, counts: Indices, *, confidence: float) -> Estimate:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
@@ -78,7 +77,7 @@ def columns_in_clear(
     goes by its number unless the user named it: a file without a header has a record there.
     A field that only later JSON records have passes if it is named, never because all do.
     """
-    names, signs = _looked_at(source)
+    names, signs = _looked_at(source, {*changed, *dropping})
     if source.format == "jsonl" and passing != ALL:
         later = [name for name in dict.fromkeys(passing) if name not in names]
         names, signs = [*names, *later], signs | {name: sign_of(name, []) for name in later}
@@ -117,11 +116,17 @@ def columns_in_clear(
     )
 
 
-def _looked_at(source: Source) -> tuple[list[str], dict[str, str]]:
-    """The columns in order, and what each looks like in the first rows."""
+def _looked_at(source: Source, out: Set[str]) -> tuple[list[str], dict[str, str]]:
+    """The columns in order, and what each that is to stand in clear looks like in the first rows.
+
+    Values of a column that is drawn or left out are not looked at.
+    """
     rows = [row for _, row in islice(source.rows(), SAMPLE) if not isinstance(row, RowProblem)]
     names = list(dict.fromkeys([*source.columns, *(name for row in rows for name in row)]))
-    return names, {name: sign_of(name, [row.get(name) for row in rows]) for name in names}
+    return names, {
+        name: "" if name in out else sign_of(name, [row.get(name) for row in rows])
+        for name in names
+    }
 
 
 def _require_known(
@@ -132,19 +137,3 @@ def _require_known(
             raise InvalidInput(f"{option} must not name {name!r}: it is what is protected")
         if name not in names:
             raise InvalidInput(f"{option} must name columns of the file, it has no {name!r}")
-
-
-def named_columns(option: str | None) -> Named:
-    """`--pass` and `--drop` as given: names between commas, quoted if they hold one, or `all`.
-
-    >>> named_columns('stars,"city, country"'), named_columns("all"), named_columns(None)
-    (('stars', 'city, country'), 'all', ())
-    """
-    if not option:
-        return ()
-    if option.strip() == ALL:
-        return ALL
-    try:
-        return tuple(name.strip() for name in next(csv.reader([option], skipinitialspace=True)))
-    except csv.Error:
-        raise InvalidInput("columns must be names between commas, got something else") from None

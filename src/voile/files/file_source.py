@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import IO, Any
 
@@ -14,7 +14,7 @@ from voile.errors import BadFile, InvalidInput
 from voile.files.column_names import unnamed
 from voile.files.cutting import Piece, cut_csv, cut_lines, cut_parquet
 from voile.files.delimiters import COMMA, delimiter_of
-from voile.files.encodings import as_utf8
+from voile.files.encodings import as_utf8, encoding_of
 from voile.files.formats import format_of
 from voile.files.geojson import feature_lines
 from voile.files.lines import Lines
@@ -48,6 +48,7 @@ class FileSource(Source):
     header: bool = True
     """Whether a CSV file begins with a line of names."""
     count: int | None = None
+    encoding: str = ""
 
     @property
     def location(self) -> Location:
@@ -75,7 +76,7 @@ class FileSource(Source):
     def pieces(self, *, size: int) -> Iterator[Piece]:
         """The file in pieces of `size` records, not yet read."""
         name = self.location.name
-        with opened(self.location) as file:
+        with self.opened() as file:
             if self.format == "parquet":
                 yield from cut_parquet(parquet_batches(file, name), size=size, name=name)
             elif self.format == "csv":
@@ -85,6 +86,10 @@ class FileSource(Source):
                 )
             else:
                 yield from cut_lines(Lines(file, name), size=size, name=name)
+
+    def opened(self) -> AbstractContextManager[IO[bytes]]:
+        """Its bytes, unpacked as they are read, in UTF-8."""
+        return opened(self.location, self.encoding)
 
     def read(self, piece: Piece) -> Block:
         """The records of one piece."""
@@ -102,7 +107,7 @@ class FileSource(Source):
         """Changes when the file does: its size, its time or tag, its first and last megabyte."""
         with _reading(self.location):
             size, stamp = self.location.facts()
-            digest = hashlib.sha256(f"{size} {stamp}".encode())
+            digest = hashlib.sha256(f"{size} {stamp} {self.encoding}".rstrip().encode())
             with self.location.open() as file:
                 digest.update(file.read(2**20))
                 file.seek(max(0, size - 2**20))
@@ -143,9 +148,7 @@ def _points(place: Location) -> Source | None:
 def _file_source(place: Location, header: bool) -> FileSource:
     name = place.name
     kind = format_of(name).kind
-    if kind == "csv":
-        return _csv_source(place, header)
-    if not header:
+    if kind != "csv" and not header:
         raise InvalidInput(f"only a CSV file can be without a line of names, got {name!r}")
     if kind == "parquet":
         with opened(place) as file:
@@ -153,19 +156,27 @@ def _file_source(place: Location, header: bool) -> FileSource:
             names = _distinct(tuple(table.schema_arrow.names), name)
             rows = table.metadata.num_rows
             return FileSource(place, kind, names, table.schema_arrow, count=rows)
+    bare = FileSource(place, kind, (TEXT_COLUMN,), header=header, encoding=_encoding(place))
     if kind == "txt":
-        return FileSource(place, kind, (TEXT_COLUMN,))
-    rows = (row for _, row in FileSource(place, kind, ()).rows() if not isinstance(row, RowProblem))
+        return bare
+    if kind == "csv":
+        return _csv_source(bare)
+    rows = (row for _, row in bare.rows() if not isinstance(row, RowProblem))
     first = rows if kind == "geojson" else islice(rows, 1)  # of what is read whole, all names
-    return FileSource(place, kind, tuple(dict.fromkeys(name for row in first for name in row)))
+    return replace(bare, columns=tuple(dict.fromkeys(name for row in first for name in row)))
 
 
-def _csv_source(place: Location, header: bool) -> FileSource:
-    with opened(place) as file:
-        delimiter = delimiter_of(file, place.name)
-    with opened(place) as file:
-        names = _csv_columns(file, place.name, delimiter, header)
-    return FileSource(place, "csv", names, None, delimiter, header)
+def _csv_source(bare: FileSource) -> FileSource:
+    with bare.opened() as file:
+        delimiter = delimiter_of(file, bare.name)
+    with bare.opened() as file:
+        names = _csv_columns(file, bare.name, delimiter, bare.header)
+    return replace(bare, columns=names, delimiter=delimiter)
+
+
+def _encoding(place: Location) -> str:
+    with place.open() as file, unpacked(file, format_of(place.name).packing, place.name) as content:
+        return encoding_of(content)
 
 
 @contextmanager
@@ -180,16 +191,16 @@ def _reading(place: Location) -> Iterator[None]:
 
 
 @contextmanager
-def opened(place: Location) -> Iterator[IO[bytes]]:
+def opened(place: Location, encoding: str = "") -> Iterator[IO[bytes]]:
     """The file's bytes, unpacked as they are read, in UTF-8; features of GeoJSON as lines."""
     kind, packing, _ = format_of(place.name)
     with place.open() as file, unpacked(file, packing, place.name) as content:
         if kind == "parquet":
             yield content
         elif kind == "geojson":
-            yield feature_lines(as_utf8(content, place.name), place.name)
+            yield feature_lines(as_utf8(content, place.name, encoding), place.name)
         else:
-            yield as_utf8(content, place.name)
+            yield as_utf8(content, place.name, encoding)
 
 
 def _not_empty(source: FileSource) -> FileSource:

@@ -208,5 +208,5 @@ def _text(piece: Piece) -> str:
         byte = start - (content.rfind(b"\n", 0, start) + 1)
         raise BadFile(
             f"{piece.name} must be UTF-8, line {line} is not (byte {byte}); "
-            "convert it, for example: iconv -f latin1 -t utf-8"
+            "say what it is, for example --encoding cp1252"
         ) from None

@@ -1,11 +1,12 @@
-"""A file that is read must be one that can be read again."""
+"""A file that is read must be one that can be read again, a secret one that others cannot."""
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
-from voile.errors import InvalidInput
+from voile.errors import BadFile, InvalidInput
 
 _KINDS = {
     stat.S_IFIFO: "a pipe",
@@ -29,3 +30,9 @@ def require_regular(path: Path) -> None:
             f"{path.name} must be a file that can be read twice, it is {_KINDS[kind]}; "
             "write its content to a file first"
         )
+
+
+def require_private(path: str | os.PathLike[str], what: str) -> None:
+    """Refuse a secret that others than its owner may read."""
+    if os.name == "posix" and os.stat(path).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise BadFile(f"{what} must be readable by you alone: chmod 600 {os.fspath(path)}")

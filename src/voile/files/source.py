@@ -23,6 +23,8 @@ class Source(ABC):
     """The Arrow schema, where there is one."""
     count: int | None = None
     """How many records there are, where that is known before they are read."""
+    encoding: str = ""
+    """Of a file's text; "" for UTF-8, and for what says its own."""
 
     @property
     @abstractmethod

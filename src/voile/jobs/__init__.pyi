@@ -1,7 +1,6 @@
 from voile.files.columns_in_clear import ColumnsInClear as ColumnsInClear
 from voile.files.columns_in_clear import Named as Named
 from voile.files.columns_in_clear import columns_in_clear as columns_in_clear
-from voile.files.columns_in_clear import named_columns as named_columns
 from voile.files.locations import Location as Location
 from voile.files.locations import location as location
 from voile.files.rows import ColumnRows as ColumnRows

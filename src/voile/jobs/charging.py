@@ -58,7 +58,13 @@ class Charging:
     @property
     def ledger(self) -> Ledger:
         """The ledger, opened once in each process."""
-        ledger = _opened(self.where, self.key)
+        return self._from_here(_opened(self.where, self.key))
+
+    def own_ledger(self) -> Ledger:
+        """The same over a connection of its own, for a thread beside others."""
+        return self._from_here(Ledger(self.where, self.key))
+
+    def _from_here(self, ledger: Ledger) -> Ledger:
         if self.seen is not None:
             ledger.guard.remember(self.seen)
         return ledger

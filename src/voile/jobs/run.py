@@ -97,6 +97,8 @@ def run_job(
         "on_error": str(on_error),
         "added_columns": list(added_columns),
     }
+    if source.encoding:
+        known["encoding"] = source.encoding
     if dropped_columns:
         known["dropped_columns"] = sorted(dropped_columns)
     if charging is not None:

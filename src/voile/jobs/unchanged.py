@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from voile.errors import CannotWrite, InvalidInput
 from voile.files.cutting import Piece, cut_header, mark_of
-from voile.files.file_source import FileSource, opened
+from voile.files.file_source import FileSource
 from voile.files.lines import Lines
 from voile.files.source import Source, open_source
 from voile.jobs.workspace import Note
@@ -68,15 +68,15 @@ def _columns_now(source: Source) -> tuple[str, ...]:
 
 
 def _marks_now(source: Source, notes: Sequence[Note], batch_rows: int) -> Iterator[str]:
-    if source.format == "parquet":
+    if not isinstance(source, FileSource) or source.format == "parquet":
         yield from (piece.mark for piece in source.pieces(size=batch_rows))
         return
     head = 0
-    if isinstance(source, FileSource) and source.format == "csv" and source.header:
-        with opened(source.location) as file:
+    if source.format == "csv" and source.header:
+        with source.opened() as file:
             lines = Lines(file, source.location.name)
             head = len(cut_header(lines, source.location.name, source.delimiter))
-    with opened(source.location) as file:
+    with source.opened() as file:
         file.read(head)
         for note in notes:
             yield mark_of(file.read(int(note["read"].split()[0])))

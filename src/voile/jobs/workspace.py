@@ -112,6 +112,14 @@ class Workspace:
         found_there.parts.make_folder()  # the job may have been killed before it did
         return found_there, True
 
+    def settings(self) -> Mapping[str, Any]:
+        """The identity of the interrupted job; empty if there is none that can be read."""
+        manifest = self.folder.inside("manifest.json")
+        try:
+            return dict(json.loads(_read(manifest))["settings"]) if manifest.exists() else {}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}  # `open` says what is wrong
+
     def check(self) -> None:
         """Refuse to go on if the folder is not there, or is another job's by now."""
         try:

@@ -20,7 +20,7 @@ from voile.labels.bins import Cut
 from voile.labels.columns import constant
 from voile.labels.compared import ComparedLabels, Crossing, TradePoint
 from voile.labels.reading import AS_WRITTEN, Label, Reading, read_labelled
-from voile.labels.repeat import Asked, Score, one_repeat
+from voile.labels.repeat import Asked, Repeat, Score, one_repeat
 from voile.labels.synthetic import NAME as YARDSTICK
 from voile.labels.table import Table
 from voile.options import Data, Option, use_case
@@ -114,21 +114,30 @@ def compare_table(
     )
     asked = Asked(table, tuple(label_epsilons), tuple(record_epsilons), draws, cells, label_share)
     seeds = rng.integers(2**63, size=repeats).tolist()
-    found = over(one_repeat, seeds, common=asked)
+    return compared(over(one_repeat, seeds, common=asked), guess=blind(table), draws=draws)
+
+
+def compared(found: Sequence[Repeat], *, guess: float, draws: int) -> ComparedLabels:
+    """What the repeats say together: means with errors, and where label DP is surely beaten."""
     runs = [Run.of(way, [one.scores[way] for one in found]) for way in found[0].scores]
-    counts = np.unique(table.labels, return_counts=True)[1]
     sure, note = crossings(runs)
     clean = chosen_by_others([one.clean for one in found])[1]
     return ComparedLabels(
         clean_auc=float(clean.mean()),
-        guess=float(counts.max() / counts.sum()),
+        guess=guess,
         features_alone=float(np.mean([one.alone for one in found])),
-        repeats=repeats,
+        repeats=len(found),
         draws=draws,
         points=tuple(sorted((r.point for r in runs), key=lambda p: (p.mechanism, -p.epsilon))),
         crossings=sure,
         notes=note,
     )
+
+
+def blind(table: Table) -> float:
+    """How often the commonest label is right."""
+    counts = np.unique(table.labels, return_counts=True)[1]
+    return float(counts.max() / counts.sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, Any
 
 from voile.core.randomness import secure_rng, seeded_rng
 from voile.errors import InvalidInput, VoileError
+from voile.files import no_such_column
 from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
 from voile.files.locations import Location, location
 from voile.files.rows import OnError
 from voile.files.source import Source, open_source
-from voile.jobs import JobReport
+from voile.jobs.job_report import JobReport
 from voile.jobs.ledger_choice import charging_for
-from voile.jobs.release import Columns as ColumnsReleased
-from voile.jobs.release import Rows, carry_out, output_for
+from voile.jobs.release import carry_out, output_for
 from voile.jobs.settings import Columns, LedgerChoice, Running
+from voile.jobs.standing import Expected
 from voile.jobs.workspace import Workspace
 from voile.labels._recipe import MadeRecipe, write_recipe
 from voile.labels.bins import Cut
 from voile.labels.choice import LabelChoice, chosen_recipe, recipe_of
-from voile.labels.draw import LabelReleaser, kinds_of
+from voile.labels.describing import described
+from voile.labels.draw import MakeReleaser, kinds_of
 from voile.labels.grouping import grouped
-from voile.labels.law import Draws, Law
+from voile.labels.handing import Handing
+from voile.labels.law import Law
+from voile.labels.memo import Memo, memo_at
 from voile.labels.protection import Protection
 from voile.labels.reading import Label, require_label
 from voile.labels.recipe_file import recipe_digest, recipe_from, recipe_text
 from voile.labels.recipes import Recipe
-from voile.labels.released import LabelBounds, ProtectedLabels, Shape
+from voile.labels.released import ProtectedLabels
 from voile.labels.sampling import COLUMN, REPORT
 from voile.options import Data, Option, use_case
 
@@ -37,6 +40,9 @@ BY_CELLS = LabelChoice()
 AS_NAMES = Cut()
 NONE_NAMED = Columns()
 IN_ONE_GO = Running()
+AS_THEY_COME = Handing()
+DRAFTED = "drafted"
+"""Of a job's identity: the recipe that was made for it."""
 
 
 @use_case("labels protect")
@@ -59,6 +65,7 @@ def protect(
     columns: Columns = NONE_NAMED,
     running: Running = IN_ONE_GO,
     charge: LedgerChoice = LedgerChoice(),
+    handing: Handing = AS_THEY_COME,
     seed: Annotated[
         int | None, Option("For experiments only: the output must not be released.", "Running")
     ] = None,
@@ -69,18 +76,22 @@ def protect(
 
     Every column that the mechanism leaves as it is must be named in --pass or --drop. What the
     output shows beside the draws comes from a recipe, which must be public. One that is made here
-    is written beside the output before anything is drawn, and a restart of the interrupted job
-    finds it there. A value that is missing or unknown to the recipe is coded with --on-error mask,
-    and stops the job otherwise. With a ledger, a record charges its person the bound that adds up,
-    and the person's column is dropped unless it is passed by name.
+    is written beside the output when all is drawn; until then the job's folder keeps it, where a
+    restart of the interrupted job finds it. A value that is missing or unknown to the recipe is
+    coded with --on-error mask, and stops the job otherwise. With a ledger, a record charges its
+    person the bound that adds up, and the person's column is dropped unless it is passed by name.
     """
     choice = choice.checked(epsilon)
+    handing.check(choice.mechanism, charge)
+    person, charge = charge.person, charge if handing.memo is None else replace(charge, person=None)
     edges = _edges(cut, choice, epsilon)
     source = open_source(data)
+    if handing != AS_THEY_COME and isinstance(source, Expected):
+        raise InvalidInput("--shuffle and --memo must go with records that are there, all of them")
     named = output_for(data, out, overwrite=running.overwrite)
     target = None if named is None else location(named)
     require_label(source, label)
-    columns = _with_person(columns, charge)
+    columns = _with_person(columns, person, charge.ledger is not None or handing.memo is not None)
     job = None if target is None else Workspace(target).folder
     beside = None if target is None else target.beside(target.name + ".recipe.json")
     _learning_is_charged(choice, charge, running)
@@ -90,7 +101,7 @@ def protect(
         label=label,
         epsilon=epsilon,
         beside=beside,
-        interrupted=job is not None and job.inside("manifest.json").exists(),
+        kept=None if target is None else _kept(Workspace(target)),
         leave=(*columns.drop, *_named(columns)),
         on_error=running.policy,
         rng=secure_rng() if seed is None else seeded_rng(seed),
@@ -107,92 +118,64 @@ def protect(
     law = Law(recipe_text(made), epsilon, choice.mechanism, choice.prior, choice.label_share)
     protection = law.protection()
     clear = _columns(source, made, protection, columns)
+    handing.check_bound(protection, clear, lambda: _count(source))
     charging = charging_for(charge, protection.adding_up(), source.columns, seed=seed)
-    if drafted and beside is not None:
-        write_recipe(made, beside, like=source)
+    if handing.memo is not None:  # once nothing else is wrong: what is made here is of this law
+        law = replace(law, memo=_memo(handing.memo, law, source, person))
+        protection = law.protection()
     stated = protection.beside([clear.shown[name] for name in clear.passed])
     where = _where(choice.recipe if made is given else None, beside)
+    written: list[Location] = []
+
+    def describe(report: JobReport) -> ProtectedLabels:
+        """Everybody is charged: from here on the recipe may be seen, and no release lacks it."""
+        if drafted and beside is not None:
+            written.append(beside)
+            write_recipe(made, beside, like=source)
+        return described(report, stated, law.draws(), made, clear, where, seed, handing)
+
     try:
         done = carry_out(
             source,
-            partial(_releaser, law, clear, kinds_of(source, made), running.on_error == "mask"),
-            out=None if target is None else str(target),
-            describe=lambda report: _described(
-                report, stated, law.draws(), made, clear, where, seed
+            MakeReleaser(
+                law,
+                clear,
+                kinds_of(source, made),
+                running.on_error == "mask",
+                person,
+                handing.shuffle,
             ),
-            identity=_identity(label, law, choice, clear, seed) | {"edges": list(edges)},
+            out=None if target is None else str(target),
+            describe=describe,
+            identity=_identity(label, law, choice, clear, seed)
+            | {"edges": list(edges), "shuffle": handing.shuffle, "person": person}
+            | {DRAFTED: law.recipe if drafted else None},
             clear=clear,
-            running=running,
+            running=handing.running(running),
             charging=charging,
             seed=seed,
             added_columns=() if protection.sampler is None else (COLUMN, REPORT),
         )
     except VoileError:
-        if drafted and beside is not None and not (job and job.exists()):
-            beside.remove()  # nothing of a job that was refused may stay
+        for place in () if job and job.exists() else written:
+            place.remove()  # nothing of a job that was refused may stay
         raise
     if running.overwrite and beside is not None and beside.exists() and not _is(made, beside):
         beside.remove()  # the recipe of the release that stood here before
     return done
 
 
-def _described(
-    report: JobReport,
-    protection: Protection,
-    draws: Draws,
-    recipe: Recipe,
-    clear: ColumnsInClear,
-    where: str | None,
-    seed: int | None,
-) -> ProtectedLabels:
-    """What was promised for the finished job."""
-    strongest = protection.strongest()
-    guarantee = replace(strongest, outside=(*strongest.outside, *_unread(report)))
-    return ProtectedLabels(
-        domain="labels",
-        mechanism=protection.name,
-        guarantee=guarantee,
-        columns=ColumnsReleased.of(clear),
-        rows=Rows.of(report),
-        seed=seed,
-        explanation=tuple(guarantee.explain(candidates=len(recipe.classes)).splitlines()),
-        recipe=where,
-        learned_from_private=recipe.learned,
-        draws=draws,
-        epsilon=LabelBounds.of(protection),
-        kept_cells=protection.kept,
-        shape=_shape(recipe, clear) if protection.typical else None,
-        protection=protection,
-        by=recipe,
-    )
+def _kept(space: Workspace) -> Recipe | None:
+    """The recipe that an interrupted job made: it stands in its manifest, for its owner alone."""
+    found = space.settings().get(DRAFTED)
+    return recipe_from(found) if isinstance(found, str) else None
 
 
-def _shape(recipe: Recipe, clear: ColumnsInClear) -> Shape | None:
-    """How many rows of typical records differ in what is drawn and not dropped, and where."""
-    cells, columns = recipe.cells, recipe.columns
-    if cells is None:
-        return None
-    kept = [j for j, column in enumerate(columns) if column.name not in clear.dropped]
-    different = cells.different(kept)
-    return Shape(
-        different_rows=different * len(recipe.classes),
-        typical_records=different,
-        features_that_vary=tuple(columns[j].name for j in cells.telling() if j in kept),
-    )
-
-
-def _unread(report: JobReport) -> tuple[str, ...]:
-    broken = report.skipped + report.masked
-    if not broken:
-        return ()
-    return (f"that {broken:,} rows could not be read as records, and are left out or blank",)
-
-
-def _releaser(
-    law: Law, clear: ColumnsInClear, kinds: dict[str, type], masking: bool
-) -> LabelReleaser:
-    """A releaser for one process, with its own protection."""
-    return LabelReleaser(law.protection(), recipe_from(law.recipe), clear, kinds, masking)
+def _memo(path: str, law: Law, source: Source, person: str | None) -> Memo:
+    """The memo of this law, if the file has a column of persons."""
+    if person not in source.columns:
+        raise no_such_column(str(person), source.columns, what="--person")
+    return memo_at(path, recipe=law.draws().recipe_sha256, epsilon=law.epsilon)
 
 
 def _identity(
@@ -215,6 +198,7 @@ def _identity(
         "passed": list(clear.passed),
         "seed": seed,
         "recipe": hashlib.sha256(law.recipe.encode()).hexdigest(),
+        "memo": None if law.memo is None else law.memo.name,
     }
 
 
@@ -267,10 +251,9 @@ def _named(columns: Columns) -> tuple[str, ...]:
     return () if columns.pass_ == "all" else tuple(columns.pass_)
 
 
-def _with_person(columns: Columns, ledger: LedgerChoice) -> Columns:
+def _with_person(columns: Columns, person: str | None, needed: bool) -> Columns:
     """The person's column is dropped unless it was passed by name."""
-    person = ledger.person
-    if ledger.ledger is None or not person or person in (*columns.drop, *_named(columns)):
+    if not needed or not person or person in (*columns.drop, *_named(columns)):
         return columns
     return replace(columns, drop=(*columns.drop, person))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from voile.labels.charts import feature_chart, label_leakage_chart
 from voile.leakage.bounds import Interval
 from voile.report.drawing import percent
 from voile.report.model import Report, Table, Value, worst_verdict
-from voile.report.result import SILENT, Result, frame_of
+from voile.report.result import SILENT, Result
 from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED, counted, sentence
 
 
@@ -100,10 +100,8 @@ class AuditedLabels(Result):
         """Whether features were shown to leak beyond epsilon, if `strict` asked for it."""
         return self.strict and self.verdict is Verdict.VIOLATED
 
-    def to_frame(self) -> Any:
-        """A pandas frame with a row for each epsilon."""
-        rows = [_in_a_frame(point) for point in self.epsilons]
-        return frame_of(tuple(rows[0]), [tuple(row.values()) for row in rows])
+    def _records(self) -> Iterator[dict[str, Any]]:
+        return map(_in_a_frame, self.epsilons)
 
     def _report(self) -> Report:
         first = self.epsilons[0]

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
 from voile.errors import MissingExtra, require
-from voile.labels.columns import Column, NumberColumn, coded, matrix_of
+from voile.labels.columns import Column, NumberColumn, matrix_of
+from voile.labels.scorecard import LARGEST, Points, learn_points, scores
 from voile.leakage.bounds import clopper_pearson
-
-LARGEST = 1e30
-"""Numbers beyond it are taken for it: trees are grown, and sums checked, in single precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +36,16 @@ class Cells:
     upper: Floats
     weights: Floats
     failure_probability: float
+    points: Points = ()
+    """Scores beside the columns, on which the tree may cut too."""
 
     def __len__(self) -> int:
         return len(self.typical)
 
     def of(self, columns: Sequence[Column], values: Sequence[NDArray[Any]]) -> Indices:
         """The cell of each record."""
-        return self._walk(matrix_of(columns, coded(columns, values))[0])
+        codes = np.stack([c.encode(v) for c, v in zip(columns, values, strict=True)], axis=1)
+        return self._walk(_side_by_side(columns, codes, self.points)[0])
 
     def decode(self, cells: Indices, columns: Sequence[Column]) -> tuple[NDArray[Any], ...]:
         """The typical record of each cell, by column."""
@@ -73,7 +74,7 @@ class Cells:
 
     def _walk(self, table: Floats) -> Indices:
         """Down the tree, with numbers in single precision as the tree was grown on them."""
-        single = np.clip(table, -LARGEST, LARGEST).astype(np.float32)
+        single = table.astype(np.float32)
         node = np.zeros(len(table), dtype=np.intp)
         feature, threshold = np.array(self.feature), np.array(self.threshold)
         left, right = np.array(self.left), np.array(self.right)
@@ -101,11 +102,12 @@ def learn_cells(
     The halves are separate so that the counts are binomial given the tree, and Clopper–Pearson
     intervals at failure_probability/(cells·labels) hold for all of them at once. Their number
     is `cells_for` these records and the epsilon of the releases, unless it is given. The tree is
-    grown on codes. A leaf's typical record is the one of the first half that is nearest to its
-    median levels and commonest categories, so it lies in its own cell and does not contradict
-    itself. From
-    `private` records no single one is taken: median levels and commonest categories are shown as
-    they are, those of all records for a feature that no cut uses.
+    grown on codes, and on a scorecard of all columns that is learned from the first half too: one
+    cut of a sum tells more than one of a column. A leaf's typical record is the one of the first
+    half that is nearest to its median levels and commonest categories, so it lies in its own cell
+    and does not contradict itself. From
+    `private` records no single one is taken, and no scorecard: median levels and commonest
+    categories are shown as they are, those of all records for a feature that no cut uses.
     """
     try:
         from sklearn.tree import DecisionTreeClassifier
@@ -113,10 +115,13 @@ def learn_cells(
         raise MissingExtra("scikit-learn", extra="labels") from problem
     cells = cells_for(len(labels), epsilon) if cells is None else cells
     require(2 <= cells <= 64, "cells", "between 2 and 64", cells)
-    table, groups = matrix_of(columns, coded(columns, values))
-    table = np.clip(table, -LARGEST, LARGEST)
+    codes = np.stack([c.encode(part) for c, part in zip(columns, values, strict=True)], axis=1)
     order = rng.permutation(len(labels))
     growing, counting = order[: len(order) // 2], order[len(order) // 2 :]
+    points: Points = ()
+    if not private:
+        points = learn_points(columns, codes[growing], labels[growing], classes=classes)
+    table, groups = _side_by_side(columns, codes, points)
     fewest = max(5, len(growing) // (8 * cells))
     tree = DecisionTreeClassifier(
         max_leaf_nodes=cells, min_samples_leaf=fewest, random_state=int(rng.integers(2**31))
@@ -136,9 +141,9 @@ def learn_cells(
         upper=np.empty(0),
         weights=np.empty(0),
         failure_probability=failure_probability,
+        points=points,
     )
     at = bare._walk(table)  # the very function that later places records
-    codes = np.stack([c.encode(part) for c, part in zip(columns, values, strict=True)], axis=1)
     lower, upper = _bracket(
         at[counting], labels[counting], len(leaves), classes, failure_probability
     )
@@ -158,6 +163,15 @@ def learn_cells(
         upper=upper,
         weights=counts + 1.0,
     )
+
+
+def _side_by_side(
+    columns: Sequence[Column], codes: Indices, points: Points
+) -> tuple[Floats, tuple[Indices, ...]]:
+    """Coded features and scores in one table, and which of it belongs to which feature."""
+    parts = [column.decode(codes[:, j]) for j, column in enumerate(columns)]
+    table, groups = matrix_of(columns, parts)
+    return np.hstack([np.clip(table, -LARGEST, LARGEST), scores(points, codes)]), groups
 
 
 def cells_for(records: int, epsilon: float | None) -> int:

@@ -174,7 +174,7 @@ def chosen_recipe(
     label: str,
     epsilon: float,
     beside: Location | None,
-    interrupted: bool,
+    kept: Recipe | None,
     leave: tuple[str, ...],
     on_error: OnError,
     rng: Generator,
@@ -183,19 +183,17 @@ def chosen_recipe(
 ) -> tuple[Recipe, bool]:
     """The recipe of a release, and whether it is new: then it is to be written beside the output.
 
-    A given one, or that of the interrupted job, or one from the names of the classes or the edges
-    of a number's bins, or one
-    learned from the private file, without the columns to `leave`: under differential privacy, from
-    one record of each `person` if there are any, or as it is. Otherwise a refusal that says what
-    can be done.
+    A given one, or that which the interrupted job `kept`, or one from the names of the
+    classes or the edges of a number's bins, or one learned from the private file, without the
+    columns to `leave`: under differential privacy, from one record of each `person` if there are
+    any, or as it is. Otherwise a refusal that says what can be done.
     """
-    kept = beside is not None and interrupted and beside.exists()
-    if choice.recipe is not None or kept:
-        given = beside if choice.recipe is None else choice.recipe
+    given = kept if choice.recipe is None else choice.recipe
+    if given is not None:
         found = _public(recipe_of(given), source, private=choice.learn_from_private)
         if found.label != label:
             raise InvalidInput(f"the recipe is for the label {found.label!r}, got {label!r}")
-        return found, False
+        return found, given is kept
     if choice.learn_epsilon is not None:
         price = Price(require_epsilon(choice.learn_epsilon), choice.learn_delta)
         return _learned(choice, price, source, label, leave, on_error, rng, person), True
@@ -204,8 +202,9 @@ def chosen_recipe(
     if choice.classes:
         return label_recipe(label, choice.classes), True
     if choice.learn_from_private:
-        gaps = on_error if choice.changes_features else OnError.MASK  # else features pass
-        table = table_from(source, label=label, on_error=gaps, drop=leave)
+        too = choice.changes_features  # else they pass, or there are none
+        gaps = on_error if too else OnError.MASK
+        table = table_from(source, label=label, on_error=gaps, drop=leave, features=too)
         drafted = drafted_recipe(
             table,
             rng,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices
 from voile.labels.table import Table
-from voile.labels.values import ABSENT, MISSING, names_of, numbers_of
+from voile.labels.values import ABSENT, MISSING, as_listed, names_of, numbers_of
 
 Bools = NDArray[np.bool_]
 
@@ -77,11 +77,11 @@ class CategoryColumn:
         return len(self.categories)
 
     def read(self, values: Sequence[Any]) -> NDArray[np.str_]:
-        """The names in a file; a listed name is itself, even if it is NA or None."""
-        known = set(self.categories)
+        """The names in a file; a listed name is itself, even if it is NA or None (`as_listed`)."""
         names = names_of(values).tolist()
+        listed = as_listed(names, self.categories)
         return np.array(
-            [MISSING if n not in known and n.lower() in ABSENT else n for n in names], dtype=np.str_
+            [listed.get(n) or (MISSING if n.lower() in ABSENT else n) for n in names], dtype=np.str_
         )
 
     def unknown(self, values: NDArray[Any]) -> Bools:
@@ -147,11 +147,6 @@ def _categories(name: str, values: NDArray[Any], fewest: int) -> CategoryColumn:
     gone = set(names.tolist()) & {MISSING}  # what is missing is not one of the others
     kept = {*names[common[: CATEGORIES - 1]].tolist(), *gone}
     return CategoryColumn(name, (*sorted(kept - {OTHER}), OTHER))
-
-
-def coded(columns: Sequence[Column], values: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
-    """Values as their codes tell them: all that a mechanism ever sees of them."""
-    return tuple(c.decode(c.encode(part)) for c, part in zip(columns, values, strict=True))
 
 
 def matrix_of(

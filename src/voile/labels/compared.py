@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from voile.audit.finding import Verdict
 from voile.labels.synthetic import NAME, TRUST
 from voile.report.charts_common import frontier_chart
 from voile.report.drawing import percent
 from voile.report.model import Chart, Report, Table
-from voile.report.result import Result, frame_of
+from voile.report.result import Result
 from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED, counted, sentence
 
 
@@ -61,10 +60,8 @@ class ComparedLabels(Result):
     crossings: tuple[Crossing, ...]
     notes: tuple[str, ...] = ()
 
-    def to_frame(self) -> Any:
-        """A pandas frame with a row for each point."""
-        columns = tuple(field.name for field in fields(TradePoint))
-        return frame_of(columns, [tuple(vars(point).values()) for point in self.points])
+    def _records(self) -> tuple[TradePoint, ...]:
+        return self.points
 
     def _best(self) -> Crossing | None:
         return max(self.crossings, key=lambda pair: pair.gain, default=None)

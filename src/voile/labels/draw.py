@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from voile.core.arrays import Indices
 from voile.core.randomness import Generator
+from voile.errors import InvalidInput
 from voile.files.arrow_columns import ArrowColumn
 from voile.files.tables.values import FrameColumn
 from voile.jobs import (
@@ -23,12 +24,15 @@ from voile.jobs import (
     Telling,
 )
 from voile.labels.columns import OTHER, Column, NumberColumn
+from voile.labels.law import Law
 from voile.labels.protection import Columns, Protection
+from voile.labels.recipe_file import recipe_from
 from voile.labels.recipes import Recipe
-from voile.labels.sampling import COLUMN, REPORT, Sampler
+from voile.labels.sampling import COLUMN, REPORT
 from voile.labels.values import ABSENT, MISSING, shown, written
 from voile.ledger import Bill
 from voile.ledger.amounts import Bools
+from voile.ledger.people import person_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,24 +48,35 @@ class LabelReleaser:
     clear: ColumnsInClear
     kinds: Mapping[str, type]
     masking: bool
+    person: str | None = None
+    """The column of persons, where a memo makes their reports permanent."""
+    shuffling: bool = False
+    """Whether rows come out in a random order; then all of them are one batch."""
 
     def plan(self, batch: Batch) -> Planned:
         """Labels and features as codes, and what is wrong with the other rows."""
         labels = self.recipe.label_codes(batch.column(self.recipe.label))
         values = tuple(column.read(batch.column(column.name)) for column in self._drawn_columns)
         problems = self._problems(batch, labels, values)
+        persons = self._persons(batch, problems)
+        if self.shuffling and batch.part:
+            raise InvalidInput("rows that are shuffled must be one part, and these are several")
         readable = np.ones(len(batch), dtype=np.bool_)
         readable[list(problems)] = False
         bound = self.protection.adding_up()
         cost = ((bound.epsilon, bound.delta, 1),)
-        return Planned((labels, values), lambda: Bill.alike(cost, readable), problems)
+        return Planned((labels, values, persons), lambda: Bill.alike(cost, readable), problems)
 
     def draw(self, planned: Planned, paid: Bools, rng: Generator) -> Replaced:
         """New values of the changed columns for the rows that are paid."""
-        labels, values = planned.secrets
+        labels, values, persons = planned.secrets
         good = np.flatnonzero(paid)
         if self.protection.sampler is not None:
-            return self._reports(self.protection.sampler, values, labels, good, len(paid), rng)
+            own = [persons[place] for place in good] if persons else []
+            told = self.protection.sampler.release(
+                tuple(part[good] for part in values), labels[good], rng, own
+            )
+            return self._shuffled(_reports(told, good, len(paid)), good, rng)
         released: dict[str, Sequence[Any]] = {self.recipe.label: [None] * len(paid)}
         if len(good):
             drawn, answers = self.protection.draw(
@@ -71,23 +86,32 @@ class LabelReleaser:
                 released[column.name] = self._written(column.name, part, good, len(paid))
             names = np.array(self.recipe.classes)[answers]
             released[self.recipe.label] = self._written(self.recipe.label, names, good, len(paid))
-        return Replaced(released)
+        return self._shuffled(Replaced(released), good, rng)
 
-    def _reports(
-        self,
-        sampler: Sampler,
-        values: Columns,
-        labels: Indices,
-        good: Indices,
-        count: int,
-        rng: Generator,
-    ) -> Replaced:
-        """Which column, from 1, and its report, for the rows that are paid."""
-        drawn = sampler.release(tuple(part[good] for part in values), labels[good], rng)
-        table: list[list[Any]] = [[None] * count, [None] * count]
-        for place, column, report in zip(good.tolist(), *drawn.T.tolist(), strict=True):
-            table[0][place], table[1][place] = column + 1, report
-        return Replaced(dict(zip((COLUMN, REPORT), table, strict=True)))
+    def _shuffled(self, released: Replaced, good: Indices, rng: Generator) -> Replaced:
+        """The released rows in a random order among their places, whole rows at a time."""
+        if not self.shuffling:
+            return released
+        order = good[rng.permutation(len(good))].tolist()
+        columns: dict[str, Sequence[Any]] = {}
+        for name, values in released.columns.items():
+            moved = list(values)
+            for place, origin in zip(good.tolist(), order, strict=True):
+                moved[place] = values[origin]
+            columns[name] = moved
+        return Replaced(columns)
+
+    def _persons(self, batch: Batch, problems: dict[int, RowProblem]) -> list[str]:
+        """Whose each record is, for a memo; a record of nobody is a bad row."""
+        if self.person is None:
+            return []
+        found = [person_name(value) for value in batch.column(self.person)]
+        for place, name in enumerate(found):
+            if name is None:
+                problems.setdefault(
+                    place, RowProblem(f"the column {self.person!r} names no person")
+                )
+        return [name or "" for name in found]
 
     @property
     def _drawn_columns(self) -> list[Column]:
@@ -126,6 +150,34 @@ class LabelReleaser:
         for place, code in zip(good.tolist(), inverse.tolist(), strict=True):
             found[place] = typed[code]
         return found
+
+
+def _reports(drawn: Indices, good: Indices, count: int) -> Replaced:
+    """Which column, from 1, and its report, at the rows that are paid."""
+    table: list[list[Any]] = [[None] * count, [None] * count]
+    for place, column, report in zip(good.tolist(), *drawn.T.tolist(), strict=True):
+        table[0][place], table[1][place] = column + 1, report
+    return Replaced(dict(zip((COLUMN, REPORT), table, strict=True)))
+
+
+@dataclass(frozen=True)
+class MakeReleaser:
+    """Makes a releaser for one process, with its own protection."""
+
+    law: Law
+    clear: ColumnsInClear
+    kinds: Mapping[str, type]
+    masking: bool
+    person: str | None
+    shuffling: bool
+
+    def __call__(self) -> LabelReleaser:
+        """One releaser."""
+        law, person = self.law, None if self.law.memo is None else self.person
+        return LabelReleaser(
+            law.protection(), recipe_from(law.recipe), self.clear, self.kinds, self.masking, person,
+            self.shuffling,
+        )  # fmt: skip
 
 
 def kinds_of(source: Source, recipe: Recipe) -> dict[str, type]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 from voile.estimate.intervals import Estimate
 from voile.report.charts_common import bar_chart
 from voile.report.model import Chart, Report, Table
-from voile.report.result import SILENT, Result, frame_of
+from voile.report.result import SILENT, Result
 from voile.report.words import counted
 
 COLUMNS = ("what", "value", "estimate", "from", "to", "likeliest")
@@ -50,10 +52,9 @@ class EstimatedLabels(Result):
     """Whether the release's guarantee file says how it was drawn; else its reader does."""
     word: str = field(metadata=SILENT)
 
-    def to_frame(self) -> Any:
-        """A pandas frame with a row for each estimate."""
+    def _records(self) -> Iterator[dict[str, Any]]:
         every = (*self.classes, *self.features, *self.means, *self.table)
-        return frame_of(COLUMNS, [share.row() for share in every])
+        return (dict(zip(COLUMNS, share.row(), strict=True)) for share in every)
 
     def _report(self) -> Report:
         return Report(
@@ -62,7 +63,7 @@ class EstimatedLabels(Result):
             answer=self._answer(),
             guarantee=(
                 f"Each interval holds the population's value {100 * self.confidence:g} % of the "
-                f"time by itself: {self.classes[0].estimate.ground}.",
+                f"time by itself, on these grounds. {self._grounds()}",
             ),
             notes=(*self._notes(), self.word),
             tables=self._tables(),
@@ -101,17 +102,28 @@ class EstimatedLabels(Result):
             "needed.",
         )
 
-    def _tables(self) -> tuple[Table, ...]:
+    def _grounds(self) -> str:
+        """What the intervals of each table rest on, and how many of them where they differ."""
+        found = []
+        for title, shares in self._parts():
+            seen = Counter(share.estimate.ground for share in shares)
+            each = (f"{g} ({n} of {len(shares)})" if len(seen) > 1 else g for g, n in seen.items())
+            found.append(f"{title}: {'; '.join(each)}.")
+        return " ".join(found)
+
+    def _parts(self) -> tuple[tuple[str, tuple[Share, ...]], ...]:
         parts = (
             ("Classes", self.classes),
             ("Means of levels or groups (not of the numbers themselves)", self.means),
             (f"{self.column} with each class", self.table),
             ("Features", self.features),
         )
+        return tuple((title, shares) for title, shares in parts if shares)
+
+    def _tables(self) -> tuple[Table, ...]:
         return tuple(
             Table(title, COLUMNS, tuple(_shown(share) for share in shares))
-            for title, shares in parts
-            if shares
+            for title, shares in self._parts()
         )
 
     def _chart(self) -> Chart:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from voile.labels.memo import Memo
 from voile.labels.protection import (
     Protection,
     cells_protection,
@@ -39,6 +40,8 @@ class Law:
     mechanism: str
     prior: tuple[float, ...]
     label_share: float | None
+    memo: Memo | None = None
+    """Makes reports permanent."""
 
     def draws(self) -> Draws:
         """What a release by this law says of its draws."""
@@ -53,6 +56,6 @@ class Law:
             "prior": lambda: prior_protection(recipe, epsilon=epsilon, prior=self.prior),
             "cf": lambda: cells_protection(recipe, epsilon=epsilon, label_share=share),
             "ldp": lambda: noise_protection(recipe, epsilon=epsilon, label_share=share),
-            "sample": lambda: sample_protection(recipe, epsilon=epsilon),
+            "sample": lambda: sample_protection(recipe, epsilon=epsilon, memo=self.memo),
         }
         return builders[self.mechanism]()

@@ -19,6 +19,7 @@ from voile.labels.blurs import blurred, within
 from voile.labels.recipes import Recipe
 
 if TYPE_CHECKING:
+    from voile.labels.memo import Memo
     from voile.labels.sampling import Sampler
     from voile.mechanisms.labels.columnwise import Columnwise
     from voile.mechanisms.labels.label_cf import LabelCF
@@ -208,11 +209,13 @@ def noise_protection(
     return Protection("local DP", draw, label, conditional, local, channels=tuple(channels))
 
 
-def sample_protection(recipe: Recipe, *, epsilon: float) -> Protection:
+def sample_protection(recipe: Recipe, *, epsilon: float, memo: Memo | None = None) -> Protection:
     """One random column of a record with its label, at all of epsilon; the rest is not released.
 
-    The recipe must say how its codes are grouped (`grouped`).
+    The recipe must say how its codes are grouped (`grouped`). With a memo a person's report is the
+    same whenever the record is.
     """
+    from voile.labels.memo import HOLDER, REPEATS
     from voile.labels.sampling import sampler_of
 
     sampler = within(
@@ -226,7 +229,8 @@ def sample_protection(recipe: Recipe, *, epsilon: float) -> Protection:
         "column; what was released once can be handed on as often as you like"
     )
     guarantee = sampler.law.guarantee
-    local = _as_learned(recipe, replace(guarantee, outside=(*guarantee.outside, repeats)))
+    said = (repeats,) if memo is None else (REPEATS, HOLDER)
+    local = _as_learned(recipe, replace(guarantee, outside=(*guarantee.outside, *said)))
     label = replace(local, granularity="one label")
 
     def draw(values: Columns, labels: Indices, rng: Generator) -> tuple[Columns, Indices]:
@@ -239,7 +243,7 @@ def sample_protection(recipe: Recipe, *, epsilon: float) -> Protection:
         label,
         local,
         channels=sampler.law.channels,
-        sampler=sampler,
+        sampler=replace(sampler, memo=memo),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -60,6 +59,7 @@ def table_from(
     on_error: OnError,
     drop: tuple[str, ...] = (),
     edges: tuple[float, ...] = (),
+    features: bool = True,
 ) -> Table:
     """The records of a source as a labelled table; a number is cut at the edges of its bins."""
     require_label(source, label)
@@ -81,6 +81,7 @@ def table_from(
         broken=broken,
         where=source.where,
         edges=edges,
+        features=features,
     )
 
 
@@ -116,8 +117,8 @@ def one_record_each(
                 continue
             raise InvalidInput(f"{source.where(line)}: {row.reason}; mend it or --on-error skip")
         if person is not None:
-            name = unicodedata.normalize("NFC", person_name(row.get(person)) or "")
-            if not name or name in seen:
+            name = person_name(row.get(person))
+            if name is None or name in seen:
                 continue
             seen.add(name)
         rows.append(row)

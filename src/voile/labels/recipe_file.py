@@ -19,6 +19,7 @@ from voile.labels.bins import bin_names, checked_edges
 from voile.labels.cells import Cells
 from voile.labels.columns import CategoryColumn, Column, NumberColumn, matrix_of
 from voile.labels.recipes import Recipe
+from voile.labels.scorecard import fits
 
 FORMAT = "voile label recipe"
 VERSION = 2
@@ -139,6 +140,9 @@ def _cells(entry: dict[str, Any]) -> Cells:
         upper=tables["upper"],
         weights=tables["weights"],
         failure_probability=float(entry["failure_probability"]),
+        points=tuple(
+            tuple(tuple(map(int, of_code)) for of_code in card) for card in entry.get("points", [])
+        ),
     )
 
 
@@ -214,7 +218,11 @@ def _signs(recipe: Recipe) -> Iterator[str]:
 def _check_cells(cells: Cells, recipe: Recipe, path: str) -> None:
     parts = (cells.feature, cells.threshold, cells.left, cells.right, cells.leaf)
     alike = len({len(part) for part in parts}) == 1 and len(cells.feature) > 0
-    if not alike or not _is_tree(cells, _width(recipe)) or not _fits(cells, recipe):
+    if (
+        not alike
+        or not _is_tree(cells, _width(recipe) + len(cells.points))
+        or not _fits(cells, recipe)
+    ):
         raise BadFile(f"{path}: its cells are damaged; make it again with `voile labels recipe`")
 
 
@@ -237,7 +245,8 @@ def _fits(cells: Cells, recipe: Recipe) -> bool:
     sizes = [len(column) for column in recipe.columns]
     shape = (len(cells), len(recipe.classes))
     return (
-        all(len(row) == len(sizes) for row in cells.typical)
+        fits(cells.points, recipe.columns, len(recipe.classes))
+        and all(len(row) == len(sizes) for row in cells.typical)
         and all(0 <= c < size for row in cells.typical for c, size in zip(row, sizes, strict=True))
         and cells.lower.shape == cells.upper.shape == shape
         and cells.weights.shape == shape[:1]

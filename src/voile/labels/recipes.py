@@ -20,7 +20,7 @@ from voile.labels.columns import (
     columns_of,
 )
 from voile.labels.table import Table
-from voile.labels.values import ABSENT, MISSING, names_of
+from voile.labels.values import ABSENT, MISSING, as_listed, names_of
 
 FEWEST = 5
 """So many private records must have a category, or lie at or beyond a level, that is learned."""
@@ -56,7 +56,8 @@ class Recipe:
         """Labels as positions among the classes, −1 for a label that is none of them.
 
         An empty label is the class `(missing)` where there is one, a name that is not listed
-        `(other)`. A number is in the bin between its edges.
+        `(other)`. A class that is a number is met by the same number (`as_listed`). A number is in
+        the bin between its edges.
         """
         if self.edges:
             return bin_codes(self.edges, list(values))
@@ -64,9 +65,14 @@ class Recipe:
         other = known.get(OTHER, -1)
         gone = known.get(MISSING, other)
         names = names_of(list(values)).tolist()
-        return np.array(
-            [known.get(n, gone if n.lower() in ABSENT else other) for n in names], dtype=np.intp
-        )
+        listed = as_listed(names, self.classes)
+        code = {
+            name: known[listed[name]]
+            if name in listed
+            else (gone if name.lower() in ABSENT else other)
+            for name in set(names)
+        }
+        return np.array([code[name] for name in names], dtype=np.intp)
 
     def parts(self, label_share: float | None = None) -> tuple[float, ...]:
         """The share of ε of each column and of the label, last; a constant column costs nothing.

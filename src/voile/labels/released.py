@@ -10,6 +10,7 @@ from voile.core.rounding import at_most, percent_at_most
 from voile.files.locations import location
 from voile.jobs.release import Release
 from voile.labels.charts import belief_chart
+from voile.labels.handing import Shuffling
 from voile.labels.law import Draws
 from voile.labels.protection import Protection
 from voile.labels.recipes import Recipe
@@ -68,6 +69,10 @@ class ProtectedLabels(Release):
     epsilon: LabelBounds
     kept_cells: float
     shape: Shape | None
+    shuffled: Shuffling | None = None
+    """What holds of the whole file, where rows are in a random order."""
+    memo: bool = False
+    """Whether a person's report is the same whenever the record is."""
     protection: Protection = field(metadata=SILENT)
     by: Recipe = field(metadata=SILENT)
     """The recipe itself."""
@@ -131,7 +136,9 @@ class ProtectedLabels(Release):
             *((clear,) if clear else ()),
             *((_FEATURES,) if self.protection.passes_features else ()),
             *(sentence(item) for item in self.guarantee.outside),
-            "Two records of one person: each spends ε anew.",
+            "Two records of one person: each spends ε anew."
+            if not self.memo
+            else "Several records of one person: each different one spends ε.",
             COUNTS,
         )
 
@@ -165,6 +172,9 @@ class ProtectedLabels(Release):
             ("whole record (local DP)", self.epsilon.local),
         )
         shown = tuple((what, _bound(epsilon)) for what, epsilon in bounds)
+        if self.shuffled is not None and self.shuffled.delta:
+            central = f"{_bound(self.shuffled.epsilon)}, δ = {at_most(self.shuffled.delta)}"
+            shown = (*shown, ("whole record, by the shuffled file alone (central)", central))
         found = [Table("What is bounded", ("what is protected", "bound"), shown)]
         if self.rows is not None:
             written = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from voile.core.channel import Channel
 from voile.core.randomness import Generator
 from voile.errors import require, require_epsilon
 from voile.labels.grouping import column_probabilities
+from voile.labels.memo import Memo
 from voile.labels.recipes import Recipe
 from voile.mechanisms.labels.sampled_column import SampledColumn
 
@@ -25,6 +27,7 @@ class Sampler:
 
     recipe: Recipe
     law: SampledColumn
+    memo: Memo | None = None
 
     def codes(self, values: tuple[NDArray[np.generic], ...], labels: Indices) -> Indices:
         """For each record and column the pair (group, label) as one code."""
@@ -32,9 +35,15 @@ class Sampler:
         return np.asarray(groups * len(self.recipe.classes) + labels[:, None])
 
     def release(
-        self, values: tuple[NDArray[np.generic], ...], labels: Indices, rng: Generator
+        self,
+        values: tuple[NDArray[np.generic], ...],
+        labels: Indices,
+        rng: Generator,
+        persons: Sequence[str] = (),
     ) -> Indices:
-        """A row (column, report) for each record."""
+        """A row (column, report) for each record; by the memo, if there is one, of its person."""
+        if self.memo is not None:
+            return self.memo.release(self.law, self.codes(values, labels), persons)
         return np.asarray(self.law.release(self.codes(values, labels), rng))
 
 

@@ -61,7 +61,7 @@ def synthetic_records(
     independently. That is the law of largest entropy with these tables (a star around the label).
     The number of records is not hidden. Costs the number of cells and of records.
     """
-    from voile.metrics.discrete import discrete
+    from voile.metrics.discrete_distance import discrete
 
     epsilon = require_epsilon(epsilon)
     classes, count = len(recipe.classes), len(labels)

@@ -65,8 +65,9 @@ def table_of(
     broken: int = 0,
     where: Callable[[int], str] = "line {}".format,
     edges: tuple[float, ...] = (),
+    features: bool = True,
 ) -> Table:
-    """A table of records (line, values in the order of `names`).
+    """A table of records (line, values in the order of `names`), or of their labels alone.
 
     Records with missing features (empty, ?, NA, …) stop the reading (`fail`), are left out (`skip`)
     or have a value of their own there (`mask`). A label is missing if it is empty, and nothing
@@ -84,7 +85,10 @@ def table_of(
         )
     position = names.index(label)
     kept, skipped, masked = [], broken, 0
-    chosen = [i for i, name in enumerate(names) if i != position and name not in drop]
+    others = [i for i, name in enumerate(names) if i != position and name not in drop]
+    if features and not others:
+        raise InvalidInput("records must have a feature beside the label, got none")
+    chosen = others if features else []
     named = _bin_of(edges) if edges else written
     for line, row in rows:
         absent = [i for i in chosen if is_absent(row[i])]
@@ -123,8 +127,6 @@ def _bin_of(edges: tuple[float, ...]) -> Callable[[Any], str]:
 
 def _check(table: Table) -> None:
     distinct, counts = np.unique(table.labels, return_counts=True)
-    if not table.names:
-        raise InvalidInput("records must have a feature beside the label, got none")
     if len(distinct) < 2:
         raise InvalidInput(
             f"the label {table.label!r} must take at least two values, got one in all "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from voile.core.arrays import Floats
 
 ABSENT = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 MISSING = "(missing)"
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]*")
 
 
 def written(value: Any) -> str:
@@ -36,6 +38,35 @@ def numbers_of(values: Sequence[Any]) -> Floats:
 def names_of(values: Sequence[Any]) -> NDArray[np.str_]:
     """Names as they stand in the file; see `is_absent` for what counts as missing."""
     return np.array([written(value) for value in values], dtype=np.str_)
+
+
+def as_listed(names: Sequence[str], listed: Sequence[str]) -> dict[str, str]:
+    """For each of these names that stands for a listed one, which: itself, or the same number.
+
+    A number is the same however its fraction is written (1, 1.0 and 1. are), unless the list
+    itself tells two spellings apart. Noughts and a plus in front are not how numbers are written.
+
+    >>> as_listed(["1.0", "01", "b", "2."], ["1", "2", "a"])
+    {'1.0': '1', '2.': '2'}
+    """
+    known = dict.fromkeys(listed)
+    spelt: dict[str, list[str]] = {}
+    for name in known:
+        spelt.setdefault(_plain(name), []).append(name)
+    found = {}
+    for name in dict.fromkeys(names):
+        same = [name] if name in known else spelt.get(_plain(name), [])
+        if len(same) == 1:
+            found[name] = same[0]
+    return found
+
+
+def _plain(name: str) -> str:
+    """A decimal without what does not count of its fraction; other names as they are."""
+    if not _DECIMAL.fullmatch(name):
+        return name
+    digits = name.rstrip("0").rstrip(".")
+    return "0" if digits == "-0" else digits
 
 
 def column_of(values: Sequence[Any]) -> NDArray[Any]:

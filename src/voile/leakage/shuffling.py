@@ -49,10 +49,20 @@ def shuffle(
 ) -> Shuffled:
     """Put local reports into a random order, and state the (ε, δ) that this gives.
 
-    The statement comes with the shuffling and cannot be had without it: `rows` are whole reports,
-    one a record, each drawn independently under `guarantee`, which must be local (δ = 0, for one
-    record). It is for somebody who sees the shuffled rows only; whoever sees them before, or knows
-    who handed them in when, has ε₀.
+    `rows` are whole reports, one a record, each drawn independently under `guarantee`.
+    """
+    given = np.asarray(rows)
+    require(len(given) >= 1, "rows", "at least one", "none")
+    central = shuffled_guarantee(guarantee, records=len(given), delta=delta)
+    return Shuffled(given[rng.permutation(len(given))], central)
+
+
+def shuffled_guarantee(guarantee: Guarantee, *, records: int, delta: float) -> Guarantee:
+    """What holds of so many reports in a random order, each drawn independently under `guarantee`.
+
+    That must be local (δ = 0, for one record). It is for somebody who sees the shuffled rows only;
+    whoever sees them before, or knows who handed them in when, has ε₀. Nothing of it holds for rows
+    that were not shuffled.
     """
     require(guarantee.delta == 0, "the guarantee of each report", "without δ", guarantee.delta)
     if guarantee.granularity != "one record":
@@ -61,18 +71,15 @@ def shuffle(
             f"for {guarantee.granularity!r}"
         )
     require(guarantee.metric.largest == 1, "the metric", "discrete", guarantee.metric.name)
-    given = np.asarray(rows)
-    require(len(given) >= 1, "rows", "at least one", "none")
-    found = amplified_epsilon(guarantee.epsilon, records=len(given), delta=delta)
+    found = amplified_epsilon(guarantee.epsilon, records=records, delta=delta)
     note = (
         "somebody who sees reports before they were shuffled, or knows all of them but one and "
         f"when it came: for them ε is {guarantee.epsilon:.4g}"
     )
-    central = replace(
+    return replace(
         guarantee,
         epsilon=found,
         delta=delta if found < guarantee.epsilon else 0.0,
         basis=max(guarantee.basis, Basis.PROVED, key=list(Basis).index),
         outside=(*guarantee.outside, note),
     )
-    return Shuffled(given[rng.permutation(len(given))], central)

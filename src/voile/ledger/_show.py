@@ -53,6 +53,9 @@ class Accounts(Result):
     people_without_budget_left: int
     persons: tuple[Account, ...]
 
+    def _records(self) -> tuple[Account, ...]:
+        return self.persons
+
     def _report(self) -> Report:
         """Totals for everybody; persons by name only on the owner's own screen."""
         return Report(

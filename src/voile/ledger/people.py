@@ -13,7 +13,6 @@ import math
 import os
 import re
 import secrets
-import stat
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import BadFile, CannotWrite, InvalidInput
+from voile.files.regular import require_private
 from voile.ledger.address import named
 
 KEY_VARIABLE = "VOILE_LEDGER_KEY"
@@ -64,8 +64,7 @@ class Key:
 
     def _named(self, name: str) -> bytes:
         state = self._begun.copy()
-        same = name if name.isascii() else unicodedata.normalize("NFC", name)
-        state.update(same.encode("utf-8", "surrogatepass"))
+        state.update(one_spelling(name).encode("utf-8", "surrogatepass"))
         return state.digest()
 
     def numbered(self, numbers: NDArray[np.int64]) -> list[bytes]:
@@ -155,7 +154,12 @@ def is_number(name: str) -> bool:
     return name.isdecimal() and name.isascii() and len(name) < 19 and str(int(name)) == name
 
 
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE]\+[0-9]{1,3})?")
+def one_spelling(name: str) -> str:
+    """A name as all its spellings are written that look the same: é may be one character or two."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE]\+[0-9]{1,3})?")
 _NOBODY = ("", "nan", "NaN")
 _EXACT = 2.0**53
 """From here on several whole numbers are one float: which of them was meant is lost."""
@@ -173,12 +177,12 @@ def person_name(value: Any) -> str | None:
     A float of 2⁵³ or more may be any of several numbers and names nobody; write such ones as text.
     Noughts or a plus sign in front are not how numbers are written: "042" is somebody else. Where
     two persons go by one number ("1.1" and "1.10"), they share a budget, which can only refuse too
-    much.
+    much. A name comes in one spelling, whichever of Unicode's it has in the file.
 
     >>> [person_name(v) for v in (42, 42.0, " 42", "42.0", "", None, float("nan"), "NaN", ["x"])]
     ['42', '42', '42', '42', None, None, None, None, None]
-    >>> [person_name(v) for v in ("42.50", 42.5, "042", "1e+05", "-0.0", "4.2.0")]
-    ['42.5', '42.5', '042', '100000', '0', '4.2.0']
+    >>> [person_name(v) for v in ("42.50", 42.5, "42.", "042", "1e+05", "-0.0", "4.2.0")]
+    ['42.5', '42.5', '42', '042', '100000', '0', '4.2.0']
     """
     if isinstance(value, str):
         name = value.strip()
@@ -188,7 +192,7 @@ def person_name(value: Any) -> str | None:
             name = unicodedata.normalize("NFKC", name)
         if name.isdigit():  # the usual case, quickly; "042" too is a name as it stands
             return name
-        return None if name in _NOBODY else _plain_number(name)
+        return None if name in _NOBODY else _plain_number(one_spelling(name))
     if value is None or isinstance(value, bool):
         return None
     if isinstance(value, int | np.integer):
@@ -242,13 +246,11 @@ def read_key(path: str | Path | None) -> Key:
             "name; `voile ledger init` makes one"
         )
     try:
-        mode = os.stat(path).st_mode
+        require_private(path, "the ledger key")
         text = Path(path).read_text("ascii")
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "it is not a text file"
         raise BadFile(f"the ledger key {named(path)} cannot be read: {reason}") from None
-    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise BadFile(f"the ledger key must be readable by you alone: chmod 600 {path}")
     try:
         secret = bytes.fromhex(text.removeprefix(_HEAD).strip()) if text.startswith(_HEAD) else b""
     except ValueError:

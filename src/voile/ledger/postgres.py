@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import astuple, fields
 from itertools import count
 from typing import Any
@@ -118,6 +118,9 @@ class PostgresStore:
         with self._clear_errors():
             return _run(self._open(), statement, values)
 
+    def hold_little(self) -> None:
+        """The server holds what it holds."""
+
     def pages(self, numbers: Sequence[int] | None = None) -> Iterator[Page]:
         """Pages of accounts: these, or all."""
         if numbers is None:
@@ -137,8 +140,10 @@ class PostgresStore:
         self._connection = None
 
     def __del__(self) -> None:
-        with suppress(Exception):  # at the end of the program anything may be gone already
+        try:
             self.close()
+        except Exception:  # at the end of the program anything may be gone already
+            return
 
     def _streamed(self, statement: str, values: tuple[Any, ...] = ()) -> Iterator[Any]:
         """Rows a few at a time, however many there are."""

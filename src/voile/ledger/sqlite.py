@@ -37,6 +37,8 @@ from voile.ledger.sqlite_transaction import SqliteTransaction
 from voile.ledger.store import FORMAT, Front, Page, other_format
 
 WAIT_MILLISECONDS = 120_000
+_MUCH, _LITTLE = 65_536, 1_024
+"""KiB of the file that are held in memory."""
 _MARK = 0x766F696C  # "voil", in the file's header: another program's database is told at once
 
 
@@ -51,6 +53,7 @@ class SqliteStore:
         self._opened: tuple[int, int] | None = None
         self.format = FORMAT
         self._reads_only = False
+        self._held = _MUCH
         self._copy: TemporaryDirectory[str] | None = None
 
     def create(self, front: Front, entries: Iterable[Entry], pages: Iterable[Page] = ()) -> None:
@@ -162,6 +165,11 @@ class SqliteStore:
         with self._clear_errors():
             return self._open().execute(statement, tuple(values)).fetchall()
 
+    def hold_little(self) -> None:
+        """Hold few pages in memory, so that a process that stays does not grow with the ledger."""
+        self._held = _LITTLE
+        self.close()  # and it is opened so when it is needed
+
     def pages(self, numbers: Sequence[int] | None = None) -> Iterator[Page]:
         """Pages of accounts: these, or all."""
         with self._clear_errors():
@@ -227,7 +235,7 @@ class SqliteStore:
         try:
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = FULL")
-            database.execute("PRAGMA cache_size = -65536")
+            database.execute(f"PRAGMA cache_size = -{self._held}")
         except sqlite3.DatabaseError:
             pass  # a file that cannot be written can still be shown; a foreign one is told later
         return database

@@ -131,6 +131,10 @@ class Store(Protocol):
         """Whether a part was charged."""
         ...
 
+    def hold_little(self) -> None:
+        """Hold little of it in memory, for a process that stays."""
+        ...
+
     def look(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """What else a writer put there, as it stands; `?` marks a value."""
         ...

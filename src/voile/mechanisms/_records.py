@@ -28,7 +28,7 @@ def outputs_of(channels: Sequence[Channel]) -> list[int]:
 
 def record_space(channels: Sequence[Channel]) -> Space:
     """All records there are, where they are few enough to be listed."""
-    from voile.metrics.discrete import discrete
+    from voile.metrics.discrete_distance import discrete
 
     sizes = secrets_of(channels)
     count = math.prod(sizes)

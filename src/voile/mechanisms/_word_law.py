@@ -63,13 +63,15 @@ class WordLaw:
         self.neighbours.ensure(words)
         near = self.neighbours
         drawn = np.empty(len(rows), dtype=np.intp)
-        done = 0
+        done, each = 0, 4
         while done < len(rows):
-            bits = uniform_bits(rng, 2**16 + 4 * min(len(rows) - done, 2**18), bits=64)
+            before = done
+            bits = uniform_bits(rng, 2**10 + min(each * (len(rows) - done), 2**20), bits=64)
             done = kernels.draw(
                 words, starts, self.embedding.coordinates, self._output_points,
                 near.index, near.squared, self.rate, self.cap, bits, drawn, done,
             )  # fmt: skip
+            each = max(each, len(bits) // max(1, done - before))  # where few tries are accepted
         released = np.empty_like(drawn)
         released[order] = near.outputs[drawn]
         return released

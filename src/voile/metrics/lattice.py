@@ -10,7 +10,7 @@ import numpy as np
 from voile.core.arrays import Floats, Items
 from voile.core.metric import Metric
 from voile.errors import require
-from voile.metrics.lp import LpDistance, check_points, lp
+from voile.metrics.lp_norms import LpDistance, check_points, lp
 
 
 def lattice_lp(p: float, *, step: float, unit: str = "unit") -> Metric:

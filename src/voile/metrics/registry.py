@@ -9,11 +9,11 @@ import numpy as np
 from voile.core.arrays import Floats
 from voile.core.metric import Metric
 from voile.errors import BadFile
-from voile.metrics.angular import angular
-from voile.metrics.discrete import discrete, hamming
-from voile.metrics.haversine import haversine
-from voile.metrics.lp import lp
-from voile.metrics.precomputed import precomputed
+from voile.metrics.angular_distance import angular
+from voile.metrics.discrete_distance import discrete, hamming
+from voile.metrics.distance_tables import precomputed
+from voile.metrics.great_circle import haversine
+from voile.metrics.lp_norms import lp
 
 
 def metric_from(

@@ -11,7 +11,7 @@ import numpy as np
 from voile.core.arrays import Floats, Items
 from voile.core.guarantee import Basis, Guarantee
 from voile.errors import GuaranteeBroken, InvalidInput, require_epsilon
-from voile.metrics.lp import lp
+from voile.metrics.lp_norms import lp
 from voile.optimise.block_solver import BlockSolution, solve_blocks
 from voile.optimise.cones import Cones, dual_exponent, ratio_cones
 from voile.optimise.continuous import best_split, coarser

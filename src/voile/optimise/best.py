@@ -57,7 +57,8 @@ def best(
     """Laplace + remap, and (f); the one of lower loss.
 
     Where the grid that ε asks for is too fine for one solve, (f) is improved from Laplace + remap
-    window by window (`window_descent`). Elsewhere a coarse (f) tells which outputs are worth
+    window by window (`window_descent`); if it ends above what Laplace + remap loses, a whole on a
+    coarser grid may not. Elsewhere a coarse (f) tells which outputs are worth
     having (few, at small ε); it is then solved for those alone, on a finer grid, until it has won
     or its dual value says that it loses (then `losses` has no figure for it). Screening can only
     cost loss, never privacy: the answer is repaired and certified like any other. Asked to stop,
@@ -74,6 +75,10 @@ def best(
         grid, capped = fitting(wanted, outputs=len(problem.outputs))
         found = window_descent(problem, cells=grid, noise_cells=cells, **how)
         smooth = _Candidate(found.name, found.mechanism, found.loss)
+        if found.loss >= least and not asked_to_stop():  # stuck: windows find no global optimum
+            whole, cut = _whole(problem, cells, least, how)
+            if whole.loss < smooth.loss:
+                smooth, capped = whole, cut
     else:
         smooth, capped = _whole(problem, cells, least, how)
     if smooth.loss < least or smooth.done:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from voile.core.arrays import Floats, Items
 from voile.core.guarantee import Basis, Guarantee
 from voile.errors import GuaranteeBroken, require_epsilon
-from voile.metrics.lp import lp
+from voile.metrics.lp_norms import lp
 from voile.optimise.cones import Cones, dual_exponent, gradient_cones
 from voile.optimise.problem import Problem
 from voile.optimise.repair import Mending, mend

@@ -16,7 +16,7 @@ from voile.core.randomness import Generator
 from voile.core.space import as_items, lookup, positions_of
 from voile.errors import BadFile, InvalidInput, require, require_epsilon
 from voile.metrics.lattice import rounding_clause
-from voile.metrics.lp import lp
+from voile.metrics.lp_norms import lp
 from voile.optimise.plane import plane_points
 from voile.optimise.plane_noise import PlaneNoise
 from voile.optimise.problem import Problem

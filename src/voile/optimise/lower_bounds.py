@@ -78,6 +78,25 @@ def dual_value(costs: Floats, cones: Cones, multipliers: Floats) -> float:
     return float(math.fsum(lowest) - _ROUNDING * math.fsum(np.abs(lowest)))
 
 
+def with_any_output(problem: Problem, value: float) -> float:
+    """What no private mechanism goes below that may release *any* of the places, given a bound.
+
+    Needs a loss that is a distance between what is known of two places, as the travel error and
+    the straight line are: loss(x, y) ≤ loss(x, z) + loss(z, y). Release, in place of any place z,
+    the given output y(z) nearest to it by that distance. This reads the release only, so what was
+    private stays private, it has the given outputs, and it loses at most
+    max_z loss(z, y(z)) more: the bound for the given outputs, less that much, holds for all. It
+    tells where outputs lie denser than 1/ε; `lower_bound` of a problem whose outputs are all
+    places is tighter, and costs as many times more as there are more outputs.
+
+    >>> places = np.arange(5.0)[:, None]
+    >>> line = Problem(places, np.ones(5), places[::2], np.abs(places - places[::2].T), (0,), (4,))
+    >>> with_any_output(line, 1.5)
+    0.5
+    """
+    return value - float(problem.loss.min(axis=1).max())
+
+
 def lower_bound(
     problem: Problem,
     *,

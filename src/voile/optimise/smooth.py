@@ -12,13 +12,13 @@ import numpy as np
 from voile.core.arrays import Floats, Indices, Integers, Items, Weights, frozen
 from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator, uniform_bits
-from voile.core.space import as_items, lookup, positions_of
+from voile.core.space import as_items
 from voile.core.weights import TOTAL, TOTAL_BITS
-from voile.errors import BadFile, GuaranteeBroken, InvalidInput, require
+from voile.errors import BadFile, GuaranteeBroken, require
 from voile.metrics.lattice import rounding_clause
-from voile.metrics.lp import lp
+from voile.metrics.lp_norms import lp
 from voile.optimise.certificate import SmoothCertificate, certify_splines
-from voile.optimise.plane import plane_points
+from voile.optimise.on_lattice import SplineMechanism
 from voile.optimise.repair import largest_sum
 from voile.optimise.splines import SplineGrid
 
@@ -29,15 +29,7 @@ FLOOR = 2.0**-30
 
 
 @dataclass(frozen=True, eq=False)
-class AxisTable:
-    """For each lattice place along an axis: its cell, and the basis weights there."""
-
-    cells: Integers
-    weights: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class SmoothMechanism:
+class SmoothMechanism(SplineMechanism):
     """Places in a box in, one of finitely many outputs out; p_y is a spline for each output y.
 
     The secret is *the place at the stated resolution*: a place is projected onto the box and
@@ -99,51 +91,11 @@ class SmoothMechanism:
                 f"{certificate.epsilon:.6g}; repair the coefficients, or claim more"
             )
 
-    @property
-    def p(self) -> float:
-        """The exponent of the ℓ_p metric that the guarantee speaks of."""
-        parameters = dict(self.guarantee.metric.parameters)
-        if "p" not in parameters:
-            raise InvalidInput(
-                f"a mechanism on a box must have an ℓ_p metric, got {self.guarantee.metric}"
-            )
-        return float(parameters["p"])
-
     # ── asking ─────────────────────────────────────────────────────────────────────────────
 
     def certificate(self) -> SmoothCertificate:
         """The supremum of the privacy loss over the box, rounding included."""
         return self._certificate
-
-    def snap(self, places: Sequence[Any] | Items) -> Floats:
-        """The lattice place of each place: projected onto the box first.
-
-        Projection onto a box never separates two places, rounding by at most one step of the
-        lattice along each axis: see `rounding_clause`. Places far off the box are refused.
-        """
-        unit = self.guarantee.metric.unit
-        points = plane_points(places, self.grid.low, self.grid.high, unit=unit)
-        low = np.asarray(self.grid.low)
-        inside = np.clip(points, low, self.grid.high)
-        steps = np.minimum(np.rint((inside - low) / self.resolution), self.last_steps)
-        return np.asarray(low + steps * self.resolution)
-
-    @cached_property
-    def last_steps(self) -> tuple[int, ...]:
-        """The largest number of whole steps from the corner of the box along each axis."""
-        size = np.asarray(self.grid.high) - np.asarray(self.grid.low)
-        return tuple(int(n) for n in np.floor(size / self.resolution * (1 + 1e-12)))
-
-    @cached_property
-    def lattice_tables(self) -> tuple[AxisTable, ...]:
-        """What `SplineGrid.basis` says at every lattice place, axis by axis: its own numbers."""
-        found = []
-        for axis, last in enumerate(self.last_steps):
-            places = np.repeat([self.grid.low], last + 1, axis=0).astype(float)
-            places[:, axis] = self.grid.low[axis] + np.arange(last + 1) * self.resolution
-            cell, _ = self.grid.locate(places)
-            found.append(AxisTable(cell[:, axis], self.grid.axis_weights(places, axis)))
-        return tuple(found)
 
     def weights(self, places: Sequence[Any] | Items) -> Weights:
         """The integer weights at each place: rows that sum to exactly 2**62."""
@@ -158,25 +110,7 @@ class SmoothMechanism:
         """p_y at each place, as drawn: integer weights over 2**62."""
         return np.asarray(self.weights(places) / float(TOTAL))
 
-    def log_prob(self, secrets: Sequence[Any] | Items, releases: Sequence[Any] | Items) -> Floats:
-        """Ln p_release(secret), shape (len(secrets), len(releases))."""
-        columns = lookup(self._positions, np.asarray(releases), size=len(self.outputs))
-        return np.asarray(np.log(self.probabilities(secrets)[:, columns]))
-
-    def expected_loss(self, places: Items, loss: Floats, prior: Floats) -> float:
-        """Σ_x π(x) Σ_y p_y(x)·loss[x, y] over the given places, in blocks."""
-        total, share = 0.0, np.asarray(prior, dtype=float)
-        for start in range(0, len(places), 4096):
-            rows = slice(start, start + 4096)
-            inner = (self.probabilities(places[rows]) * loss[rows]).sum(axis=1)
-            total += float(share[rows] @ inner)
-        return total / float(share.sum())
-
     # ── drawing ────────────────────────────────────────────────────────────────────────────
-
-    def release(self, secrets: Sequence[Any] | Items, rng: Generator) -> Items:
-        """One output for each place, drawn exactly."""
-        return self.outputs[self.draw(secrets, rng)]
 
     def draw(self, secrets: Sequence[Any] | Items, rng: Generator) -> Indices:
         """The same as positions among the outputs; (degree+1)^N·log₂(outputs) products each."""
@@ -202,10 +136,6 @@ class SmoothMechanism:
         largest = whole.argmax(axis=1)
         whole[np.arange(len(whole)), largest] += TOTAL - whole.sum(axis=1)
         return np.asarray(frozen(np.cumsum(whole, axis=1)))
-
-    @cached_property
-    def _positions(self) -> dict[Any, int]:
-        return positions_of(self.outputs)
 
     # ── keeping ────────────────────────────────────────────────────────────────────────────
 

@@ -165,7 +165,7 @@ class _Descending:
         if self.solved:
             seconds = (time.monotonic() - self.clock) / self.solved
             seconds *= max(0, self.planned - self.solved)
-            left = f", {_duration(seconds)} left at most"
+            left = f", {duration(seconds)} left at most"
         tell(
             f"sweep {count}: loss {self.now:.4f} {self.unit}{left}",
             done=self.solved,
@@ -176,7 +176,7 @@ class _Descending:
         """Solve for the coefficients of one window, and keep them if that lowers the loss."""
         here = self.table[:, free]
         outputs = np.flatnonzero(here.max(axis=1) > SEEN)
-        inner, offset = self._around(free, outputs)
+        inner, offset = around_window(self.cones, self.table[outputs], free)
         start, costs = here[outputs], np.ascontiguousarray(self.costs[np.ix_(outputs, free)])
         around = Surroundings(offset, start.sum(axis=0), start)
         found = solve_blocks(costs, inner, tolerance=2e-3, iterations=45, around=around)
@@ -188,18 +188,19 @@ class _Descending:
         else:
             self.rejected += 1
 
-    def _around(self, free: Indices, outputs: Indices) -> tuple[Cones, Floats]:
-        """The constraints that touch a window, and what its surroundings add to them."""
-        place = np.full(self.cones.size, -1)
-        place[free] = np.arange(len(free))
-        touched = (place[self.cones.index] >= 0).any(axis=1)
-        index, matrix = self.cones.index[touched], self.cones.matrix[touched]
-        inside = place[index] >= 0
-        held = np.where(inside[:, None, :], 0.0, matrix)
-        offset = np.einsum("mdl,yml->ymd", held, self.table[outputs][:, index])
-        spare = np.broadcast_to(place[index].max(axis=1)[:, None], index.shape)  # of weight 0
-        mine = np.where(inside, place[index], spare)
-        return Cones(mine, np.ascontiguousarray(matrix - held), len(free)), offset
+
+def around_window(cones: Cones, table: Floats, free: Indices) -> tuple[Cones, Floats]:
+    """The constraints that touch a window, and what its surroundings in `table` add to them."""
+    place = np.full(cones.size, -1)
+    place[free] = np.arange(len(free))
+    touched = (place[cones.index] >= 0).any(axis=1)
+    index, matrix = cones.index[touched], cones.matrix[touched]
+    inside = place[index] >= 0
+    held = np.where(inside[:, None, :], 0.0, matrix)
+    offset = np.einsum("mdl,yml->ymd", held, table[:, index])
+    spare = np.broadcast_to(place[index].max(axis=1)[:, None], index.shape)  # of weight 0
+    mine = np.where(inside, place[index], spare)
+    return Cones(mine, np.ascontiguousarray(matrix - held), len(free)), offset
 
 
 def _numbers(grid: SplineGrid) -> Indices:
@@ -219,5 +220,6 @@ def _windows(numbers: Indices, side: int, sweep: int) -> Iterator[Indices]:
                 yield (block if tall else block.T).ravel()  # neighbours in a narrow band
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """In seconds, or in minutes from two on."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{math.ceil(seconds / 60)} min"

@@ -69,8 +69,9 @@ def find_identifiers(text: str) -> list[Span]:
     ['DATE_OF_BIRTH', 'PHONE']
     """
     found: list[Span] = []
-    digits = any(map(str.isdigit, text))
-    for rule in (*_ALWAYS, *(_WITH_DIGITS if digits or ":" in text else ())):
+    digits = sum(map(str.isdigit, text))
+    numbers = _WITH_DIGITS if digits or ":" in text else ()
+    for rule in (*_ALWAYS, *(rule for fewest, rule in numbers if digits >= fewest)):
         here = list(rule(text))
         if here:
             found += here
@@ -152,24 +153,25 @@ _ALWAYS: tuple[Rule, ...] = (
     rule("URL", _DOMAIN, holding="."),
     rule("HANDLE", _HANDLE, holding="@"),
 )
-_WITH_DIGITS: tuple[Rule, ...] = (
-    secrets.tokens,
-    secrets.prefixed_keys,
-    rule("UUID", _UUID, holding="-"),
-    rule("MAC", _MAC, holding=":-."),
-    _ips,
-    _long_ips,
-    _coordinates,
-    _ibans,
-    _wallets,
-    contexts.birthdays,
-    contexts.named_numbers,
-    secrets.named_secrets,
-    _vins,
-    numerals.cards,
-    numerals.social_security,
-    numerals.dates,
-    contexts.postcodes,
-    numerals.phones_and_numbers,
-    secrets.drawn_keys,
+_WITH_DIGITS: tuple[tuple[int, Rule], ...] = (
+    (0, secrets.tokens),
+    (0, secrets.prefixed_keys),
+    (0, rule("UUID", _UUID, holding="-")),
+    (0, rule("MAC", _MAC, holding=":-.")),
+    (4, _ips),
+    (0, _long_ips),
+    (4, _coordinates),
+    (2, _ibans),
+    (0, _wallets),
+    (3, contexts.birthdays),
+    (5, contexts.named_numbers),
+    (1, secrets.named_secrets),
+    (0, _vins),
+    (12, numerals.cards),
+    (9, numerals.social_security),
+    (6, numerals.dates),
+    (1, contexts.postcodes),
+    (7, numerals.phones_and_numbers),
+    (0, secrets.drawn_keys),
 )
+"""Each after the fewest digits that a text has in which it finds anything."""

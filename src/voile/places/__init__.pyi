@@ -5,5 +5,6 @@ from voile.places._export import export as export
 from voile.places._follow import follow as follow
 from voile.places._protect import protect as protect
 from voile.places._show import show as show
+from voile.places._utility import utility as utility
 from voile.places.designs import PlacesDesign as PlacesDesign
 from voile.places.outside import Outside as Outside

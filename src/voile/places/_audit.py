@@ -9,22 +9,24 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from voile.attackers.trace import Trace, TraceAttack, batches, trace_attack
 from voile.audit.finding import Finding
 from voile.audit.map_ratios import close_blocks, random_blocks, random_ratio
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, MissingExtra, require
 from voile.jobs import Engine, spread
 from voile.jobs.settings import Workers
-from voile.optimise.smooth import SmoothMechanism
+from voile.optimise.on_lattice import SplineMechanism
 from voile.options import Data, Option, use_case
 from voile.places.audited import AttackedRows, Audited, Guesses
-from voile.places.columns import read_degrees, read_traces
+from voile.places.columns import read_degrees
 from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.designs import PlacesDesign
+from voile.places.knowing import Following
 from voile.places.loading import opened_design
 from voile.places.settings import HERE
-from voile.places.usefulness import PLAIN, Usefulness
+from voile.places.trace_attack import followed, read_rows
+from voile.places.trace_evidence import DesignEvidence, candidates
+from voile.places.tracing import Tracing
 from voile.progress import tell
 
 
@@ -41,9 +43,12 @@ def audit(
     columns: Coordinates = DEGREES,
     trace: Annotated[
         str | None,
-        Option("Column that names a trace: attack it as a Markov chain.", shown=True),
+        Option("Column that names a trace: attack each as a whole, with --public.", shown=True),
     ] = None,
-    use: Usefulness = PLAIN,
+    time: Annotated[
+        str | None, Option("Column of times; without it, the rows' order.", shown=True)
+    ] = None,
+    following: Following = Following(),
     preview: Annotated[
         bool, Option("Map the rows before and after on the page: not to be handed on.", "Output")
     ] = False,
@@ -55,7 +60,9 @@ def audit(
 
     Exit code 1 if a claim is violated. Example: `voile places audit city.voile --jobs 0`
 
-    With two files the attacks run on their very rows, which must correspond. PPR (AIPO, section
+    With two files the attacks run on their very rows, which must correspond. With `trace`, rows
+    of one value are one trace, read as `places follow` does: exact forward–backward on how people
+    move in the public trips; on squares, or matched to `roads`. PPR (AIPO, section
     6.2) is |ln p_y(x) − ln p_y(x')| / d(x, x') over all pairs of random places; beside it close
     pairs, 1 to 50 m apart, where a fault shows first. d is the geodesic distance on the ellipsoid,
     which no projection enters. Both can only find a violation, never rule one out; the certificate
@@ -67,7 +74,10 @@ def audit(
     findings, guesses = _tested(design, places, seed, engine)
     files = points = None
     if against is not None:
-        files, points = _attacked(design, against, columns, trace, use, engine)
+        tracing = Tracing(trace=trace, time=time)
+        files, points = _attacked(design, against, columns, tracing, following, engine, preview)
+    elif trace is not None:
+        raise InvalidInput("--trace goes with --against, the files whose traces are attacked")
     return Audited(findings, guesses, files, design, points if preview else None)
 
 
@@ -116,7 +126,7 @@ def _certificate_finding(design: PlacesDesign) -> Finding:
         "proved: noise with an ε-Lipschitz density, then post-processing; the plane's stretch "
         f"{design.stretch - 1:.1e} is taken off"
     )
-    if isinstance(design.mechanism, SmoothMechanism):
+    if isinstance(design.mechanism, SplineMechanism):
         found = design.mechanism.certificate()
         lower = found.lower  # the plane shortens no distance, so it holds per geodesic km as well
         detail = (
@@ -137,7 +147,7 @@ def inference_error(design: PlacesDesign, *, largest: int = 1500) -> Guesses:
     """
     from scipy.spatial.distance import cdist
 
-    places, prior = _candidates(design, largest)
+    places, prior = candidates(design, largest)
     law = design.mechanism.probabilities(places)
     apart = cdist(places, places)
     joint = prior[:, None] * law
@@ -151,12 +161,6 @@ def inference_error(design: PlacesDesign, *, largest: int = 1500) -> Guesses:
     )
 
 
-def _candidates(design: PlacesDesign, largest: int) -> tuple[Floats, Floats]:
-    """The public places and their prior, thinned to so many."""
-    step = max(1, -(-len(design.places) // largest))
-    return design.places[::step], design.prior[::step] / design.prior[::step].sum()
-
-
 # ── the rows of two files ──────────────────────────────────────────────────────────────────────
 
 
@@ -164,79 +168,43 @@ def _attacked(
     design: PlacesDesign,
     against: tuple[Data, Data],
     columns: Coordinates,
-    trace: str | None,
-    use: Usefulness,
+    tracing: Tracing,
+    following: Following,
     engine: Engine,
+    preview: bool,
 ) -> tuple[AttackedRows, tuple[Floats, Floats]]:
-    """What the release of a file gives away: attacks on its very rows, in km.
-
-    With `trace`, rows of one value are steps of one trace: a Markov chain is fitted on half of the
-    traces and the other half attacked.
-    """
+    """What the release of a file gives away: attacks on its very rows, in km."""
     tell("attacking the rows given")
     require(len(against) == 2, "--against", "an original and its release", len(against))
     degrees = [np.stack(read_degrees(data, columns), axis=1) for data in against]
     counts = (len(degrees[0]), len(degrees[1]))
     require(counts[0] == counts[1], "the two files", "of equally many rows", counts)
     truth, shown = (design.projection.to_km(*table.T) for table in degrees)
-    outputs, off = _matched(design, shown)
+    law = DesignEvidence(design)
+    outputs, off = _matched(law, shown)
     inside = np.clip(truth, *design.box)
-    errors = np.linalg.norm(inside - _bayes_guesses(design)[outputs], axis=1)
-    error, attacked = None, None
-    if trace is not None:
-        traces = read_traces(against[0], trace)
-        error, attacked = _traces_attacked(design, inside, outputs, traces, engine)
+    errors = np.linalg.norm(inside - law.guesses[outputs], axis=1)
+    found = None
+    if tracing.trace is not None:
+        rows = read_rows(*against, columns, tracing)
+        with _one_thread():
+            found = followed(law, rows, following, columns, tracing, engine=engine, preview=preview)
     return AttackedRows(
         rows=len(truth),
         not_an_output=off,
         mean_displacement=float(np.linalg.norm(truth - shown, axis=1).mean()),
         bayes_error=float(errors.mean()),
-        markov_error=error,
-        traces_attacked=attacked,
-        use=use.found(design, columns, truth, shown, degrees),
+        traces=found,
     ), (truth, shown)
 
 
-def _matched(design: PlacesDesign, shown: Floats) -> tuple[Indices, int]:
+def _matched(law: DesignEvidence, shown: Floats) -> tuple[Indices, int]:
     """The output of each released row, and how many rows are none (a metre's slack)."""
-    from scipy.spatial import cKDTree
-
-    distance, nearest = cKDTree(np.asarray(design.mechanism.outputs, dtype=float)).query(shown)
-    off = int((np.asarray(distance) > 0.001).sum())
+    nearest, distance = law.matched(shown)
+    off = int((distance > 0.001).sum())
     if off > len(shown) / 2:
         raise InvalidInput(
             f"{off} of {len(shown)} released rows are not outputs of this mechanism; "
             "is it the one that released them?"
         )
-    return np.asarray(nearest, dtype=np.intp), off
-
-
-def _bayes_guesses(design: PlacesDesign) -> Floats:
-    from scipy.spatial.distance import cdist
-
-    places, prior = _candidates(design, 1500)
-    joint = prior[:, None] * design.mechanism.probabilities(places)
-    return np.asarray(places[(joint.T @ cdist(places, places)).argmin(axis=1)])
-
-
-def _traces_attacked(
-    design: PlacesDesign,
-    truth: Floats,
-    outputs: Indices,
-    traces: list[Indices],
-    engine: Engine,
-) -> tuple[float, int]:
-    """The mean error (km) on the traces that the attacker did not know, and how many they are."""
-    require(len(traces) >= 2, "traces", "at least two", len(traces))
-    places, _ = _candidates(design, 400)
-    known, unknown = traces[: len(traces) // 2], traces[len(traces) // 2 :]
-    law = design.mechanism.probabilities(places)
-    attack = trace_attack(places, law, [truth[rows] for rows in known])
-    work = ([(outputs[rows], truth[rows]) for rows in some] for some in batches(unknown))
-    errors = spread(_errors, work, common=attack, engine=engine)
-    return float(np.concatenate(errors).mean()), len(unknown)
-
-
-def _errors(attack: TraceAttack, traces: list[Trace]) -> Floats:
-    with _one_thread():
-        return attack.errors(traces)
+    return nearest, off

@@ -70,10 +70,12 @@ def design(
     if len(epsilons) == 1 and not alone:
         raise InvalidInput("--jobs and --engine spread designs for several epsilons, got one")
     engine = workers.chosen()
-    public = public_map(area, columns, step=solving.step)
+    region = solving.as_region(area) and not compare
+    public = public_map(area, columns, step=solving.step, region=region)
     if compare:
-        rows = compare_sweep(public, epsilons=epsilons, solving=solving, engine=engine)
-        return MethodComparison(public.description, rows)
+        with best_so_far() as keeping:
+            rows = compare_sweep(public, epsilons=epsilons, solving=solving, engine=engine)
+        return MethodComparison(public.description, rows, stopped=keeping.asked)
     if len(epsilons) > 1:
         return design_sweep(public, epsilons=epsilons, solving=solving, out=out, engine=engine)
 

@@ -8,17 +8,17 @@ from typing import Annotated
 import numpy as np
 
 from voile.core.arrays import Floats, Indices
-from voile.errors import InvalidInput, require, require_epsilon
+from voile.errors import InvalidInput, require
 from voile.estimate.frequencies import likeliest_shares
 from voile.options import Data, Option, use_case
 from voile.places.columns import read_degrees
 from voile.places.coordinates import DEGREES, Coordinates
-from voile.places.earth import carrier
-from voile.places.following import log_densities
 from voile.places.knowing import in_order
-from voile.places.lengths import length_km
+from voile.places.lengths import length_km, length_words
+from voile.places.made_by import BESIDE, MadeBy
 from voile.places.noise import PlacesNoise
 from voile.places.projection import Projection, projection_around
+from voile.places.trace_evidence import log_densities
 from voile.places.traces import TraceLaw
 from voile.places.tracing import ALONE, Tracing
 from voile.progress import tell
@@ -70,6 +70,9 @@ class EstimatedPlaces(Result):
     middles: Floats = field(metadata=SILENT)
     """Latitudes and longitudes of the areas."""
 
+    def _records(self) -> tuple[AreaShare, ...]:
+        return self.shares
+
     def _report(self) -> Report:
         what = "origins and destinations" if self.traces else "places"
         ends = ("from", "to") if self.traces else ("area",)
@@ -77,7 +80,7 @@ class EstimatedPlaces(Result):
             title="Estimated from releases",
             answer=(
                 f"Where {counted(self.records, 'trace' if self.traces else 'place')} were, by the "
-                f"likeliest shares of {what} over squares of {self.area_km:g} km."
+                f"likeliest shares of {what} over squares of {length_words(self.area_km)}."
             ),
             notes=(
                 "Made of the release and its law alone: post-processing, which costs no budget.",
@@ -108,11 +111,8 @@ def estimate(
         Data, Option("What `voile places protect` made, with noise.", reads="public")
     ],
     *,
-    epsilon: Annotated[float, Option("The ε of the release.", "How strong")],
+    made_by: MadeBy = BESIDE,
     tracing: Tracing = ALONE,
-    box: Annotated[
-        tuple[float, float, float, float] | None, Option("The box of the release, if any.")
-    ] = None,
     columns: Coordinates = DEGREES,
     area: Annotated[str, Option("Side of the squares that are counted.", shown=True)] = "2km",
     confidence: Annotated[float, Option("Of the intervals.")] = 0.95,
@@ -121,12 +121,13 @@ def estimate(
 ) -> EstimatedPlaces:
     """Estimate how many people are where, or go from where to where, from released places.
 
-    Example: `voile places estimate trips.protected.csv --epsilon 20 --trace trip --way each`
+    Example: `voile places estimate trips.protected.csv --trace trip --way each`
 
     The likelihood of each release in each square is the noise's own density; the shares under
     which all are likeliest are found by EM, whose likelihood is concave. With --trace it is the
-    first and last place of each trace that is counted, in pairs. Give the options that the release
-    was made with; restored and remapped releases are no draws of the noise.
+    first and last place of each trace that is counted, in pairs. ε is that of the guarantee file
+    beside the release (without one, say it); give the other options that it was made with. Restored
+    and remapped releases are no draws of the noise.
     """
     tracing.check()
     require(0.5 <= confidence < 1, "confidence", "between 0.5 and 1", confidence)
@@ -135,15 +136,14 @@ def estimate(
     around = projection_around(*degrees.T)
     seen = around.to_km(*degrees.T)
     side = length_km(area, "--area")
-    traced = tracing.trace is not None
-    if traced:
-        law = TraceLaw(require_epsilon(epsilon), tracing, carrier(box))
+    law = made_by.of(released, tracing, as_drawn=True)
+    traced = isinstance(law, TraceLaw)
+    if isinstance(law, TraceLaw):
         middles, tables = _pairs(law, seen, in_order(released, tracing), side)
         shape: tuple[int, ...] = (len(middles), len(middles))
     else:
-        noise = PlacesNoise(require_epsilon(epsilon), carrier(box))
         middles = _squares(seen, side, len(seen))
-        tables, shape = _likelihoods(noise, middles, seen, side), (len(middles),)
+        tables, shape = _likelihoods(law, middles, seen, side), (len(middles),)
     tell("the likeliest shares")
     shares, low, high = _bootstrapped(tables, confidence, resamples, seed)
     return EstimatedPlaces(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -23,6 +22,7 @@ from voile.places.columns import times_among
 from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.designs import PlacesDesign
 from voile.places.earth import carrier
+from voile.places.made_by import trace_digest
 from voile.places.noise import Blur
 from voile.places.outside import Outside
 from voile.places.released import PlacesRelease, Traces, distance, fall, named
@@ -156,10 +156,15 @@ def _traces(
     """Whole traces, each under its own budget."""
     if blurring.epsilon is None or blurring.mechanism is not None or blurring.remap is not None:
         raise InvalidInput("--trace must go with --epsilon, and --box if there is one")
-    law = TraceLaw(require_epsilon(blurring.epsilon), tracing, carrier(blurring.box))
     for column in (tracing.trace, tracing.time):
         if column is not None and column not in source.columns:
             raise no_such_column(column, source.columns, do="name it with --trace and --time")
+    law = restoring.split(
+        TraceLaw(require_epsilon(blurring.epsilon), tracing, carrier(blurring.box)),
+        source,
+        coordinates,
+    )
+    tracing = law.tracing
     clear = columns_in_clear(
         source, changed=coordinates.names, passing=columns.passing, dropping=columns.drop
     )
@@ -169,12 +174,13 @@ def _traces(
         charging = replace(charging, beforehand=True)
     restorer = restoring.restorer(law, source, coordinates)
     how = None if restorer is None else (restoring.side, restoring.roads, restorer.fingerprint)
-    known = hashlib.sha256(repr((law.epsilon, tracing, blurring.box, how)).encode()).hexdigest()
+    known = trace_digest(law.epsilon, tracing, blurring.box, how)
 
     def describe(report: JobReport) -> PlacesRelease:
         made = _described(law, known, clear, times, report, seed)
         traces, draws = (int(report.totals.get(name, 0)) for name in ("traces", "draws"))
-        drawn = Traces(tracing.way, tracing.per, traces, draws, restored=restorer is not None)
+        fitted = None if restoring.every_by is None else tracing.every
+        drawn = Traces(tracing.way, tracing.per, traces, draws, restorer is not None, fitted)
         return replace(made, traces=drawn)
 
     return carry_out(

@@ -17,6 +17,7 @@ from voile.errors import CannotWrite, require
 from voile.options import Option, current_call, use_case
 from voile.places.charts import blur_chart, street_lines
 from voile.places.designs import PlacesDesign
+from voile.places.lengths import length_words
 from voile.places.loading import opened_design
 from voile.places.outside import Outside, refused
 from voile.report import Chart, Report, Table, write_charts
@@ -52,9 +53,9 @@ class ShownPlace(Result):
         return Report(
             title="A blurred place",
             answer=(
-                f"A person standing here is reported {self.mean_distance_km:.2f} km away on "
-                f"average; half the time within {self.half_within_km:.2f} km, nine times in ten "
-                f"within {self.nine_in_ten_within_km:.2f} km."
+                f"A person standing here is reported {length_words(self.mean_distance_km)} away on "
+                f"average; half the time within {length_words(self.half_within_km)}, nine times in "
+                f"ten within {length_words(self.nine_in_ten_within_km)}."
             ),
             verdict=Verdict.OPEN if guarantee.basis == Basis.CLAIMED else Verdict.HOLDS,
             because=f"ε = {guarantee.epsilon:g} is {guarantee.basis}. {ground(guarantee.basis)}",
@@ -80,9 +81,9 @@ class ShownPlace(Result):
 
     def _table(self) -> Table:
         rows = (
-            ("mean distance (km)", self.mean_distance_km),
-            ("half of the time within (km)", self.half_within_km),
-            ("nine times in ten within (km)", self.nine_in_ten_within_km),
+            ("mean distance", length_words(self.mean_distance_km)),
+            ("half of the time within", length_words(self.half_within_km)),
+            ("nine times in ten within", length_words(self.nine_in_ten_within_km)),
             ("share of the likeliest report", self.likeliest_share),
             ("reports likelier than 1 %", self.places_above_1_percent),
         )

@@ -10,15 +10,13 @@ from voile.core.arrays import Floats
 from voile.places.charts import street_lines
 from voile.places.design_report import REPEATED, TERMS, certificate_chart, likely_place
 from voile.places.designs import PlacesDesign
-from voile.places.point_charts import before_after_map
-from voile.places.usefulness import Use
+from voile.places.followed import SHOWS_ROWS, Followed
+from voile.places.lengths import length_words
+from voile.places.point_charts import before_after_map, walks_map
 from voile.report.charts_common import bar_chart, interval_chart
-from voile.report.drawing import percent
 from voile.report.model import Chart, Report, Table, promised, worst_verdict
 from voile.report.result import SILENT, Result
 from voile.report.words import ONE_ATTACKER, OWN_FIGURES, ground, sentence
-
-SHOWS_ROWS = "This page shows places as they were before the release: do not hand it on."
 
 
 @dataclass(frozen=True)
@@ -39,9 +37,7 @@ class AttackedRows:
     not_an_output: int
     mean_displacement: float
     bayes_error: float
-    markov_error: float | None = None
-    traces_attacked: int | None = None
-    use: Use | None = None
+    traces: Followed | None = None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -70,8 +66,9 @@ class Audited(Result):
         return Report(
             title="Audit of a mechanism for places",
             answer=f"ε = {guarantee.epsilon:g} per {guarantee.metric.unit} {_SAYS[self.verdict]}; "
-            f"after one report, the best guess of a person's place is {attack.with_prior:.2f} km "
-            f"off on average, instead of {attack.blind:.2f} km before.",
+            f"after one report, the best guess of a person's place is "
+            f"{length_words(attack.with_prior)} off on average, instead of "
+            f"{length_words(attack.blind)} before.",
             verdict=self.verdict,
             because=self._because(),
             guarantee=promised(guarantee),
@@ -99,23 +96,18 @@ class Audited(Result):
         files = self.files
         said = [
             f"Without knowing where people tend to be, the best guess is "
-            f"{self.attack.without_prior:.2f} km off."
+            f"{length_words(self.attack.without_prior)} off."
         ]
         if files is None:
             return said
         said.append(
-            f"On the {files.rows:,} rows given: displaced {files.mean_displacement:.2f} km on "
-            f"average; the Bayes guess is {files.bayes_error:.2f} km off."
+            f"On the {files.rows:,} rows given: displaced {length_words(files.mean_displacement)} "
+            f"on average; the Bayes guess is {length_words(files.bayes_error)} off."
         )
-        if files.use is not None:
-            said += used(files.use)
         if files.not_an_output:
             said.append(f"{files.not_an_output:,} released rows are not outputs of this mechanism.")
-        if files.markov_error is not None:
-            said.append(
-                f"Reading whole traces (Markov chain, {files.traces_attacked:,} traces attacked): "
-                f"{files.markov_error:.2f} km off."
-            )
+        if files.traces is not None:
+            said += files.traces.sentences()
         return said
 
     def _tables(self) -> list[Table]:
@@ -127,31 +119,18 @@ class Audited(Result):
                 for f in self.findings
             ),
         )
-        rows: list[tuple[str, float | int]] = [("mean displacement (km)", self.attack.displacement)]
+        rows: list[tuple[str, str | int]] = [
+            ("mean displacement", length_words(self.attack.displacement))
+        ]
         if self.files is not None:
             rows += [
                 ("rows compared", self.files.rows),
-                ("mean displacement of the rows given (km)", self.files.mean_displacement),
+                ("mean displacement of the rows given", length_words(self.files.mean_displacement)),
                 ("released rows that are no output of this mechanism", self.files.not_an_output),
             ]
-        return [
-            tested,
-            Table("How far releases lie from the truth", ("what", "value"), tuple(rows)),
-        ]
-
-
-def used(use: Use) -> list[str]:
-    """What the rows are still good for, in sentences."""
-    said = [
-        f"Counts of areas of {use.area_km:g} km: {percent(use.areas_misplaced)} of the rows would "
-        "have to change area for them to be right."
-    ]
-    if use.nearest_kept is not None:
-        what = "the nearest public place" if use.nearest == 1 else f"{use.nearest} nearest places"
-        said.append(f"Of {what}, {percent(use.nearest_kept)} stay the same.")
-    if use.own_loss is not None:
-        said.append(f"Your own loss: {use.own_loss:.4g} on average.")
-    return said
+        lie = Table("How far releases lie from the truth", ("what", "value"), tuple(rows))
+        traces = None if self.files is None else self.files.traces
+        return [tested, lie, *(() if traces is None else traces.tables())]
 
 
 _SAYS = {
@@ -169,6 +148,9 @@ _SHORT = {
 def _charts(found: Audited) -> list[Chart]:
     own = []
     if found.points is not None:
+        traces = None if found.files is None else found.files.traces
+        if traces is not None and traces.walks:
+            own.append(walks_map(traces.walks))
         design = found.design
         lines = street_lines(design.places, design.streets, most=6000)
         own.append(before_after_map(*found.points, box=design.box, streets=lines))
@@ -190,16 +172,17 @@ def guess_chart(attack: Guesses, files: AttackedRows | None) -> Chart:
     ]
     if files is not None:
         guesses.append(("rows given, one release", files.bayes_error))
-    if files is not None and files.markov_error is not None:
-        guesses.append(("rows given, whole traces", files.markov_error))
+    if files is not None and files.traces is not None:
+        guesses.append(("rows given, whole traces", files.traces.guess_error_m / 1000))
     return bar_chart(
         guesses,
         name="guesses",
         title="How far off the best guess is",
         alt=(
             f"Expected distance between a person's place and the best guess of it: "
-            f"{attack.blind:.3g} km before any release, {attack.with_prior:.3g} km after one. The "
-            "attacker knows where people tend to be (the prior), unless it is said otherwise."
+            f"{length_words(attack.blind)} before any release, {length_words(attack.with_prior)} "
+            "after one. The attacker knows where people tend to be (the prior), unless it is said "
+            "otherwise."
         ),
         axis="km off, on average",
         columns=("attacker", "km off"),

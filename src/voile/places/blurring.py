@@ -17,6 +17,7 @@ from voile.places.designs import PlacesDesign
 from voile.places.earth import carrier
 from voile.places.lengths import length_km
 from voile.places.loading import design_bytes
+from voile.places.made_by import noise_digest
 from voile.places.noise import Blur, PlacesNoise, noise_of_error
 from voile.places.public_places import PublicPlaces
 from voile.places.readers import ROAD_FILES, read_roads
@@ -93,10 +94,9 @@ class Blurring(Options):
             assert self.mean_error is not None  # as counted above
             tell("the least ε for this error")
             noise = noise_of_error(length_km(self.mean_error, "--mean-error"), ground, remap)
-        known = hashlib.sha256(repr((noise.epsilon, self.box, by)).encode())
-        for axis in () if remap is None else (remap.latitudes, remap.longitudes):
-            known.update(np.ascontiguousarray(axis).tobytes())
-        return Chosen(noise, known.hexdigest())
+        axes = () if remap is None else (remap.latitudes, remap.longitudes)
+        public = b"".join(np.ascontiguousarray(axis).tobytes() for axis in axes)
+        return Chosen(noise, noise_digest(noise.epsilon, self.box, by, public))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import Floats, Indices
+from voile.core.rounding import at_least
+from voile.places.lengths import length_words
 from voile.places.solved import Priced
 from voile.report.charts_common import bar_chart
 from voile.report.drawing import altair, base, finished, named, percent, series
@@ -22,14 +24,14 @@ def loss_chart(losses: Mapping[str, float], *, method: str, lower_bound: float |
     rows = sorted(losses.items(), key=lambda item: item[1])
     mark = None if lower_bound is None else ("no private mechanism goes below", lower_bound)
     best = losses[method]
-    words = (
-        "" if lower_bound is None else f" The dashed line is the lower bound, {lower_bound:.4g}."
-    )
+    words = ""
+    if lower_bound is not None:
+        words = f" The dashed line is the lower bound, {at_least(lower_bound, digits=4)}."
     return bar_chart(
         rows,
         name="loss",
         title="What the blur costs, method by method",
-        alt=f"Expected loss in km; {method}, highlighted, loses {best:.4g} km.{words}",
+        alt=f"Expected loss in km; {method}, highlighted, loses {length_words(best)}.{words}",
         axis="expected loss (km)",
         columns=("method", "expected loss (km)"),
         mark=mark,
@@ -130,8 +132,8 @@ def blur_chart(
         title="Where a person may be reported",
         alt=(
             f"A person stands at the cross, {where}. Larger dots are likelier "
-            f"reports: half of the time within {half:.2f} km, nine times in ten within "
-            f"{most:.2f} km."
+            f"reports: half of the time within {length_words(half)}, nine times in ten within "
+            f"{length_words(most)}."
         ),
         data=table,
         height=map_height(box),
@@ -255,13 +257,16 @@ def ground_layers(box: Box, streets: Floats) -> list[Any]:
             "coordinates": [[left, bottom], [left + length, bottom]],
         },
     }
-    words = [{"x": left + length / 2, "y": bottom, "says": f"{length:g} km"}]
-    layers.append(base([bar]).mark_geoshape(filled=False, stroke=colour("ink"), strokeWidth=3))
-    layers.append(
-        base(words)
-        .mark_text(dy=-9, fontSize=12)
-        .encode(longitude="x:Q", latitude="y:Q", text="says:N")
-    )
+    words = [{"x": left + length / 2, "y": bottom, "says": length_words(length)}]
+    # on paper of their own, or they would be lost on a shaded map
+    for tone, wide in (("paper", 7.0), ("ink", 3.0)):
+        layers.append(
+            base([bar]).mark_geoshape(filled=False, stroke=colour(tone), strokeWidth=wide)
+        )
+    halo = {"stroke": colour("paper"), "strokeWidth": 4, "strokeJoin": "round"}
+    for around in (halo, {}):
+        text = base(words).mark_text(dy=-9, fontSize=12, **around)
+        layers.append(text.encode(longitude="x:Q", latitude="y:Q", text="says:N"))
     return layers
 
 

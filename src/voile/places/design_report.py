@@ -9,7 +9,8 @@ import numpy as np
 from voile.audit.finding import Verdict
 from voile.audit.map_ratios import local_ratios
 from voile.core.guarantee import Basis
-from voile.core.rounding import percent_at_most
+from voile.core.rounding import at_least, percent_at_most
+from voile.optimise.region_descent import NAME as REGION_NAME
 from voile.places.charts import (
     blur_chart,
     loss_chart,
@@ -18,6 +19,7 @@ from voile.places.charts import (
     sweep_chart,
 )
 from voile.places.designs import PlacesDesign
+from voile.places.lengths import to_a_tenth
 from voile.places.point_charts import error_map
 from voile.places.solved import DesignFacts
 from voile.report.charts_common import guarantee_chart
@@ -83,8 +85,11 @@ def design_notes(facts: DesignFacts) -> list[str]:
     said.append(sentence(f"The map: {facts.map}"))
     if facts.lower_bound is not None:
         said.append(
-            f"No private mechanism with these outputs goes below {facts.lower_bound:.4f} km."
+            "No private mechanism with these outputs goes below "
+            f"{at_least(facts.lower_bound, digits=4)} km."
         )
+    elif facts.method == REGION_NAME:
+        said.append("No lower bound is worked out for a region.")
     said.append(f"Whatever is reported is one of {facts.outputs:,} places, at most one a cell.")
     asked, solved = facts.cells, facts.spline_cells
     if facts.spline_capped and asked is not None and solved is not None:
@@ -94,7 +99,7 @@ def design_notes(facts: DesignFacts) -> list[str]:
         )
     said.append(
         f"ε is per {facts.distance}; the map's plane lengthens distances by "
-        f"{100 * (facts.stretch - 1):.2g} % at most, which is taken off beforehand."
+        f"{percent_at_most(facts.stretch - 1, digits=2)} at most, which is taken off beforehand."
     )
     if facts.saved is not None:
         said.append(f"Saved {facts.saved.rpartition('/')[2]}")
@@ -102,14 +107,15 @@ def design_notes(facts: DesignFacts) -> list[str]:
 
 
 def _tables(facts: DesignFacts) -> list[Table]:
+    bound = None if facts.lower_bound is None else float(at_least(facts.lower_bound, digits=4))
     figures = Table(
         "The design in numbers",
         ("what", "value"),
         (
             ("method", facts.method),
-            ("expected loss (km)", facts.loss),
+            ("expected loss (km)", to_a_tenth(facts.loss)),
             (f"certificate (ε per {facts.unit})", facts.certificate),
-            ("lower bound (km)", facts.lower_bound),
+            ("lower bound (km)", bound),
             ("outputs", facts.outputs),
             ("resolution (m)", 1000 * facts.resolution),
             ("solved in (s)", facts.seconds),
@@ -119,7 +125,7 @@ def _tables(facts: DesignFacts) -> list[Table]:
     if loss is None:
         return [figures]
     rows = tuple(
-        (name, other, f"{100 * (loss / other - 1):+.1f} %" if other else "")
+        (name, to_a_tenth(other), f"{100 * (loss / other - 1):+.1f} %" if other else "")
         for name, other in sorted(_losses(facts, loss).items(), key=lambda item: item[1])
     )
     compared = Table(

@@ -6,6 +6,7 @@ import numpy as np
 
 from voile.metrics.lattice import rounding_reach
 from voile.places.geodesy import GEODESIC_ERROR
+from voile.places.lengths import length_words
 
 
 def distance_words(p: float, reach: float) -> str:
@@ -16,15 +17,16 @@ def distance_words(p: float, reach: float) -> str:
         np.inf: "the larger of km east and km north on the map",
     }
     kind = kinds.get(p, "km on the map")
-    return f"{kind}, between any two places within {reach:.3g} km of the map's centre"
+    return f"{kind}, between any two places within {length_words(reach)} of the map's centre"
 
 
 def limits(p: float, step: float) -> tuple[str, ...]:
     """What rounding to a lattice of step km, and another metric than the Earth's, leave out."""
-    metres = 1000 * rounding_reach(step + 4 * GEODESIC_ERROR, p=p, dimensions=2)
+    reach = rounding_reach(step + 4 * GEODESIC_ERROR, p=p, dimensions=2)
     rounding = (
         f"the rounding of places to {1000 * step:.3g} m: between two places d apart the loss "
-        f"is at most ε·(d + {metres:.3g} m), which matters where d is a few metres"
+        f"is at most ε·(d + {length_words(reach, bound=True)}), which matters "
+        "where d is a few metres"
     )
     if p != 1.0:
         return (rounding,)

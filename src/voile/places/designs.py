@@ -17,7 +17,9 @@ from voile.core.rounding import percent_at_most
 from voile.errors import BadFile, GuaranteeBroken
 from voile.files.columns_in_clear import Named
 from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap_from_record
-from voile.optimise.smooth import SmoothMechanism, smooth_from_record
+from voile.optimise.on_lattice import SplineMechanism
+from voile.optimise.region import region_from_record
+from voile.optimise.smooth import smooth_from_record
 from voile.places.design_words import distance_words, limits
 from voile.places.frames import is_one, with_places
 from voile.places.geodesy import (
@@ -27,15 +29,24 @@ from voile.places.geodesy import (
     reach_of,
     stretch,
 )
-from voile.places.one_place import OnePlace
+from voile.places.one_place import OnePlace, one_place
 from voile.places.outside import Outside, refused
 from voile.places.projection import Projection
-from voile.places.solved import NOT_STATED, DesignFacts, Priced, Solved, gap_of, solved_from
+from voile.places.solved import (
+    NOT_STATED,
+    DesignFacts,
+    Priced,
+    Solved,
+    gap_of,
+    map_from,
+    solved_from,
+)
 from voile.report.model import Report
 from voile.report.result import Result, plain
 
-_LOADERS: dict[str, Callable[..., SmoothMechanism | LaplaceRemap]] = {
+_LOADERS: dict[str, Callable[..., SplineMechanism | LaplaceRemap]] = {
     "smooth mechanism": smooth_from_record,
+    "region mechanism": region_from_record,
     "laplace remap": laplace_remap_from_record,
 }
 
@@ -59,7 +70,7 @@ class PlacesDesign(Result):
     2
     """
 
-    mechanism: SmoothMechanism | LaplaceRemap
+    mechanism: SplineMechanism | LaplaceRemap
     projection: Projection
     places: Floats
     prior: Floats
@@ -84,7 +95,7 @@ class PlacesDesign(Result):
     @cached_property
     def box(self) -> tuple[Floats, Floats]:
         """The corners of the map, km."""
-        if isinstance(self.mechanism, SmoothMechanism):
+        if isinstance(self.mechanism, SplineMechanism):
             grid = self.mechanism.grid
             return np.asarray(grid.low), np.asarray(grid.high)
         xs, ys = self.mechanism.xs, self.mechanism.ys
@@ -205,7 +216,7 @@ class PlacesDesign(Result):
     def _one(self) -> OnePlace | None:
         """For one place at a time, where the mechanism is a spline."""
         mechanism = self.mechanism
-        return OnePlace(self, mechanism) if isinstance(mechanism, SmoothMechanism) else None
+        return one_place(self, mechanism) if isinstance(mechanism, SplineMechanism) else None
 
     def probabilities(
         self, latitudes: Sequence[float] | Floats, longitudes: Sequence[float] | Floats
@@ -266,9 +277,9 @@ class PlacesDesign(Result):
         return "places design", meta, {**{f"inner_{k}": v for k, v in arrays.items()}, **mine}
 
 
-def certified(mechanism: SmoothMechanism | LaplaceRemap) -> float:
+def certified(mechanism: SplineMechanism | LaplaceRemap) -> float:
     """The largest loss per km of the plane that is certified or proved."""
-    if isinstance(mechanism, SmoothMechanism):
+    if isinstance(mechanism, SplineMechanism):
         return mechanism.certificate().epsilon
     return mechanism.guarantee.epsilon
 
@@ -283,9 +294,7 @@ def places_design_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Item
     return PlacesDesign(
         _LOADERS[kind](meta["inner"], inner),
         Projection(float(meta["latitude"]), float(meta["longitude"])),
-        np.asarray(arrays["places"], dtype=float),
-        np.asarray(arrays["prior"], dtype=float),
-        np.asarray(arrays["streets"], dtype=np.intp).reshape(-1, 2),
+        *map_from(arrays),
         solved_from(meta["facts"]),
         None if stated is None else float(stated),
     )

@@ -11,12 +11,15 @@ from voile.core.arrays import Floats
 from voile.options import Data
 from voile.places.columns import read_degrees, read_names
 from voile.places.coordinates import Coordinates
+from voile.places.lengths import length_words
+from voile.places.point_charts import Walk, walks_map
 from voile.places.projection import Projection
 from voile.report.charts_common import bar_chart
 from voile.report.model import Chart, Report, Table
 from voile.report.result import SILENT, Result
 from voile.report.words import ONE_ATTACKER, OWN_FIGURES, counted
 
+SHOWS_ROWS = "This page shows places as they were before the release: do not hand it on."
 _SHOWN = 12
 """Homes that a report calls by name."""
 
@@ -83,23 +86,38 @@ class Followed(Result):
     """Whether a trace's own places were learned from it: as public trips had it."""
     homes_named: tuple[NamedHome, ...] | None
     restored: tuple[Floats, Floats] = field(metadata=SILENT)
+    walks: tuple[Walk, ...] = field(default=(), metadata=SILENT)
+    """Some traces, for their owner's own page."""
+
+    @property
+    def _answer(self) -> str:
+        return (
+            f"Somebody who reads whole traces and knows how people move is "
+            f"{length_words(self.guess_error_m / 1000)} off on average, where releases are "
+            f"{length_words(self.released_error_m / 1000)} off; of {counted(self.homes, 'home')} "
+            f"{self.homes_found:,} {'is' if self.homes_found == 1 else 'are'} found within "
+            f"{length_words(self.home_within_m / 1000)}."
+        )
+
+    def sentences(self) -> tuple[str, ...]:
+        """What was found, for the report of an audit."""
+        return (self._answer, *self._called(), *self._notes())
+
+    def tables(self) -> tuple[Table, ...]:
+        """What was found in figures, and homes by name."""
+        return (self._table(), *self._names())
 
     def _report(self) -> Report:
         return Report(
             title="Following traces",
-            answer=(
-                f"Somebody who reads whole traces and knows how people move is "
-                f"{self.guess_error_m:,.0f} m off on average, where releases are "
-                f"{self.released_error_m:,.0f} m off; of {counted(self.homes, 'home')} "
-                f"{self.homes_found:,} {'is' if self.homes_found == 1 else 'are'} found within "
-                f"{self.home_within_m:g} m."
-            ),
+            answer=self._answer,
             notes=(*self._called(), *self._notes()),
-            tables=(self._table(), *self._names()),
+            tables=self.tables(),
             not_protected=(ONE_ATTACKER, OWN_FIGURES),
             draw=self._charts,
             terms=("attacker", "epsilon", "release"),
             about="What was tested",
+            at_risk=(SHOWS_ROWS,) if self.walks else (),
         )
 
     def _called(self) -> tuple[str, ...]:
@@ -118,7 +136,7 @@ class Followed(Result):
             f"Forward–backward over {self.states:,} states, on chains fitted to the public trips; "
             f"reading together {gained}.",
             f"Rehearsed on public trips: guesses weigh the chain {100 * self.chain_weight:.0f} % "
-            f"and the release {100 - 100 * self.chain_weight:.0f} %"
+            f"and each place by itself {100 - 100 * self.chain_weight:.0f} %"
             f"{own if self.own_places else ''}.",
             "The guesses are made of public trips and the release alone: they are a restored "
             "trace that may be used in its place, at the same ε.",
@@ -126,13 +144,13 @@ class Followed(Result):
 
     def _table(self) -> Table:
         return Table(
-            "What was found",
+            "What reading whole traces finds",
             ("what", "value"),
             (
                 ("traces", self.traces),
                 ("places", self.places),
-                ("releases off by (m)", self.released_error_m),
-                ("guesses off by (m)", self.guess_error_m),
+                ("releases off by (m)", round(self.released_error_m)),
+                ("guesses off by (m)", round(self.guess_error_m)),
                 ("homes: the likeliest square of a trace", self.homes),
                 ("found in the release as it is", self.homes_in_release),
                 ("found by the reader", self.homes_found),
@@ -149,21 +167,23 @@ class Followed(Result):
                 + ("" if len(self.homes_named) <= _SHOWN else f", the first {_SHOWN}"),
                 ("trace", "taken for", "right", "m off"),
                 tuple(
-                    (home.trace, home.called, "yes" if home.right else "no", home.off_m)
+                    (home.trace, home.called, "yes" if home.right else "no", round(home.off_m))
                     for home in self.homes_named[:_SHOWN]
                 ),
             ),
         )
 
     def _charts(self) -> tuple[Chart, ...]:
+        walks = (walks_map(self.walks),) if self.walks else ()
         rows = [("as released", self.released_error_m), ("read together", self.guess_error_m)]
         return (
+            *walks,
             bar_chart(
                 rows,
                 name="followed",
                 title="How far off places are",
-                alt=f"Releases are {rows[0][1]:,.0f} m off on average, guesses of an attacker who "
-                f"reads whole traces {rows[1][1]:,.0f} m.",
+                alt=f"Releases are {length_words(rows[0][1] / 1000)} off on average, guesses of an "
+                f"attacker who reads whole traces {length_words(rows[1][1] / 1000)}.",
                 axis="m off, on average",
                 columns=("what", "m off"),
             ),

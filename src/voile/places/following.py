@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -26,10 +25,10 @@ from voile.attackers.movement import (
 )
 from voile.core.arrays import Floats, Indices
 from voile.errors import require
-from voile.places.noise import PlacesNoise
+from voile.places.knowing import Trip
 from voile.places.projection import Projection, projection_around
 from voile.places.roads import RoadNetwork
-from voile.places.traces import Predicting, TraceLaw
+from voile.places.trace_evidence import Ground, TraceEvidence
 
 LARGEST = 20_000
 """Squares that a chain may have."""
@@ -43,36 +42,14 @@ _PUBLIC = 3.0
 """Visits that the public places are worth, against a person's own."""
 
 
-@dataclass(frozen=True, eq=False)
-class Trip:
-    """A trace in degrees, in order, with times where there are some."""
-
-    latitudes: Floats
-    longitudes: Floats
-    times: Floats | None = None
-
-    def __len__(self) -> int:
-        return len(self.latitudes)
-
-    @property
-    def gaps(self) -> Floats | None:
-        """Seconds between one place and the next."""
-        return None if self.times is None else np.asarray(np.diff(self.times))
-
-    def cut(self, count: int) -> Trip:
-        """Its first places."""
-        times = None if self.times is None else self.times[:count]
-        return Trip(self.latitudes[:count], self.longitudes[:count], times)
-
-
 @dataclass(frozen=True)
 class Reading:
-    """How beliefs are read: with a person's own places, mixed with the release; homes by what."""
+    """How beliefs are read: with a person's own places, mixed with each place alone; homes."""
 
     own: bool = False
     """Whether where a trace seems to be most is taken for where its person tends to be."""
     weight: float = 1.0
-    """Of the belief's mean in a guess; the rest is the release as it stands."""
+    """Of the belief's mean in a guess; the rest is the guess of the place by itself."""
     home: str = "guesses"
     """Where a home is looked for: in the release, in the guesses or in the summed beliefs."""
 
@@ -90,7 +67,7 @@ class ReadTrace:
 class Follower:
     """A fitted attacker: states, how people move between them, and the law of releases."""
 
-    law: TraceLaw
+    law: TraceEvidence
     around: Projection
     states: States
     movement: Movement
@@ -102,7 +79,8 @@ class Follower:
         beliefs = self.beliefs(seen, released.gaps, own=self.reading.own)
         means = self.means(seen, beliefs)
         weight = self.reading.weight
-        return ReadTrace(seen, weight * means + (1 - weight) * seen, beliefs.sum(axis=0))
+        alone = self.law.alone(self.around, seen)
+        return ReadTrace(seen, weight * means + (1 - weight) * alone, beliefs.sum(axis=0))
 
     def guesses(self, released: Trip) -> Floats:
         """The best guess (km on the plane) of each place of a released trace."""
@@ -124,89 +102,24 @@ class Follower:
         return found
 
     def means(self, seen: Floats, beliefs: Floats) -> Floats:
-        """The beliefs' means; rows of one draw of `stays` are one place and get one."""
-        means = np.asarray(beliefs @ self.states.points)
-        if self.law.tracing.way != "stays":
+        """The beliefs' means; rows of one draw are one place and get one."""
+        means, member = np.asarray(beliefs @ self.states.points), self.law.ties(seen)
+        if member is None:
             return means
-        member, counts = _draws(seen)[1:]
+        counts = np.bincount(member)
         summed = [np.bincount(member, weights=axis) / counts for axis in means.T]
         return np.stack(summed, axis=1)[member]
 
-    # ── what a release says ────────────────────────────────────────────────────────────────
-
     def evidence(self, seen: Floats) -> Floats:
-        """Ln of the likelihood of what was released, for each step and state; 0 says nothing."""
-        count, way = len(seen), self.law.tracing.way
-        if way == "predict":
-            return self._predicted(seen)
-        if way == "stays":
-            return self._stayed(seen)
-        drawn = self.law.drawn_places(count)
-        noise = self.law.drawn_noise(seen)
-        table = np.zeros((count, len(self.states)))
-        for step in drawn:
-            table[step] = self._density(noise, seen[step])
-        return table
-
-    def _stayed(self, seen: Floats) -> Floats:
-        """Each draw says the same of all of its rows; a run of them shares it, being one visit."""
-        first, member, _ = _draws(seen)
-        noise = self.law.drawn_noise(seen)
-        table = np.stack([self._density(noise, seen[row]) for row in first])[member]
-        run = np.cumsum(np.append(0, member[1:] != member[:-1]))
-        return np.asarray(table / np.bincount(run)[run][:, None])
-
-    def _density(self, noise: PlacesNoise, here: Floats) -> Floats:
-        """Ln of the density at each state of a release here."""
-        return log_densities(noise, np.linalg.norm(self.states.points - here, axis=1))
-
-    def _predicted(self, seen: Floats) -> Floats:
-        laws, draws = self.law.predicting(len(seen)), 1
-        table = np.zeros((len(seen), len(self.states)))
-        table[0] = self._density(laws.noise, seen[0])
-        for step in range(1, len(seen)):
-            if draws >= laws.fresh:
-                break
-            repeated = bool((seen[step] == seen[step - 1]).all())
-            table[step] = _tested(laws, self.states.points, seen[step - 1], near=repeated)
-            if not repeated:
-                table[step] += self._density(laws.noise, seen[step])
-                draws += 1
-        return table
-
-
-def log_densities(noise: PlacesNoise, away: Floats) -> Floats:
-    """Ln of the density of releases so many km off, from a table of 2,000 distances."""
-    farthest = float(2 ** np.ceil(np.log2(max(away.max(), 1.0))))
-    return np.asarray(np.interp(away, *_table(noise, farthest)))
-
-
-@lru_cache(maxsize=256)
-def _table(noise: PlacesNoise, farthest: float) -> tuple[Floats, Floats]:
-    distances = np.linspace(0.0, farthest, 2000)
-    return distances, noise.log_density(distances)
-
-
-def _tested(laws: Predicting, states: Floats, last: Floats, *, near: bool) -> Floats:
-    """Ln of the chance that a test says near, or not, at each state."""
-    rate, step = laws.test.rate, laws.noise.step
-    left = rate * (laws.near - np.linalg.norm(states - last, axis=1) / step)
-    says = np.where(left < 0, np.exp(np.minimum(left, 0)) / 2, 1 - np.exp(-np.abs(left)) / 2)
-    return np.asarray(np.log(np.maximum(says if near else 1 - says, 1e-300)))
-
-
-def _draws(seen: Floats) -> tuple[Indices, Indices, Indices]:
-    """Where each released place stands first, whose row is which, and how many rows each has."""
-    _, first, member = np.unique(seen, axis=0, return_index=True, return_inverse=True)
-    member = np.asarray(member).reshape(-1)
-    return first, member, np.bincount(member)
+        """Ln of the likelihood of what was released, for each step and state."""
+        return self.law.table(Ground(self.states.points, self.around), seen)
 
 
 # ── fitting ────────────────────────────────────────────────────────────────────────────────────
 
 
 def follower(
-    law: TraceLaw, public: Sequence[Trip], *, side: float, roads: RoadNetwork | None = None
+    law: TraceEvidence, public: Sequence[Trip], *, side: float, roads: RoadNetwork | None = None
 ) -> Follower:
     """An attacker who knows public trips, and thinks in squares of so many km or in junctions."""
     if roads is None:

@@ -10,10 +10,13 @@ from voile.jobs import location
 from voile.places.designs import PlacesDesign
 from voile.storage import load, save
 
+LARGEST = 2**31
+"""Bytes that a design may unpack to: a region of 150 million numbers takes 1.8 GB."""
+
 
 def load_design(path: str | Path, *, content: bytes | None = None) -> PlacesDesign:
     """The design in a file, or in a file's bytes."""
-    found = load(path, content=content)
+    found = load(path, content=content, largest=LARGEST)
     if not isinstance(found, PlacesDesign):
         raise BadFile(
             f"{path} must hold a design for places, it holds another kind; "

@@ -25,6 +25,7 @@ METHODS = Family(
             "proved",
             "Laplace noise in cells, each released as its middle.",
         ),
+        _named("region", "region_descent:region_descent", "certified"),
         _named("laplace-remap", "laplace_remap:laplace_remap", "proved"),
     ),
 )

@@ -16,9 +16,10 @@ from voile.core.lattice_laplace import COARSEST, LatticeLaplace, lattice_laplace
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.metrics.lattice import rounding_reach
-from voile.metrics.lp import lp
+from voile.metrics.lp_norms import lp
 from voile.places.earth import SHARPEST, BoxMap, Globe
 from voile.places.geodesy import GEODESIC_ERROR, plane_epsilon
+from voile.places.lengths import length_words
 from voile.places.public_places import PublicPlaces
 from voile.places.solved import LARGEST_EPSILON
 
@@ -108,7 +109,8 @@ class PlacesNoise:
         )
         clause = (
             f"the rounding of places to {1000 * self.step:.3g} m: between two places d apart the "
-            f"loss is at most ε·(d + {1000 * reach:.3g} m), which matters where d is a few metres"
+            f"loss is at most ε·(d + {length_words(reach, bound=True)}), which matters where d "
+            "is a few metres"
         )
         return Guarantee(
             self.epsilon, lp(2.0, unit="km"), "one location", Basis.PROVED, outside=(clause,)

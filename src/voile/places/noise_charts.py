@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from voile.places.lengths import length_words
 from voile.places.noise import PlacesNoise
 from voile.report.drawing import altair, base, finished, percent
 from voile.report.model import Chart, Table
@@ -33,8 +34,8 @@ def fall_chart(noise: PlacesNoise) -> Chart:
         )
     )
     marks = [
-        {"distance": half, "share": 0.5, "says": f"half: {half:.3g} km"},
-        {"distance": most, "share": 0.9, "says": f"nine in ten: {most:.3g} km"},
+        {"distance": half, "share": 0.5, "says": f"half: {length_words(half)}"},
+        {"distance": most, "share": 0.9, "says": f"nine in ten: {length_words(most)}"},
     ]
     dots = base(marks).encode(x="distance:Q", y="share:Q")
     figure = (
@@ -47,8 +48,8 @@ def fall_chart(noise: PlacesNoise) -> Chart:
         name="fall",
         title="How far releases fall from the truth",
         alt=(
-            f"Half of the releases lie within {half:.3g} km of the true place, nine in ten "
-            f"within {most:.3g} km"
+            f"Half of the releases lie within {length_words(half)} of the true place, nine in ten "
+            f"within {length_words(most)}"
             + (", before they are moved to a public place." if noise.remap is not None else ".")
         ),
         data=Table("Share of releases within a distance", ("km", "share"), rows),

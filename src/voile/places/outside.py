@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from voile.errors import InvalidInput
+from voile.places.lengths import length_words
 
 FEW = 10
 """So many, or a tenth of a part, may lie off the map before it looks like another city's."""
@@ -22,8 +23,9 @@ def refused(off: int, far: int, count: int, reach: float, rule: Outside) -> Inva
     """Why these places are refused as a whole, if they are; counts, never places."""
     if far:
         return InvalidInput(
-            f"places must lie within {reach:.3g} km of the map's centre, and {far} of {count} do "
-            "not; are latitude and longitude swapped, or is it another city's mechanism?"
+            f"places must lie within {length_words(reach)} of the map's centre, and {far} of "
+            f"{count} do not; are latitude and longitude swapped, or is it another city's "
+            "mechanism?"
         )
     if off and rule == Outside.REFUSE:
         return InvalidInput(f"places must lie on the map, and {off} of {count} do not")

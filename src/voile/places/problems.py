@@ -9,6 +9,7 @@ import numpy as np
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
 from voile.optimise.problem import Problem
+from voile.optimise.region_problem import Apart, RegionProblem
 from voile.places.roads import RoadNetwork
 
 
@@ -26,6 +27,33 @@ def road_problem(
     6.1). The output of a cell is the junction nearest its centre. Junctions are snapped to the
     resolution, as the mechanism will. A uniform prior unless one is given.
     """
+    places, chosen, low, high = _outputs(network, cells, tasks, resolution)
+    loss = travel_loss(network, tasks, chosen)
+    weights = np.ones(len(network)) if prior is None else prior
+    return Problem(places, weights, places[chosen], loss, tuple(low), tuple(high))
+
+
+def road_region(
+    network: RoadNetwork,
+    *,
+    cells: Sequence[int],
+    tasks: Indices,
+    prior: Floats,
+    resolution: float = 0.001,
+) -> RegionProblem:
+    """The same for a region: losses are worked out from path lengths where they are needed."""
+    places, chosen, low, high = _outputs(network, cells, tasks, resolution)
+    paths = network.distances_to(tasks).T
+    losses = Apart(paths, paths[chosen], "cityblock", float(len(tasks)))
+    west, south = map(float, low)
+    east, north = map(float, high)
+    return RegionProblem(places, prior, places[chosen], losses, (west, south), (east, north))
+
+
+def _outputs(
+    network: RoadNetwork, cells: Sequence[int], tasks: Indices, resolution: float
+) -> tuple[Floats, Indices, Floats, Floats]:
+    """Junctions at the resolution, those nearest the cells' centres, and the box."""
     require(len(tasks) > 0, "tasks", "at least one junction to travel to", "none")
     columns, rows = _two(cells)
     low, high = _box(network.points, resolution)
@@ -35,10 +63,7 @@ def road_problem(
     centres = np.stack(
         np.meshgrid(np.arange(columns) + 0.5, np.arange(rows) + 0.5, indexing="ij"), -1
     ).reshape(-1, 2)
-    chosen = np.unique(network.nearest(low + centres * steps))
-    loss = travel_loss(network, tasks, chosen)
-    weights = np.ones(len(network)) if prior is None else prior
-    return Problem(places, weights, places[chosen], loss, tuple(low), tuple(high))
+    return places, np.unique(network.nearest(low + centres * steps)), low, high
 
 
 def straight_problem(
@@ -54,6 +79,35 @@ def straight_problem(
     Places are `per_cell` × `per_cell` even points a cell; the prior is uniform, or the counts of
     public points in each of those little squares.
     """
+    from scipy.spatial.distance import cdist
+
+    places, weights, outputs = _lattices(low, high, cells, prior_points, per_cell)
+    return Problem(places, weights, outputs, cdist(places, outputs), tuple(low), tuple(high))
+
+
+def straight_region(
+    low: Sequence[float],
+    high: Sequence[float],
+    *,
+    cells: Sequence[int],
+    prior_points: Floats | None = None,
+) -> RegionProblem:
+    """The same for a region, one place a cell; distances are worked out where they are needed."""
+    places, weights, outputs = _lattices(low, high, cells, prior_points, 1)
+    west, south = map(float, low)
+    east, north = map(float, high)
+    losses = Apart(places, outputs, "euclidean")
+    return RegionProblem(places, weights, outputs, losses, (west, south), (east, north))
+
+
+def _lattices(
+    low: Sequence[float],
+    high: Sequence[float],
+    cells: Sequence[int],
+    prior_points: Floats | None,
+    per_cell: int,
+) -> tuple[Floats, Floats, Floats]:
+    """Places with their weights, and outputs, evenly over a box."""
     columns, rows = _two(cells)
     base, size = np.asarray(low, dtype=float), np.asarray(high, dtype=float) - np.asarray(low)
     require(bool((size > 0).all()), "a box", "wider than zero on each axis", tuple(size))
@@ -62,13 +116,11 @@ def straight_problem(
         grid = np.meshgrid((np.arange(a) + 0.5) / a, (np.arange(b) + 0.5) / b, indexing="ij")
         return np.asarray(base + np.stack(grid, -1).reshape(-1, 2) * size)
 
-    from scipy.spatial.distance import cdist
-
     places, outputs = lattice(per_cell * columns, per_cell * rows), lattice(columns, rows)
     weights = np.ones(len(places))
     if prior_points is not None:
         weights = counted_prior(places, prior_points)
-    return Problem(places, weights, outputs, cdist(places, outputs), tuple(low), tuple(high))
+    return places, weights, outputs
 
 
 def travel_loss(network: RoadNetwork, tasks: Indices, chosen: Indices) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 
 from voile.core.arrays import Floats
 from voile.errors import InvalidInput, MissingExtra, require
-from voile.metrics.haversine import EARTH_RADIUS
+from voile.metrics.great_circle import EARTH_RADIUS
 from voile.places.geodesy import LARGEST_REACH, mean_place, too_wide
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from voile.core.arrays import Floats
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput
-from voile.places.following import Follower, Reading, Trip, refitted
+from voile.places.following import Follower, Reading, refitted
 from voile.places.homes import BELIEFS, GUESSES, KINDS, RELEASE, apart, homes
-from voile.places.traces import TraceLaw
+from voile.places.knowing import Trip
 from voile.progress import tell
 
 WEIGHTS = tuple(k / 10 for k in range(11))
@@ -28,17 +28,18 @@ _MOST = 25
 
 @dataclass(frozen=True, eq=False)
 class Rehearsed:
-    """A public trip that was released and read: truth, release, and the beliefs' means."""
+    """A public trip that was released and read: truth, release, guesses alone, beliefs' means."""
 
     true: Floats
     seen: Floats
+    alone: Floats
     means: dict[bool, Floats]
     visits: dict[bool, Floats]
     states: Floats
 
     def error(self, own: bool, weight: float) -> float:
         """Km off, summed over places."""
-        guess = weight * self.means[own] + (1 - weight) * self.seen
+        guess = weight * self.means[own] + (1 - weight) * self.alone
         return float(np.linalg.norm(guess - self.true, axis=1).sum())
 
     def is_found(self, reading: Reading, within: float) -> bool:
@@ -46,7 +47,7 @@ class Rehearsed:
         found = found_homes(
             reading.home,
             self.seen,
-            reading.weight * self.means[reading.own] + (1 - reading.weight) * self.seen,
+            reading.weight * self.means[reading.own] + (1 - reading.weight) * self.alone,
             (self.states, self.visits[reading.own]),
             side=within,
         )
@@ -81,7 +82,7 @@ def rehearsed(reader: Follower, public: Sequence[Trip], *, longest: int, within:
             ]
             for count, trip in enumerate(some):
                 tell("rehearsing on public trips", done=count, total=len(some))
-                played += _played(fitted, reader.law, trip.cut(longest), seed=len(played))
+                played += _played(fitted, trip.cut(longest), seed=len(played))
     if not played:
         return reader
     own, weight = min(
@@ -94,20 +95,21 @@ def rehearsed(reader: Follower, public: Sequence[Trip], *, longest: int, within:
     return replace(reader, reading=kinds[int(np.argmax(counts))])
 
 
-def _played(reader: Follower, law: TraceLaw, trip: Trip, *, seed: int) -> list[Rehearsed]:
+def _played(reader: Follower, trip: Trip, *, seed: int) -> list[Rehearsed]:
     """A public trip released and read; nothing if its budget is too small for it."""
     try:
-        made = law.release(trip.latitudes, trip.longitudes, trip.times, seeded_rng(seed))
+        made = reader.law.release(trip, seeded_rng(seed))
     except InvalidInput:
         return []
     around = reader.around
     true = around.to_km(trip.latitudes, trip.longitudes)
-    seen = around.to_km(made.latitudes, made.longitudes)
+    seen = around.to_km(*made)
     beliefs = {own: reader.beliefs(seen, trip.gaps, own=own) for own in (False, True)}
     return [
         Rehearsed(
             true,
             seen,
+            reader.law.alone(around, seen),
             {own: reader.means(seen, table) for own, table in beliefs.items()},
             {own: table.sum(axis=0) for own, table in beliefs.items()},
             reader.states.points,

@@ -13,6 +13,7 @@ from voile.places.design_report import REPEATED, likely_place
 from voile.places.design_words import distance_words
 from voile.places.designs import PlacesDesign
 from voile.places.earth import Globe
+from voile.places.lengths import length_words
 from voile.places.noise import Blur, PlacesNoise
 from voile.places.noise_charts import fall_chart
 from voile.places.traces import TraceLaw
@@ -32,6 +33,8 @@ class Traces:
     draws: int
     restored: bool = False
     """Whether traces were then read as a whole under public trips."""
+    every: int | None = None
+    """One new place in so many, where public trips decided that (`--every-by`)."""
 
     def sentence(self, places: int) -> str:
         """What a reader should know of it."""
@@ -41,6 +44,9 @@ class Traces:
             "stays": "the others repeat what was drawn for their square",
         }
         more = f"; {rest[self.way]}" if self.way in rest and self.draws < places else ""
+        fitted = (
+            "" if self.every is None else f" (--every {self.every}, as serves public trips best)"
+        )
         whole = (
             ". Then each was read as a whole under public trips: post-processing, at the same ε"
             if self.restored
@@ -48,7 +54,7 @@ class Traces:
         )
         return (
             f"{counted(self.traces, 'trace')} of {counted(places, 'place')}, of which "
-            f"{self.draws:,} {'was' if self.draws == 1 else 'were'} drawn{more}{whole}"
+            f"{self.draws:,} {'was' if self.draws == 1 else 'were'} drawn{fitted}{more}{whole}"
         )
 
 
@@ -76,8 +82,8 @@ class Fall:
                 "off on average, if people are at those"
             )
         return (
-            f"Noise moves a place by at most {metres(self.mean_km)} on average, nine times in ten "
-            f"by less than {metres(self.nine_in_ten_km)}{then}"
+            f"Noise moves a place by at most {length_words(self.mean_km, bound=True)} on average, "
+            f"nine times in ten by less than {length_words(self.nine_in_ten_km, bound=True)}{then}"
         )
 
 
@@ -192,12 +198,12 @@ class PlacesRelease(Release):
             ),
         )
 
-    def _fallen(self) -> tuple[tuple[str, int | float], ...]:
+    def _fallen(self) -> tuple[tuple[str, int | str], ...]:
         """How far places were moved, or to how many they can be."""
         if self.fall is not None:
             return (
-                ("mean error at most (km)", self.fall.mean_km),
-                ("nine in ten within (km)", self.fall.nine_in_ten_km),
+                ("mean error at most", length_words(self.fall.mean_km, bound=True)),
+                ("nine in ten within", length_words(self.fall.nine_in_ten_km, bound=True)),
             )
         if self.traces is not None:
             return (("traces", self.traces.traces), ("places drawn", self.traces.draws))
@@ -235,12 +241,3 @@ def fall(blur: Blur | TraceLaw) -> Fall | None:
     places = None if blur.remap is None else len(blur.remap.latitudes)
     mean, most = (float(at_most(d, digits=4)) for d in (blur.mean_error, blur.error_within(0.9)))
     return Fall(mean, most, places, blur.remap is not None and blur.remap.bayes)
-
-
-def metres(km: float) -> str:
-    """A distance for a reader, rounded up to three digits.
-
-    >>> metres(0.4711), metres(2.3561)
-    ('472 m', '2.36 km')
-    """
-    return f"{at_most(1000 * km)} m" if km < 1 else f"{at_most(km)} km"

@@ -16,6 +16,7 @@ from voile.ledger import Bill
 from voile.ledger.amounts import Bools
 from voile.places.coordinates import Coordinates
 from voile.places.designs import PlacesDesign
+from voile.places.lengths import length_words
 from voile.places.loading import load_design
 from voile.places.noise import Blur, PlacesNoise
 from voile.places.outside import FEW, Outside, many_off, refused
@@ -123,4 +124,4 @@ class PlacesReleaser:
         named = " and ".join(self.columns.names)
         if self.outside == Outside.REFUSE:
             return f"{named} must lie on the mechanism's map"
-        return f"{named} must lie within {self.blur.reach:.3g} km of the map's centre"
+        return f"{named} must lie within {length_words(self.blur.reach)} of the map's centre"

@@ -14,12 +14,12 @@ from voile.files.source import Source
 from voile.jobs import RowProblem, open_source
 from voile.options import Data, Option
 from voile.places.coordinates import Coordinates
-from voile.places.knowing import Knowing, read_trips
+from voile.places.knowing import Knowing, Trip, read_trips
 from voile.places.traces import Released, TraceLaw
 from voile.places.tracing import Tracing
 
 if TYPE_CHECKING:
-    from voile.places.following import Follower, Trip
+    from voile.places.following import Follower
 
 _MOST_SHARED = 0.2
 """A larger share of the private steps in the public trips is no chance."""
@@ -39,18 +39,40 @@ class Restoring(Knowing):
         ),
     ] = None
 
+    every_by: Annotated[
+        Data,
+        Option(
+            "Other people's *public* trips: in place of --every, one new place in so many as "
+            "leaves them least far off. With --way every or predict.",
+            "How strong",
+            reads="public",
+        ),
+    ] = None
+
+    def split(self, law: TraceLaw, private: Source, columns: Coordinates) -> TraceLaw:
+        """The law whose budget is shared out as public trips ask for, where some were named."""
+        if self.every_by is None:
+            return law
+        from voile.places.split import fitted_to
+
+        if law.tracing.way not in ("every", "predict"):
+            raise InvalidInput("--every-by goes with --way every or predict")
+        refuse_private(self.every_by, private, columns, law.tracing, "--every-by")
+        return fitted_to(law, read_trips(self.every_by, columns, law.tracing))
+
     def check(self, traced: bool) -> None:
         """Refuse options of restoring where nothing is restored."""
         if self.restore is None and (self.roads is not None or self.side != Knowing().side):
             raise InvalidInput("--side and --roads go with --restore")
-        if self.restore is not None and not traced:
-            raise InvalidInput("--restore goes with --trace: it reads whole traces")
+        for name, given in (("--restore", self.restore), ("--every-by", self.every_by)):
+            if given is not None and not traced:
+                raise InvalidInput(f"{name} goes with --trace: it is about whole traces")
 
     def restorer(self, law: TraceLaw, private: Source, columns: Coordinates) -> Restorer | None:
         """What restores traces; the private file in place of public trips is refused."""
         if self.restore is None:
             return None
-        refuse_private(self.restore, private, columns, law.tracing)
+        refuse_private(self.restore, private, columns, law.tracing, "--restore")
         trips = read_trips(self.restore, columns, law.tracing)
         return Restorer(law, self, trips, open_source(self.restore).fingerprint())
 
@@ -66,18 +88,21 @@ class Restorer:
 
     def fitted(self, longest: int) -> Follower:
         """The reader, rehearsed on traces of at most so many places."""
-        return self.knowing.reader(self.law, self.trips, longest=longest, within=0.25)
+        from voile.places.trace_evidence import NoiseEvidence
+
+        law = NoiseEvidence(self.law)
+        return self.knowing.reader(law, self.trips, longest=longest, within=0.25)
 
 
 def restored(reader: Follower, made: Released, times: Floats | None) -> Released:
     """A trace as it is read as a whole: a function of the release and of public data."""
-    from voile.places.following import Trip
-
     guesses = reader.guesses(Trip(made.latitudes, made.longitudes, times))
     return Released(*reader.around.to_degrees(guesses), made.draws, made.spent)
 
 
-def refuse_private(public: Data, private: Source, columns: Coordinates, tracing: Tracing) -> None:
+def refuse_private(
+    public: Data, private: Source, columns: Coordinates, tracing: Tracing, name: str
+) -> None:
     """Refuse public trips that are the private ones, or hold a good part of their steps.
 
     Chains that were counted on private traces would carry them into the release past the noise.
@@ -91,7 +116,7 @@ def refuse_private(public: Data, private: Source, columns: Coordinates, tracing:
         same = len(steps[0] & steps[1]) > _MOST_SHARED * max(1, len(steps[0]))
     if same:
         raise InvalidInput(
-            "--restore must not be the private file, or made from it: what was learned from it "
+            f"{name} must not be the private file, or made from it: what was learned from it "
             "would pass the noise by. Give other people's trips, which are public"
         )
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices, frozen
 from voile.errors import InvalidInput, require
-from voile.metrics.haversine import EARTH_RADIUS
+from voile.metrics.great_circle import EARTH_RADIUS
 from voile.places.projection import Projection, check_degrees, projection_around
 
 

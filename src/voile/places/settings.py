@@ -16,6 +16,8 @@ from voile.values import one_of
 Metric = Literal["l2", "l1", "linf"]
 EXPONENTS = {"l2": 2.0, "l1": 1.0, "linf": float("inf")}
 """The exponent of each ℓ_p metric."""
+REGION = 2500
+"""Cells above which `best` solves for a region."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,12 @@ class Solving(Options):
         one_of(self.metric, tuple(EXPONENTS), "--metric")
         require(self.resolution > 0, "--resolution", "> 0", self.resolution)
         require(self.bound_sweeps >= 1, "--bound-sweeps", "at least 1", self.bound_sweeps)
+
+    def as_region(self, area: Map) -> bool:
+        """Whether a map is solved for without a table of all places, nodes and outputs."""
+        many = area.shape[0] * area.shape[1] > REGION and self.metric != "linf"
+        name = METHODS.find(self.method).name
+        return name == "region" or (name == "best" and many and area.loss is None)
 
     @property
     def p(self) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from voile.errors import InvalidInput
+from voile.optimise.memory import physical_memory
 
 COARSE = 110
 """Cells of the coarse pass of `best`, which all outputs take part in."""
@@ -24,7 +23,9 @@ def require_solver(
     of its coefficients in three; AIPO has 4 rows a cell.
     """
     count = cells[0] * cells[1]
-    grid = {"best": min(count, COARSE), "laplace": 0, "laplace-remap": 0}.get(method, count)
+    grid = {"best": min(count, COARSE), "laplace": 0, "laplace-remap": 0, "region": 0}.get(
+        method, count
+    )
     spline = 8 * 27 * 8 * outputs * grid + 24 * grid**2
     anchored = (8 * 4 * 8 * outputs * count + 24 * count**2) if against_aipo else 0
     advice = ", or leave out --against-aipo" if anchored > spline else ""
@@ -39,11 +40,3 @@ def _require(needed: int, what: str, advice: str = "") -> None:
             f"{what} need about {needed / 1e9:,.1f} GB; use fewer --cells (15x20 is usual: small ε "
             f"uses few outputs){advice}"
         )
-
-
-def physical_memory() -> int | None:
-    """Bytes of this machine, if it tells."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None

@@ -14,7 +14,9 @@ from voile.optimise.best import best
 from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
 from voile.optimise.laplace_remap import LaplaceRemap, laplace_remap
 from voile.optimise.lower_bounds import lower_bound
-from voile.optimise.smooth import SmoothMechanism
+from voile.optimise.on_lattice import SplineMechanism
+from voile.optimise.region_descent import region_descent
+from voile.optimise.region_problem import RegionProblem
 from voile.places.designs import PlacesDesign
 from voile.places.method_names import METHODS
 from voile.places.public_map import PublicMap
@@ -25,7 +27,7 @@ from voile.progress import tell
 
 NOISY = "Laplace + remap"
 
-Found = tuple[SmoothMechanism | LaplaceRemap, Solved]
+Found = tuple[SplineMechanism | LaplaceRemap, Solved]
 
 
 def solve(
@@ -43,10 +45,13 @@ def solve(
     """
     check_epsilon(epsilon)
     outputs = len(public.problem.outputs)
-    require_solver(outputs, public.cells, method=solving.method, against_aipo=solving.against_aipo)
+    method = METHODS.find(solving.method).name
+    if isinstance(public.problem, RegionProblem):
+        method = "region"
+    require_solver(outputs, public.cells, method=method, against_aipo=solving.against_aipo)
     tell(public.description)
     plane, begun = public.plane_epsilon(epsilon), time.monotonic()
-    mechanism, solved = _METHODS[METHODS.find(solving.method).name](public, plane, solving)
+    mechanism, solved = _METHODS[method](public, plane, solving)
     worth_keeping()
     cells = (public.cells[1], public.cells[0])
     seconds = time.monotonic() - begun
@@ -63,6 +68,8 @@ def solve(
     )
     if ready is not None:
         ready(made)
+    if method == "region":  # what it is compared with has tables of all places and outputs
+        return replace(made, solved=solved)
     solved = _stopped(_compared(public, plane, solving, solved), "the comparison")
     if solving.bound and not asked_to_stop():
         solved = _stopped(_bounded(public, epsilon, solving, solved), "the lower bound")
@@ -76,7 +83,7 @@ def _stopped(solved: Solved, during: str) -> Solved:
 
 def _compared(public: PublicMap, plane: float, solving: Solving, solved: Solved) -> Solved:
     """The losses of AIPO and of Laplace + remap at the same ε, where they are wanted."""
-    problem, losses, p = public.problem, dict(solved.losses), solving.p
+    problem, losses, p = public.dense, dict(solved.losses), solving.p
     if solving.against_aipo and not asked_to_stop():
         tell("AIPO, for comparison")
         found = aipo(problem, epsilon=plane, cells=public.cells, p=p, splits=3, tolerance=1e-3)
@@ -92,7 +99,7 @@ def _bounded(public: PublicMap, epsilon: float, solving: Solving, solved: Solved
     """The lower bound, at the full ε: what keeps it per geodesic km does so per km of the plane."""
     tell("lower bound: no private mechanism goes below it")
     found = lower_bound(
-        public.problem, epsilon=epsilon, p=solving.p, sweeps=solving.bound_sweeps, loss=solved.loss
+        public.dense, epsilon=epsilon, p=solving.p, sweeps=solving.bound_sweeps, loss=solved.loss
     )
     value = found.value if found.value > 0 else None
     return replace(solved, lower_bound=value, bound_seconds=found.seconds)
@@ -100,7 +107,7 @@ def _bounded(public: PublicMap, epsilon: float, solving: Solving, solved: Solved
 
 def _best(public: PublicMap, plane: float, solving: Solving) -> Found:
     found = best(
-        public.problem, epsilon=plane, cells=public.cells, p=solving.p, resolution=solving.step
+        public.dense, epsilon=plane, cells=public.cells, p=solving.p, resolution=solving.step
     )
     columns, rows = found.spline_cells
     return found.mechanism, Solved(
@@ -112,9 +119,22 @@ def _best(public: PublicMap, plane: float, solving: Solving) -> Found:
     )
 
 
+def _region(public: PublicMap, plane: float, solving: Solving) -> Found:
+    found = region_descent(
+        public.region, epsilon=plane, cells=public.cells, p=solving.p, resolution=solving.step
+    )
+    columns, rows = found.mechanism.grid.cells
+    return found.mechanism, Solved(
+        method=found.name,
+        loss=found.loss,
+        losses={found.name: found.loss, "what it began with": found.began_at},
+        spline_cells=(rows, columns),
+    )
+
+
 def _noise(bayes: bool, name: str) -> Callable[[PublicMap, float, Solving], Found]:
     def build(public: PublicMap, plane: float, solving: Solving) -> Found:
-        problem = public.problem
+        problem = public.dense
         made = laplace_remap(problem, epsilon=plane, cells=public.cells, p=solving.p, bayes=bayes)
         loss = problem.expected(made.probabilities(problem.places))
         return made, Solved(method=name, loss=loss, losses={name: loss})
@@ -125,7 +145,7 @@ def _noise(bayes: bool, name: str) -> Callable[[PublicMap, float, Solving], Foun
 def _continuous(build: Callable[..., Any]) -> Callable[[PublicMap, float, Solving], Found]:
     def built(public: PublicMap, plane: float, solving: Solving) -> Found:
         made = build(
-            public.problem, epsilon=plane, cells=public.cells, p=solving.p, resolution=solving.step
+            public.dense, epsilon=plane, cells=public.cells, p=solving.p, resolution=solving.step
         )
         cells = (public.cells[1], public.cells[0])
         return made.mechanism, Solved(method=made.name, loss=made.loss, spline_cells=cells)
@@ -135,6 +155,7 @@ def _continuous(build: Callable[..., Any]) -> Callable[[PublicMap, float, Solvin
 
 _METHODS: dict[str, Callable[[PublicMap, float, Solving], Found]] = {
     "best": _best,
+    "region": _region,
     "spline": _continuous(smooth_spline),
     "bilinear": _continuous(bilinear_cone),
     "axis": _continuous(bilinear_axis),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
+from voile.core.arrays import Floats, Indices, Items
 from voile.errors import BadFile
 
 LARGEST_EPSILON = 100.0
@@ -44,7 +48,7 @@ def gap_of(loss: float | None, bound: float | None) -> float | None:
     """
     if loss is None or bound is None or bound <= 0:
         return None
-    return loss / bound - 1
+    return max(0.0, loss / bound - 1)
 
 
 @dataclass(frozen=True)
@@ -83,9 +87,29 @@ def solved_from(stated: Mapping[str, Any]) -> Solved:
         found |= {name: _pair(stated.get(name)) for name in ("cells", "spline_cells")}
         found |= {name: str(stated[name]) for name in _WORDS if name in stated}
         losses = {str(name): float(loss) for name, loss in dict(stated.get("losses", {})).items()}
-        return Solved(losses=losses, spline_capped=bool(stated.get("spline_capped")), **found)
+        solved = Solved(losses=losses, spline_capped=bool(stated.get("spline_capped")), **found)
     except (TypeError, ValueError) as problem:
         raise BadFile("a design must say in words and numbers how it was solved") from problem
+    loss, bound = solved.loss, solved.lower_bound
+    if loss is not None and bound is not None and loss < bound - 1e-6 * abs(bound):
+        raise BadFile("a design must lose at least its lower bound, and the file says less")
+    return solved
+
+
+def map_from(arrays: Mapping[str, Items]) -> tuple[Floats, Floats, Indices]:
+    """Places of the plane, a weight for each, and streets between them, or the file is refused."""
+    places, prior = (np.asarray(arrays[name], dtype=float) for name in ("places", "prior"))
+    streets = np.asarray(arrays["streets"], dtype=np.intp).reshape(-1, 2)
+    if places.ndim != 2 or places.shape[1] != 2 or not np.isfinite(places).all():
+        raise BadFile("the places of a design's map must be rows of two finite numbers")
+    total = prior.sum() if prior.shape == (len(places),) and (prior >= 0).all() else 0.0
+    if not 0 < total < np.inf:
+        raise BadFile(
+            "the prior of a design must be a weight of at least 0 for each place, not all 0"
+        )
+    if ((streets < 0) | (streets >= len(places))).any():
+        raise BadFile("the streets of a design's map must lead from one of its places to another")
+    return places, prior, streets
 
 
 _WORDS = ("method", "map", "stopped")
@@ -93,7 +117,10 @@ _NUMBERS = ("loss", "lower_bound", "seconds", "bound_seconds")
 
 
 def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
+    found = None if value is None else float(value)
+    if found is not None and not math.isfinite(found):
+        raise ValueError("not finite")
+    return found
 
 
 def _pair(value: Any) -> tuple[int, int] | None:

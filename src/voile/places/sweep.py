@@ -9,11 +9,13 @@ from pathlib import Path
 from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import Engine, spread
 from voile.places.designs import PlacesDesign
+from voile.places.lengths import to_a_tenth
 from voile.places.loading import design_bytes, load_design
 from voile.places.methods import Compared, compared
 from voile.places.public_map import PublicMap
 from voile.places.settings import Solving
 from voile.places.solve import solve
+from voile.places.solved import DesignFacts
 from voile.progress import tell
 from voile.report.model import Report, Table, worst_verdict
 from voile.report.result import Result
@@ -24,6 +26,9 @@ class Designs(Result):
     """One design for each epsilon, in the order asked for."""
 
     designs: tuple[PlacesDesign, ...]
+
+    def _records(self) -> list[DesignFacts]:
+        return [design.facts for design in self.designs]
 
     def _report(self) -> Report:
         """A row for each design."""
@@ -40,7 +45,8 @@ class Designs(Result):
                     ("ε per km", "method", "loss km", "certificate", "lower bound", "seconds",
                      "file"),
                     tuple(
-                        (f.epsilon, f.method, f.loss, f.certificate, f.lower_bound, f.seconds,
+                        (f.epsilon, f.method, to_a_tenth(f.loss), f.certificate,
+                         to_a_tenth(f.lower_bound), f.seconds,
                          f.saved and Path(f.saved).name)
                         for f in facts
                     ),

@@ -31,9 +31,10 @@ from voile.core.lattice_laplace import COARSEST, FINEST, LatticeLaplace, lattice
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput
 from voile.metrics.lattice import rounding_reach
-from voile.metrics.lp import lp
+from voile.metrics.lp_norms import lp
 from voile.places.earth import BoxMap, Globe
 from voile.places.geodesy import GEODESIC_ERROR, plane_epsilon
+from voile.places.lengths import length_words
 from voile.places.noise import SMALLEST_EPSILON, PlacesNoise
 from voile.places.solved import LARGEST_EPSILON
 from voile.places.tracing import Tracing
@@ -128,7 +129,8 @@ class TraceLaw:
         km += step if way == "predict" else 0.0  # a distance in whole steps
         km += 1.5 * self.tracing.square if way == "stays" else 0.0  # a square's diagonal
         outside = [
-            f"rounding: between two places d apart the loss is at most ε·(d + {1000 * km:.3g} m)",
+            "rounding: between two places d apart the loss is at most "
+            f"ε·(d + {length_words(km, bound=True)})",
             "how many places a trace has, and the times that order them",
         ]
         if way == "stays":

@@ -1,23 +1,28 @@
-"""What released places are still good for: counts of areas, what is nearest, one's own loss."""
+"""What released places are still good for: counts of areas, what is nearest, routes, one's loss."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
-from voile.core.arrays import Floats
+from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
 from voile.names import placed
 from voile.options import Data, Option, Options
 from voile.places.columns import read_degrees, read_names
 from voile.places.coordinates import Coordinates
-from voile.places.designs import PlacesDesign
 from voile.places.earth import Globe
-from voile.places.lengths import length_km
+from voile.places.lengths import length_km, length_words
+from voile.places.projection import projection_around
+from voile.places.readers import read_roads
+from voile.places.routes import Routes, choices_kept, trips_kept
+from voile.report.drawing import percent
+from voile.report.words import counted
 
 _CODE = re.compile(r":[A-Za-z_]\w*$")
 """FILE.py:FUNCTION, and no table."""
@@ -39,6 +44,46 @@ class Use:
     to the released one; with k = 1, how often the choice of the nearest stays the same."""
     own_loss: float | None = None
     """The mean of the user's own loss."""
+    routes: Routes | None = None
+
+    def sentences(self) -> list[str]:
+        """What the rows are still good for, in words."""
+        said = [
+            f"Counts of areas of {length_words(self.area_km)}: {percent(self.areas_misplaced)} of "
+            "the rows would have to change area for them to be right."
+        ]
+        if self.nearest_kept is not None:
+            one = self.nearest == 1
+            what = "the nearest public place" if one else f"{self.nearest} nearest places"
+            said.append(f"Of {what}, {percent(self.nearest_kept)} stay the same.")
+        if self.own_loss is not None:
+            said.append(f"Your own loss: {self.own_loss:.4g} on average.")
+        if self.routes is not None:
+            said += _route_words(self.routes)
+        return said
+
+
+def _route_words(routes: Routes) -> list[str]:
+    """Routes in words; none where no route has a length."""
+    if not routes.routes:
+        return ["Every route begins where it ends: there is no street to compare."]
+    said = [
+        f"Of {counted(routes.routes, 'route')}, {length_words(routes.route_m / 1000)} long on "
+        f"average, {percent(routes.same_streets)} of the streets stay the same and "
+        f"{percent(routes.same_routes)} of the routes do as a whole; led from the released place, "
+        f"people go {length_words(routes.detour_m / 1000)} farther on average."
+    ]
+    if routes.same_choice is not None:
+        said.append(
+            f"The public place that is nearest by road stays the same in "
+            f"{percent(routes.same_choice)} of the rows."
+        )
+    if routes.far_from_streets:
+        said.append(
+            f"{counted(routes.far_from_streets, 'place')} more than 1 km from any street: "
+            "counted for the junction nearest to it."
+        )
+    return said
 
 
 def area_difference(before: Floats, after: Floats, *, side: float) -> float:
@@ -123,11 +168,11 @@ def losses(loss: Loss, before: Floats, after: Floats, *, shape: tuple[int, ...])
         return loss(before, after, pairs=len(shape) == 2)
     try:
         found = np.asarray(loss(before, after), dtype=float)
-    except (TypeError, ValueError) as problem:
+    except Exception as problem:  # whatever it says may hold a place
         raise InvalidInput(
             f"loss must take two arrays of (latitude, longitude) and give numbers: "
             f"{type(problem).__name__}"
-        ) from problem
+        ) from None
     ok = found.shape == shape and bool(np.isfinite(found).all())
     require(ok, "loss", f"finite numbers of shape {shape}", f"shape {found.shape}")
     return found
@@ -151,24 +196,52 @@ class Usefulness(Options):
         ),
     ] = None
 
+    routes: Annotated[
+        str | Path | None,
+        Option(
+            "Public streets: how do routes change? With --trace from its first place to its last, "
+            "else to the --poi nearest by road.",
+            reads="public",
+        ),
+    ] = None
+
     def found(
-        self,
-        design: PlacesDesign,
-        columns: Coordinates,
-        truth: Floats,
-        shown: Floats,
-        degrees: Sequence[Floats],
+        self, columns: Coordinates, degrees: Sequence[Floats], traces: Sequence[Indices] | None
     ) -> Use:
-        """What is left, of rows in km on the map and in degrees."""
+        """What is left, of rows of degrees before and after."""
         side = length_km(self.area, "--area")
+        around = projection_around(*degrees[0].T)
+        truth, shown = (around.to_km(*table.T) for table in degrees)
+        public = None if self.poi is None else read_degrees(self.poi, columns)
         kept = own = None
-        if self.poi is not None:
-            public = design.projection.to_km(*read_degrees(self.poi, columns))
-            kept = nearest_kept(truth, shown, public, k=self.nearest)
+        if public is not None:
+            kept = nearest_kept(truth, shown, around.to_km(*public), k=self.nearest)
         if self.loss is not None:
             own = float(losses(own_loss(self.loss), *degrees, shape=(len(truth),)).mean())
         asked = None if self.poi is None else self.nearest
-        return Use(side, area_difference(truth, shown, side=side), asked, kept, own)
+        routes = self._routed(degrees, traces, public)
+        return Use(side, area_difference(truth, shown, side=side), asked, kept, own, routes)
+
+    def _routed(
+        self,
+        degrees: Sequence[Floats],
+        traces: Sequence[Indices] | None,
+        public: tuple[Floats, Floats] | None,
+    ) -> Routes | None:
+        if self.routes is None:
+            return None
+        if traces is None and public is None:
+            raise InvalidInput(
+                "--routes must lead somewhere: name the column of traces with --trace, or public "
+                "places with --poi"
+            )
+        network = read_roads(self.routes)
+        before, after = (network.projection.to_km(*table.T) for table in degrees)
+        if traces is not None:
+            first, last = (np.array([rows[end] for rows in traces]) for end in (0, -1))
+            return trips_kept(network, before[first], after[first], before[last])
+        assert public is not None  # as asked above
+        return choices_kept(network, before, after, network.projection.to_km(*public))
 
 
 def own_loss(given: Any) -> Loss:
@@ -184,6 +257,3 @@ def own_loss(given: Any) -> Loss:
         )
     found: Loss = given
     return found
-
-
-PLAIN = Usefulness()

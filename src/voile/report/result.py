@@ -6,7 +6,7 @@ Terminal, page and notebook show the same `Report`; JSON is the value itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from voile.audit.finding import Verdict
+from voile.errors import InvalidInput, MissingExtra
 from voile.options import Call
-from voile.report.model import Report, Value
+from voile.report.model import Report
 from voile.report.provenance import provenance_of
 
 SILENT: Mapping[str, Any] = {"json": False}
@@ -101,6 +102,19 @@ class Result:
             if field.metadata.get("json", True)
         }
 
+    def _records(self) -> Iterable[Any]:
+        """The rows of a result that is a table: values with the same fields."""
+        raise InvalidInput(f"{type(self).__name__} is no table; to_dict() gives all that it holds")
+
+    def to_frame(self) -> Any:
+        """The rows of a result that is a table, as a pandas frame with a column for each field."""
+        rows = [plain(record) for record in self._records()]
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("pandas", extra="dev") from None
+        return pandas.DataFrame(rows)
+
     def __str__(self) -> str:
         from voile.report.terminal import as_text
 
@@ -141,14 +155,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def frame_of(columns: tuple[str, ...], rows: list[tuple[Value, ...]]) -> Any:
-    """A table as a pandas frame, for results that are one."""
-    from voile.errors import MissingExtra
-
-    try:
-        import pandas
-    except ImportError:
-        raise MissingExtra("pandas", extra="dev") from None
-    return pandas.DataFrame(rows, columns=list(columns))

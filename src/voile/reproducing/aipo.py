@@ -12,7 +12,7 @@ import numpy as np
 
 from voile.core.space import Space
 from voile.mechanisms.spaces.truncated_exponential import truncation_distance
-from voile.metrics.lp import lp
+from voile.metrics.lp_norms import lp
 from voile.optimise.anchored import aipo, aipo_relaxed
 from voile.optimise.best import best
 from voile.optimise.constopt import constopt

@@ -1,158 +1,190 @@
-"""What the mPL paper's tables and figures claim, checked with the commands that users have."""
+"""What the mPL paper's tables and figures claim, checked with the release that users make."""
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
-from itertools import pairwise
+from itertools import combinations
 
 import numpy as np
 
-from voile.core.space import Space
-from voile.jobs import RowProblem, open_source
-from voile.leakage.bounds import clopper_pearson, hoeffding_log10_failure
-from voile.mechanisms import exponential, remap
-from voile.metrics import euclidean
+from voile.leakage.bounds import clopper_pearson
+from voile.reproducing.ampl import (
+    BLIND,
+    EPSILONS,
+    NETWORKS,
+    PAPERS,
+    QUANTILES,
+    Bench,
+    documents,
+)
 from voile.reproducing.experiment import Claim, Found, Measured, Row, Work, above
 
-EPSILONS = (0.3, 0.4, 0.5)
-FILE = "ampl_audits.jsonl"
+AUDITS = "ampl_audits.jsonl"
 LONGEST = 20
-"""Words of a document that are read."""
+"""Words of a document that `voile text audit` reads."""
 CANDIDATES = 300
-THEIRS = {("rnn", 0.3): "6.62 ± 1.33", ("rnn", 0.4): "2.73 ± 0.72", ("rnn", 0.5): "1.18 ± 0.51",
-          ("lstm", 0.3): "4.11 ± 0.75", ("lstm", 0.4): "1.39 ± 0.42", ("lstm", 0.5): "0.53 ± 0.15",
-          ("transformer", 0.3): "6.68 ± 1.18", ("transformer", 0.4): "2.96 ± 1.26",
-          ("transformer", 0.5): "1.24 ± 0.62"}  # fmt: skip
-"""EM's rows of Table 1 on AG News."""
 
 
 def table_1(work: Work) -> Found:
-    """Violations that a learned attacker finds under EM, beside what it finds in nothing."""
-    documents, attackers = (
-        (300, ("lstm",)) if work.small else (4000, ("rnn", "lstm", "transformer"))
+    """Violations under each method, before the exact attacker and before networks."""
+    bench = Bench(work)
+    datasets, most = bench.datasets(), EPSILONS[-1]
+    networks = ("lstm",) if work.small else NETWORKS
+    measured, found, lowest, alike, rises = [], [], [], [], []
+    for dataset, called in datasets.items():
+        exact = {
+            (method, epsilon): _documents(bench, dataset, called, epsilon, method)
+            for epsilon in ((most,) if work.small else EPSILONS)
+            for method in (PAPERS if epsilon == most else PAPERS[:1])
+        }
+        adapted = exact["AmPL", most]
+        lowest += [above(exact[name, most], adapted) for name in ("EM", "AmPL-U", "AmPL-I")]
+        alike.append(exact["EM", most].ours == exact["AmPL-U", most].ours)
+        measured += [exact[name, most] for name in PAPERS]
+        if not work.small:
+            measured += [exact["EM", epsilon] for epsilon in EPSILONS[:-1]]
+            rises += [above(exact["EM", most], exact["EM", EPSILONS[0]])]
+        for attacker in networks:
+            rows = {
+                method: bench.learned(dataset, most, method, attacker)
+                for method in (PAPERS if dataset == next(iter(datasets)) else ("EM", "AmPL"))
+            }
+            measured += [
+                Measured(
+                    f"{called}, {attacker}, {method}, ε = {most:g}: violating triples in a million",
+                    1e6 * row["triples"], 1e6 * row["lower"], 1e6 * row["upper"],
+                )
+                for method, row in rows.items()
+            ]  # fmt: skip
+            found.append(bool(rows["EM"]["shown"] and rows["EM"]["triples"] > 0))
+    first = next(iter(datasets))
+    controls = [bench.learned(first, most, BLIND, attacker) for attacker in networks]
+    measured += [
+        Measured(f"{datasets[first]}, {attacker}, {BLIND}: violating triples in a million",
+                 1e6 * row["triples"])
+        for attacker, row in zip(networks, controls, strict=True)
+    ]  # fmt: skip
+    clean = [row["triples"] == 0 for row in controls]
+    return Found(
+        f"{', '.join(datasets.values())}; the laws of `voile text protect --tiers pii,poii` over "
+        f"50,001 words; {bench.sizes}; networks start at their prior, know the law, "
+        f"{bench.sizes.epochs} epochs",
+        measured,
+        [
+            Claim("learned attackers find more than ε under EM", all(found)),
+            Claim("and nothing where releases carry nothing", all(clean)),
+            Claim("AmPL has fewer violations than EM, AmPL-U and AmPL-I", _all(lowest)),
+            Claim("without a weight on violations (AmPL-U) nothing changes", all(alike)),
+            Claim("a larger ε has fewer violations", _all([_not(one) for one in rises])),
+        ],
     )
-    where, texts = _texts(work, documents)
-    measured, gained, falls = [], [], []
-    for attacker in attackers:
-        rows = [_audited(work, where, texts, attacker, e, len(texts)) for e in EPSILONS]
-        found = [
-            Measured(f"EM, {attacker}, ε = {e:g}: violating triples, %", 100 * row["share"],
-                     100 * row["lower"], 100 * row["upper"], THEIRS[attacker, e])
-            for e, row in zip(EPSILONS, rows, strict=True)
-        ]  # fmt: skip
-        measured += found
-        gained += [row["learned"] and row["lower"] > 0 for row in rows]
-        falls += [above(one, other) for one, other in pairwise(found)]
+
+
+def figure_3(work: Work) -> Found:
+    """How leakage is spread under EM, by attacker: its quantiles."""
+    bench = Bench(work)
+    datasets, most = bench.datasets(), EPSILONS[-1]
+    networks = ("lstm",) if work.small else NETWORKS
+    measured, below, tail = [], [], []
+    for dataset, called in datasets.items():
+        rows = {"exact": bench.judged(dataset, most, "EM", 0)}
+        rows |= {name: bench.learned(dataset, most, "EM", name) for name in networks}
+        for attacker, row in rows.items():
+            measured += [
+                Measured(f"{called}, {attacker}: leakage, {100 * q:g} % of triples below", value)
+                for q, value in zip(QUANTILES, row["quantiles"], strict=True)
+            ]
+            measured.append(Measured(f"{called}, {attacker}: largest leakage", row["largest"]))
+            below.append(row["quantiles"][-1] < most)
+            tail.append(row["largest"] > most)
+    return Found(
+        f"{', '.join(datasets.values())}; EM at ε = {most:g}; {bench.sizes}",
+        measured,
+        [
+            Claim(f"nearly all triples ({100 * QUANTILES[-1]:g} %) stay below ε", all(below)),
+            Claim("every attacker finds a tail beyond ε", all(tail)),
+        ],
+    )
+
+
+def figure_8(work: Work) -> Found:
+    """Violations against loss, over all strengths that the searches tried."""
+    bench = Bench(work)
+    datasets, most = bench.datasets(), EPSILONS[-1]
+    measured, dear = [], []
+    for dataset, called in datasets.items():
+        tried = [tuple(point) for point in bench.chosen(dataset, most)["tried"]]
+        pairs = [(a, b) for a, b in combinations(tried, 2) if a[2] != b[2]]
+        agreed = sum((a[2] - b[2]) * (a[3] - b[3]) < 0 for a, b in pairs)
         measured += [
-            Measured(f"the same where releases carry nothing, ε = {e:g}, %", 100 * row["control"])
-            for e, row in zip(EPSILONS, rows, strict=True)
-        ]
-    told = [step for step in falls if step is not None]
+            Measured(
+                f"{called}, strengths {names:g}, {words:g}: documents with a violation, %",
+                100 * share, theirs=f"loss {loss:.4f} (ours)",
+            )
+            for names, words, share, loss in sorted(tried, key=lambda point: point[2])
+        ]  # fmt: skip
+        dear.append(agreed >= 0.9 * len(pairs) if pairs else None)
+        what = f"{called}: pairs of strengths in which fewer violations cost more, %"
+        measured.append(Measured(what, 100 * agreed / max(len(pairs), 1)))
     return Found(
-        f"{where}, {len(texts):,} documents of {LONGEST} words, {CANDIDATES} candidates at most; "
-        "`voile text protect` and `voile text audit`, whose attackers start at their prior",
+        f"{', '.join(datasets.values())}; ε = {most:g}, the exact attacker, every strength that "
+        f"the searches tried, on a fifth of the documents of the search; {bench.sizes}",
         measured,
-        [
-            Claim("learned attackers find more than ε, beyond their own error", all(gained)),
-            Claim("a larger ε has fewer violations", all(told) if told else None),
-        ],
-    )
-
-
-def table_3(work: Work) -> Found:
-    """Hoeffding's failure bound beside the exact one, at the paper's own figures."""
-    samples, delta = 11_214_777, 0.063
-    least, most = (
-        hoeffding_log10_failure(samples=samples, delta=delta, share=share)
-        for share in (delta / 1.05, 0.0344)
-    )
-    upper = clopper_pearson(round(delta / 1.05 * samples), samples, failure_probability=1e-9)[1]
-    return Found(
-        f"AG News at ε = 0.3 as printed: S = {samples:,}, δ = {delta:g}; shares δ/1.05 and 3.44 %. "
-        "Triples that share a release are not independent, which the bound assumes",
-        [
-            Measured("log10 of the failure probability, largest share", least, theirs="−87"),
-            Measured("the same, smallest share", most, theirs="−7967"),
-            Measured("Clopper–Pearson at 1e-9, as if independent: share at most, %", 100 * upper),
-        ],
-        [Claim("the arithmetic of Proposition 4", abs(least + 87) < 1 and abs(most + 7967) < 1)],
-    )
-
-
-def figure_4(work: Work) -> Found:
-    """Expected loss of EM before and after the remap, exactly."""
-    from voile.text import glove
-    from voile.text.tokens import Tokenizer
-
-    where, texts = _texts(work, 300 if work.small else 4000)
-    words = glove(top=20_000)
-    tokenizer = Tokenizer(words)
-    counts = Counter(
-        piece.position
-        for text in texts
-        for piece in tokenizer.split(text)
-        if not isinstance(piece, str)
-    )
-    chosen, often = zip(*counts.most_common(CANDIDATES), strict=True)
-    vectors = np.asarray(words.embedding.points[list(chosen)] * words.embedding.step)
-    lengths = np.linalg.norm(vectors, axis=1)
-    loss = (1 - vectors @ vectors.T / np.outer(lengths, lengths)) / 2
-    prior = np.array(often) / sum(often)
-    space = Space(vectors, metric=euclidean())
-    measured, gains = [], []
-    for epsilon in EPSILONS:
-        channel = exponential(space, epsilon=epsilon)
-        plain = channel.expected_loss(loss, prior)
-        better = remap(channel, loss=np.maximum(loss, 0.0), prior=prior).expected_loss(loss, prior)
-        gains.append(100 * (1 - better / plain))
-        what = f"ε = {epsilon:g}: EM's loss falls from {plain:.3f} to {better:.3f}, by %"
-        measured.append(Measured(what, gains[-1], theirs="45–57"))
-    return Found(
-        f"{where}, the {CANDIDATES} most frequent words, GloVe 50d; exact",
-        measured,
-        [
-            Claim("the remap lowers the loss", min(gains) > 0),
-            Claim("by about half (40 % or more)", min(gains) >= 40),
-        ],
+        [Claim("fewer violations cost more loss (nine of ten pairs and more)", _all(dear))],
     )
 
 
 def figure_9(work: Work) -> Found:
-    """Violations that an attacker finds after so many documents."""
-    sizes = (100, 300) if work.small else (400, 1200, 2400, 4000)
-    where, texts = _texts(work, sizes[-1])
-    rows = [_audited(work, where, texts, "lstm", 0.5, size) for size in sizes]
-    found = [
-        Measured(f"EM, {size} documents: violating triples, %", 100 * row["share"],
-                 100 * row["lower"], 100 * row["upper"])
-        for size, row in zip(sizes, rows, strict=True)
-    ]  # fmt: skip
+    """What an attacker finds after so many documents: a network that knows the law, and EM."""
+    bench = Bench(work)
+    dataset, called = next(iter(bench.datasets().items()))
+    most, search = EPSILONS[-1], bench.sizes.search
+    measured = []
+    for read in (search // 4, search // 2, search):
+        row = bench.learned(dataset, most, "EM", "lstm", read)
+        what = f"EM, an LSTM of {read} documents: violating triples in a million"
+        measured.append(
+            Measured(what, *(1e6 * row[name] for name in ("triples", "lower", "upper")))
+        )
+        what = "the same: gained over shuffled releases, nats a secret"
+        measured.append(Measured(what, row["gain"]))
+    falls = above(measured[0], measured[-2])
     return Found(
-        f"{where}, LSTM, ε = 0.5; `voile text audit`",
-        found,
-        [Claim("violations fall as the attacker reads more", above(found[0], found[-1]))],
+        f"{called}, LSTM, ε = {most:g}; {bench.sizes}",
+        measured,
+        [Claim("violations fall as the attacker reads more", falls)],
     )
 
 
-def _texts(work: Work, count: int) -> tuple[str, list[str]]:
-    """Documents of AG News in a fixed random order; messages of ours where it was not given."""
-    path = work.file("ag_news", "test.csv")
-    if path is None:
-        from voile.text.sample_messages import messages
-
-        return "made-up messages", [message.text for message in messages(count, seed=0)]
-    rows = open_source(path, header=False).rows()
-    texts = [f"{row['c2']}. {row['c3']}" for _, row in rows if not isinstance(row, RowProblem)]
-    order = np.random.default_rng(0).permutation(len(texts))[:count]
-    return "AG News", [" ".join(texts[n].split()[: LONGEST + 10]) for n in order]
-
-
-def _audited(
-    work: Work, where: str, texts: list[str], attacker: str, epsilon: float, count: int
-) -> Row:
-    setting = {"data": where, "documents": count, "attacker": attacker, "epsilon": epsilon}
-    return work.cell(FILE, setting, partial(_audit, texts[:count], attacker, epsilon))
+def controls(work: Work) -> Found:
+    """`voile text audit` with every network, and its control where releases carry nothing."""
+    bench = Bench(work)
+    dataset, called = next(iter(bench.datasets().items()))
+    count, epsilon = (200, 3.0) if work.small else (600, 3.0)
+    networks = ("lstm",) if work.small else NETWORKS
+    texts = documents(dataset, work.data, count, words=LONGEST)
+    measured, near, learned = [], [], []
+    for attacker in networks:
+        setting = {"data": dataset, "documents": count, "attacker": attacker, "epsilon": epsilon}
+        row = work.cell(AUDITS, setting, partial(_audit, texts, attacker, epsilon))
+        share = (100 * row[name] for name in ("share", "lower", "upper"))
+        measured += [
+            Measured(f"EM, {attacker}: triples above 0.3, %", *share),
+            Measured(f"{BLIND}, {attacker}: triples above 0.3, %", 100 * row["control"]),
+            Measured(f"EM, {attacker}: gained over shuffled releases, nats a secret", row["gain"]),
+        ]
+        near.append(row["control"] < 0.001)
+        learned.append(row["learned"])
+    return Found(
+        f"{called}, {len(texts):,} documents of {LONGEST} words, {CANDIDATES} candidates at most, "
+        f"released by EM at ε = {epsilon:g}; `voile text audit --control`, whose attackers start "
+        "at their prior and do not know the law",
+        measured,
+        [
+            Claim("every network learns from the releases", all(learned)),
+            Claim("and claims nothing (below 0.1 %) where they carry nothing", all(near)),
+        ],
+    )
 
 
 def _audit(texts: list[str], attacker: str, epsilon: float) -> Row:
@@ -162,14 +194,35 @@ def _audit(texts: list[str], attacker: str, epsilon: float) -> Row:
 
     released = protect(texts, epsilon=epsilon, mechanism="word-exponential", seed=0).data
     found = audit(
-        texts, released, epsilon=(epsilon,), attacker=(attacker,), control=True, words=LONGEST,
+        texts, released, epsilon=(0.3,), attacker=(attacker,), control=True, words=LONGEST,
         candidates=CANDIDATES,
     )  # fmt: skip
-    first = found.findings[0]
+    first, told = found.findings[0], found.learned
     return {
         "share": first.share,
         "lower": first.lower,
         "upper": first.upper,
         "control": first.control_share,
-        "learned": bool(found.learned and found.learned.shown),
+        "learned": bool(told and told.shown),
+        "gain": told.gain if told else 0.0,
     }
+
+
+def _documents(bench: Bench, dataset: str, called: str, epsilon: float, method: str) -> Measured:
+    """Documents that hold a violation before the exact attacker, over all blocks."""
+    rows = [bench.judged(dataset, epsilon, method, n) for n in range(bench.sizes.blocks)]
+    values = np.concatenate([row["any"] for row in rows])
+    low, high = clopper_pearson(int(values.sum()), len(values), failure_probability=0.05)
+    what = f"{called}, exact attacker, {method}, ε = {epsilon:g}: documents with a violation, %"
+    return Measured(what, 100 * float(values.mean()), 100 * low, 100 * high)
+
+
+def _all(told: list[bool | None]) -> bool | None:
+    """False where one is, None where one is open, else True; None of none."""
+    if any(one is False for one in told):
+        return False
+    return None if None in told or not told else True
+
+
+def _not(told: bool | None) -> bool | None:
+    return None if told is None else not told

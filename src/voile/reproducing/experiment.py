@@ -149,6 +149,10 @@ class Work:
             add_line(path, json.dumps(row))
         return row
 
+    def kept(self, file: str) -> list[Row]:
+        """The rows of a file that are there."""
+        return list(self._rows(file))
+
     def _path(self, file: str) -> Path | None:
         """Small cells lie apart: the larger ones are a benchmark's own file."""
         if self.folder is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from voile.report.model import Report, Table
 from voile.report.result import Result
@@ -29,6 +30,9 @@ class Reproduced(Result):
 
     outcomes: tuple[Outcome, ...]
     listed: tuple[Listed, ...] = ()
+
+    def _records(self) -> tuple[Any, ...]:
+        return self.outcomes or self.listed
 
     def _report(self) -> Report:
         if not self.outcomes:

@@ -173,7 +173,7 @@ class Bench:
         """One game, one attack."""
         from voile.attackers.attribution_embedding import NearestEmbedding, NearestLatent
         from voile.attackers.attribution_surface import Overlap
-        from voile.audit.distinguish import attribute
+        from voile.audit.distinguishing import attribute
         from voile.audit.games import plan
 
         pool = self.texts(todo["data"])[: todo["pool"]]

@@ -8,7 +8,7 @@ vectors, then a linear layer, 20 epochs, batches of 64, Adam. Attack: 2 × 64 un
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from voile.reproducing.experiment import (
 from voile.text import Vocabulary, glove
 from voile.text.reading import texts_of, values_of
 from voile.text.tokens import Tokenizer
+from voile.text.vocabulary_names import find_vocabulary
 
 EPSILONS = (1.0, 2.0, 3.0, 4.0, 8.0, 16.0)
 FILE = "tem_imdb.jsonl"
@@ -125,11 +126,18 @@ def outputs(model: Any, texts: Texts, labels: Indices) -> Any:
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large: texts a half, words of each, words of GloVe."""
+    """How large: texts a half, words of each, words of GloVe, and their dimensions."""
 
     reviews: int = 2500
     words: int = 100
     top: int = 10_000
+    dimensions: int = 50
+
+    def setting(self, data: str, mechanism: str, epsilon: float, seed: int) -> Row:
+        """What tells one cell from others."""
+        return asdict(self) | {
+            "data": data, "mechanism": mechanism, "epsilon": epsilon, "seed": seed
+        }  # fmt: skip
 
 
 class Bench:
@@ -141,8 +149,11 @@ class Bench:
 
     @cached_property
     def words(self) -> Vocabulary:
-        """The vocabulary."""
-        return glove(top=self.sizes.top)
+        """The vocabulary: 100 dimensions are from npm's package, installed where this is run."""
+        if self.sizes.dimensions == 50:
+            return glove(top=self.sizes.top)
+        name = f"glove-{self.sizes.dimensions}d"
+        return find_vocabulary(name, language="en", top=self.sizes.top, metric="euclidean")
 
     @cached_property
     def near(self) -> Any:
@@ -222,9 +233,7 @@ def figure_1(work: Work) -> Found:
     ways = [("baseline", 0.0), *((name, e) for name in ("TEM", "Madlib") for e in epsilons)]
     for seed in range(seeds):
         for name, epsilon in ways:
-            setting = {"data": "imdb" if data else "messages", "reviews": sizes.reviews,
-                       "words": sizes.words, "top": sizes.top, "mechanism": name,
-                       "epsilon": epsilon, "seed": seed}  # fmt: skip
+            setting = sizes.setting("imdb" if data else "messages", name, epsilon, seed)
             found.setdefault((name, epsilon), []).append(
                 work.cell(FILE, setting, partial(bench.run, name, epsilon, seed))
             )

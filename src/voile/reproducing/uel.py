@@ -1,8 +1,9 @@
-"""The figures of the unexpected-leakage paper: what label DP leaves to who sees the features."""
+"""Figure 1 of the unexpected-leakage paper: what label DP leaves to who sees the features."""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -11,8 +12,6 @@ import numpy as np
 from voile.audit.labels import audit_labels
 from voile.core.randomness import seeded_rng
 from voile.labels._audit import prepared
-from voile.labels._compare import compare_table
-from voile.labels.compared import TradePoint
 from voile.labels.reading import Reading, read_labelled
 from voile.labels.table import Table
 from voile.reproducing.experiment import Claim, Found, Measured, Row, Work
@@ -88,40 +87,63 @@ def integrated_total(variance: float, epsilon: float) -> float:
 
 
 def tables_of(work: Work) -> dict[str, Table]:
-    """The paper's two simulations and its real data."""
+    """The paper's two simulations and its real data, and Adult where its file is."""
     records, wide = (600, 20) if work.small else (2000, 100)
-    return {
+    tables = {
         "simulated high": simulated(0.1, records=records, dimensions=wide, seed=1),
         "simulated low": simulated(1.0, records=records, dimensions=wide, seed=2),
         "breast cancer": breast_cancer(),
     }
+    found = None if work.small else work.file("adult", "adult.data")
+    return tables if found is None else tables | {"adult": adult(found)}
+
+
+def shown(tables: Mapping[str, Table]) -> str:
+    """The tables and their sizes in words."""
+    return ", ".join(
+        f"{name} ({len(t):,} records, {len(t.names)} features)" for name, t in tables.items()
+    )
+
+
+def named(figure: int, name: str, table: Table) -> Row:
+    """What a cell of a figure goes by."""
+    return {"figure": figure, "data": name, "records": len(table), "features": len(table.names)}
+
+
+def leakages(work: Work, tables: Mapping[str, Table]) -> list[Row]:
+    """Each table attacked at each ε: what ε announces, and what the attacker reached."""
+    epsilons = FEW if work.small else EPSILONS
+    rows = []
+    for name, table in tables.items():
+        found = work.cell(FILE, named(1, name, table), partial(_audited, table, epsilons))
+        rows += [{"data": name, "alone": found["alone"]} | point for point in found["points"]]
+    return rows
+
+
+def truth(data: str, epsilon: float) -> float | None:
+    """The best attacker's success where the law of the data is known."""
+    variance = {"simulated high": 0.1, "simulated low": 1.0}.get(data)
+    return None if variance is None else true_total(variance, epsilon)
 
 
 def figure_1(work: Work) -> Found:
     """Total leakage against what ε announces."""
     tables = tables_of(work)
-    epsilons = FEW if work.small else EPSILONS
-    rows = []
-    for name, table in tables.items():
-        setting = {"figure": 1, "data": name, "records": len(table), "features": len(table.names)}
-        found = work.cell(FILE, setting, partial(_audited, table, epsilons))
-        rows += [{"data": name} | point for point in found["points"]]
-    truth = {"simulated high": 0.1, "simulated low": 1.0}
-    measured = [
-        Measured(
-            f"{r['data']}, ε = {r['epsilon']:g}: attacker's accuracy", r["total"], r["lower"],
-            r["upper"], f"{r['expected']:.3f} announced"
-            + (f", {true_total(truth[r['data']], r['epsilon']):.3f} true"
-               if r["data"] in truth else ""),
-        )
-        for r in rows if r["epsilon"] in FEW
-    ]  # fmt: skip
+    rows = leakages(work, tables)
+    measured = []
+    for r in rows:
+        if r["epsilon"] in FEW:
+            true = truth(r["data"], r["epsilon"])
+            beside = f"{r['expected']:.3f} announced" + (
+                "" if true is None else f", {true:.3f} true"
+            )
+            what = f"{r['data']}, ε = {r['epsilon']:g}: attacker's accuracy"
+            measured.append(Measured(what, r["total"], r["lower"], r["upper"], beside))
     gap = {(r["data"], r["epsilon"]): r["total"] - r["expected"] for r in rows}
-    least = min(epsilons)
+    least = min(r["epsilon"] for r in rows)
     leaks = all(r["lower"] > r["expected"] for r in rows if r["epsilon"] <= 1)
     return Found(
-        ", ".join(f"{n} ({len(t):,} records, {len(t.names)} features)" for n, t in tables.items())
-        + "; P(y|x) cross-fitted instead of asked of GPT-4o",
+        f"{shown(tables)}; P(y|x) cross-fitted instead of asked of GPT-4o",
         measured,
         [
             Claim("label DP at ε ≤ 1 gives away more than it announces", leaks),
@@ -131,56 +153,14 @@ def figure_1(work: Work) -> Found:
     )  # fmt: skip
 
 
-def figure_2(work: Work) -> Found:
-    """Use against leakage, label DP beside local DP."""
-    tables = tables_of(work)
-    if work.small:
-        tables = {"simulated high": simulated(0.1, records=400, dimensions=2, seed=4),
-                  "breast cancer": tables["breast cancer"]}  # fmt: skip
-    measured, beaten, better = [], [], []
-    for name, table in tables.items():
-        setting = {"figure": 2, "data": name, "records": len(table), "features": len(table.names)}
-        row = work.cell(FILE, setting, partial(_compared, table, small=work.small))
-        points = [TradePoint(**point) for point in row["points"]]
-        for p in points:
-            if p.mechanism != "label DP-CF":
-                half = 2 * p.auc_error
-                what = f"{name}: {p.mechanism} at ε = {p.epsilon:g}, leakage {p.leakage:.3f}: AUC"
-                measured.append(Measured(what, p.auc, p.auc - half, p.auc + half))
-        label = {p.epsilon: p for p in points if p.mechanism == "label DP"}
-        local = [p for p in points if p.mechanism == "local DP"]
-        beaten.append(any(_beats(p, label[0.1]) for p in local))
-        better.append(all(not _beats(p, label[e]) for p in local for e in label if e >= 1))
-    return Found(
-        ", ".join(f"{n} ({len(t):,} records, {len(t.names)} features)" for n, t in tables.items())
-        + f"; {3 if work.small else 5} splits, analysts who know the noise",
-        measured,
-        [
-            Claim("at equal leakage label DP at ε ≥ 1 is the more useful", all(better)),
-            Claim("local DP beats label DP at ε = 0.1 where features tell the label", any(beaten)),
-        ],
-    )
-
-
-def _beats(one: TradePoint, other: TradePoint) -> bool:
-    """No more leakage, and an AUC that is higher by two standard errors of the difference."""
-    apart = 2 * float(np.hypot(one.auc_error, other.auc_error))
-    return one.leakage <= other.leakage + 0.005 and one.auc > other.auc + apart
-
-
 def _audited(table: Table, epsilons: tuple[float, ...]) -> Row:
     columns, _, labels = prepared(table)
     found = audit_labels(columns, labels, classes=2, epsilons=epsilons, rng=seeded_rng(5))
     return {
+        "alone": found.at[0].features_alone,
         "points": [
             {"epsilon": p.epsilon, "expected": p.expected, "total": p.total.value,
              "lower": p.total.lower, "upper": p.total.upper}
             for p in found.at
-        ]
+        ],
     }  # fmt: skip
-
-
-def _compared(table: Table, *, small: bool) -> Row:
-    few = {"label_epsilons": (8.0, 1.0, 0.1), "record_epsilons": (8.0, 2.0)} if small else {}
-    found = compare_table(table, rng=seeded_rng(11), repeats=3 if small else 5, **few)  # type: ignore[arg-type]
-    return {"points": [vars(p) for p in found.points]}

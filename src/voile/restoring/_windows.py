@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from voile.mechanisms._word_kernels import njit
+from voile.restoring._kernels import normalise
 from voile.restoring._passes import keep_best, least_loss, pair_beliefs, tie
 from voile.restoring._triples import triple_beliefs
 
@@ -50,9 +51,13 @@ class Listed(NamedTuple):
 @njit(cache=True, nogil=True)
 def read_texts(
     places: Places, chain: Array, listed: Listed, edge: int, unread: int, serving: bool,
-    tied: bool,     answers: Array, plain: Array, evidence: Array,
+    tied: bool, answers: Array, plain: Array, evidence: Array, listed_words: Array,
+    listed_chances: Array, listed_widths: Array,
 ) -> None:  # fmt: skip
-    """Read texts one by one; see `Reader`. `evidence[d]` is ln P of text d: n-grams, general."""
+    """Read texts one by one; see `Reader`. `evidence[d]` is ln P of text d: n-grams, general.
+
+    Where there is room in `listed_…`, the best candidates of each place are left there.
+    """
     ends, known, rows, cases = places.ends, places.known, places.rows, places.cases
     unigram, directions = chain.unigram, listed.directions
     longest = 0
@@ -119,12 +124,20 @@ def read_texts(
                 for k in range(few_widths[t]):
                     few[t, k] = words[t, chosen[t, k]]
                     few_likely[t, k] = likely[t, chosen[t, k]]
-            triple_beliefs(
-                few[:size], few_likely[:size], few_widths[:size], edge, chain, slots,
-                few_beliefs[:size],
-            )  # fmt: skip
+                    few_beliefs[t, k] = beliefs[t, chosen[t, k]]
+                normalise(few_beliefs[t], few_widths[t])
+            if len(chain.triple_columns) > 0:  # else the pairs have said it all
+                triple_beliefs(
+                    few[:size], few_likely[:size], few_widths[:size], edge, chain, slots,
+                    few_beliefs[:size],
+                )  # fmt: skip
             for place in range(begin, stop):
                 t = place - low
+                if len(listed_widths) > 0:
+                    listed_widths[place] = few_widths[t]
+                    for k in range(few_widths[t]):
+                        listed_words[place, k] = few[t, k]
+                        listed_chances[place, k] = few_likely[t, k]
                 if known[place] >= 0:
                     continue
                 mass = 0.0

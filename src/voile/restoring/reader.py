@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from voile.core.arrays import Floats, Indices
+from voile.core.arrays import Floats, Indices, Items
 from voile.mechanisms._embedding import Embedding
 from voile.mechanisms._word_law import WordLaw
 from voile.restoring.candidates import MOST, Candidates, Lists, normalisers
@@ -45,6 +45,28 @@ class Readings:
     plain: Indices
     left_out: Floats
     evidence: Floats
+    lattice: Lattice | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """The best candidates of each place, likeliest first, and what their draws say of them.
+
+    `chances` are K(y | x), times how x is written; a state that is known stands alone.
+    """
+
+    words: Items
+    chances: Floats
+    widths: Indices
+
+    @classmethod
+    def of(cls, places: int) -> Lattice:
+        """Room for the candidates of so many places."""
+        from voile.restoring._windows import REFINED
+
+        shape = (places, REFINED)
+        words = np.full(shape, -1, dtype=np.int32)
+        return cls(words, np.zeros(shape), np.zeros(places, dtype=np.int64))
 
 
 class Reader:
@@ -53,7 +75,8 @@ class Reader:
     K is the law itself: weights over normalisers, both exact to rounding. Each x_t ranges over the
     200 candidates of y_t. Marginals under pairs are exact over these but that a word believed less
     than 10⁻⁴ passes on its back-off alone; the twelve best of each place are then weighed again
-    with triples. Texts of more than 1,024 words are read in windows that overlap by 64.
+    with triples, if there are any. Texts of more than 1,024 words are read in windows that
+    overlap by 64.
 
     `edge` is the state before and after a text, `unread` the unknown word, which tells a reader
     nothing and is never handed out. Where it is the likeliest, the draw is left as it is if the law
@@ -92,11 +115,14 @@ class Reader:
             self._candidates[law] = Candidates(chosen, prior, totals, self._lists)
         return self._candidates[law].rows(drawn)
 
-    def read(self, texts: Observed, *, serving: bool, tied: bool = False) -> Readings:
+    def read(
+        self, texts: Observed, *, serving: bool, tied: bool = False, listed: bool = False
+    ) -> Readings:
         """All places of all texts: words of least loss if `serving`, else the likeliest.
 
         With `tied`, equal draws of a text are one draw, of one word: they are read together
-        (`_passes.tie`). What context gains is told from the places as they stand.
+        (`_passes.tie`). What context gains is told from the places as they stand. With `listed`
+        the best candidates of each place are handed out as well.
         """
         from voile.restoring._windows import Listed, Places, read_texts
 
@@ -111,16 +137,18 @@ class Reader:
             plain=np.full(size, -1, dtype=np.int64),
             left_out=np.where(told, np.append(self._lists.left_out, 0.0)[rows], 0.0),
             evidence=np.zeros((len(texts.ends), 2)),
+            lattice=Lattice.of(size) if listed else None,
         )
         if told.any():
             lists = self._lists
-            listed = Listed(
+            candidates = Listed(
                 lists.words, lists.chances, lists.widths, self.case_shares, self.general,
                 self._directions,
             )  # fmt: skip
             places = Places(texts.ends, texts.known, texts.drawn, rows, texts.cases)
+            room = found.lattice or Lattice.of(0)
             read_texts(
-                places, self.ngrams.chain, listed, self.edge, self.unread, serving, tied,
-                found.words, found.plain, found.evidence,
+                places, self.ngrams.chain, candidates, self.edge, self.unread, serving, tied,
+                found.words, found.plain, found.evidence, room.words, room.chances, room.widths,
             )  # fmt: skip
         return found

@@ -6,19 +6,19 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from voile.core.arrays import Floats, Items
-from voile.core.guarantee import Guarantee
+from voile.core.arrays import Floats
 from voile.core.randomness import Generator
 from voile.errors import BadFile, require, require_epsilon
 from voile.files import make_private_folder
-from voile.rewriting.latent_noise import DELTA, GaussianNoise, clip_norm, gaussian_noise
-from voile.rewriting.rewriter import Fidelity, Rewritten, check_fidelity, guarantee_for
+from voile.rewriting.families import LatentRewriter
+from voile.rewriting.latent_noise import DELTA, clip_norm
+from voile.rewriting.rewriter import Fidelity, Rewritten, check_fidelity
 
 PAD, UNK, START, END = range(4)
 LENGTH = 20
@@ -134,30 +134,13 @@ class Autoencoder:
 
 
 @dataclass(frozen=True, eq=False)
-class Adept:
+class Adept(LatentRewriter):
     """A trained autoencoder with noise for one epsilon; see `adept`."""
 
     autoencoder: Autoencoder
     epsilon: float
     delta: float
     fidelity: Fidelity
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """(ε, δ) for one text: all of it goes through one noisy vector."""
-        return guarantee_for(
-            "one text", epsilon=self.epsilon, delta=self.delta, fidelity=self.fidelity
-        )
-
-    @property
-    def text_guarantee(self) -> Guarantee:
-        """The same: a text is one unit."""
-        return self.guarantee
-
-    def at(self, epsilon: float) -> Adept:
-        """The same model at another epsilon."""
-        epsilon = require_epsilon(epsilon)
-        return replace(self, epsilon=epsilon)
 
     def latent(self, texts: Sequence[str]) -> Floats:
         """Clipped vectors before noise: what the internal attack compares with."""
@@ -169,18 +152,9 @@ class Adept:
         return clip_norm(raw.double().numpy(), clip=self.autoencoder.clip)
 
     @property
-    def noise(self) -> GaussianNoise:
-        """The noise of each coordinate, for vectors that differ by at most 2C."""
-        return gaussian_noise(
-            sensitivity=2 * self.autoencoder.clip,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            fidelity=self.fidelity,
-        )
-
-    def noisy_latent(self, texts: Sequence[str], rng: Generator) -> Floats:
-        """Vectors with noise: the mechanism proper; all else is post-processing."""
-        return self.noise.add(self.latent(texts), rng)
+    def sensitivity(self) -> float:
+        """Vectors differ by at most 2C."""
+        return 2 * self.autoencoder.clip
 
     def rewrite(self, texts: Sequence[str], rng: Generator) -> Rewritten:
         """Noise, then greedy decoding; an empty result is the word UNK."""
@@ -193,10 +167,6 @@ class Adept:
         names = ("", "", "", "", *self.autoencoder.words)
         written = [" ".join(names[i] for i in row if i > END) or "UNK" for row in best.tolist()]
         return Rewritten(written, [1] * len(written), cut)
-
-    def release(self, texts: Sequence[str] | Items, rng: Generator) -> Items:
-        """The rewritten texts as an array."""
-        return np.array(self.rewrite(list(texts), rng).texts, dtype=object)
 
 
 def adept(

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from voile.core.arrays import Floats, Indices, Items
-from voile.core.guarantee import Guarantee
+from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
 from voile.errors import require, require_epsilon
+from voile.rewriting.families import LatentRewriter
 from voile.rewriting.language_model import LanguageModel
-from voile.rewriting.latent_noise import DELTA, GaussianNoise, clip_values, gaussian_noise
-from voile.rewriting.rewriter import Fidelity, Rewritten, check_fidelity, guarantee_for
+from voile.rewriting.latent_noise import DELTA, clip_values
+from voile.rewriting.rewriter import Fidelity, Rewritten, check_fidelity
 
 POSITIONS = 20
 BOUND = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class DpBart:
+class DpBart(LatentRewriter):
     """A BART-like model, the encoder dimensions kept, and noise for one epsilon; see `dp_bart`."""
 
     language: LanguageModel
@@ -38,33 +38,6 @@ class DpBart:
     def sensitivity(self) -> float:
         """2·bound·√k over the k coordinates that carry noise."""
         return 2 * self.bound * math.sqrt(self.positions * len(self.kept))
-
-    @property
-    def noise(self) -> GaussianNoise:
-        """The noise of each coordinate."""
-        return gaussian_noise(
-            sensitivity=self.sensitivity,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            fidelity=self.fidelity,
-        )
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """(ε, δ) for one text: every position that the decoder sees carries noise."""
-        return guarantee_for(
-            "one text", epsilon=self.epsilon, delta=self.delta, fidelity=self.fidelity
-        )
-
-    @property
-    def text_guarantee(self) -> Guarantee:
-        """The same: a text is one unit."""
-        return self.guarantee
-
-    def at(self, epsilon: float) -> DpBart:
-        """The same model at another epsilon."""
-        epsilon = require_epsilon(epsilon)
-        return replace(self, epsilon=epsilon)
 
     def indices(self, texts: Sequence[str]) -> tuple[Any, Any, int]:
         """Token ids and mask, cut and padded to the same positions; how many texts were cut."""
@@ -92,10 +65,6 @@ class DpBart:
                 states = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
             rows.append(states[:, :, torch.as_tensor(self.kept)].flatten(1).double().numpy())
         return clip_values(np.concatenate(rows), bound=self.bound)
-
-    def noisy_latent(self, texts: Sequence[str], rng: Generator) -> Floats:
-        """States with noise: the mechanism proper; decoding is post-processing."""
-        return self.noise.add(self.latent(texts), rng)
 
     def decode(self, latents: Floats) -> list[str]:
         """Beam search from noisy states; the decoder sees all positions, so no length leaks."""
@@ -125,10 +94,6 @@ class DpBart:
         cut = self.indices(texts)[2]
         written = self.decode(self.noisy_latent(texts, rng))
         return Rewritten(written, [1] * len(written), cut)
-
-    def release(self, texts: Sequence[str] | Items, rng: Generator) -> Items:
-        """The rewritten texts as an array."""
-        return np.array(self.rewrite(list(texts), rng).texts, dtype=object)
 
 
 def dp_bart(

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from voile.core.arrays import Floats, Indices, Items
+from voile.core.arrays import Floats, Indices
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
-from voile.errors import require, require_epsilon
+from voile.errors import require
+from voile.rewriting.families import TokenRewriter
 from voile.rewriting.language_model import LanguageModel
 from voile.rewriting.rewriter import (
     Fidelity,
@@ -36,7 +37,7 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
 @dataclass(frozen=True, eq=False)
-class DpMlm:
+class DpMlm(TokenRewriter):
     """A masked model that draws every word anew; see `dp_mlm`."""
 
     language: LanguageModel
@@ -61,15 +62,9 @@ class DpMlm:
         )
 
     @property
-    def text_guarantee(self) -> Guarantee:
-        """The whole text: every draw sees all of it, so the worst case is the sum of all."""
-        draws = 2 * self.most if self.plus else self.most
-        return replace(self.guarantee.repeated(draws), granularity="one text")
-
-    def at(self, epsilon: float) -> DpMlm:
-        """The same model at another epsilon for each word."""
-        epsilon = require_epsilon(epsilon)
-        return replace(self, sampler=replace(self.sampler, epsilon=epsilon))
+    def most_draws(self) -> int:
+        """A draw a word, and with `plus` another."""
+        return 2 * self.most if self.plus else self.most
 
     @cached_property
     def outputs(self) -> Indices:
@@ -95,10 +90,6 @@ class DpMlm:
         each = self._in_order if self.sampler.reads_public else self._each
         drawn = list(one_by_one) if self.plus else each(split, rng)
         return Rewritten([" ".join(words) for words, _ in drawn], [n for _, n in drawn], cut)
-
-    def release(self, texts: Sequence[str] | Items, rng: Generator) -> Items:
-        """The rewritten texts as an array."""
-        return np.array(self.rewrite(list(texts), rng).texts, dtype=object)
 
     def log_likelihood(self, texts: Sequence[str], releases: Sequence[str]) -> Floats:
         """ln of the probability of each release, word for word; not for `plus`.

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from voile.core.arrays import Floats, Indices, Items
+from voile.core.arrays import Floats, Indices
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.errors import require, require_epsilon
 from voile.rewriting.dp_st_writing import GuidedWriter, Writer, plain_sentences
+from voile.rewriting.families import TextRewriter
 from voile.rewriting.public_law import MixtureSampler
 from voile.rewriting.rewriter import (
     Fidelity,
@@ -61,7 +62,7 @@ def triple_corpus(
 
 
 @dataclass(frozen=True, eq=False)
-class DpSt:
+class DpSt(TextRewriter):
     """A corpus, an extractor, and ε for a whole text; see `dp_st`."""
 
     corpus: TripleCorpus
@@ -116,16 +117,6 @@ class DpSt:
         """Half of ε, where writing sees the text; else nothing."""
         return self.epsilon / 2 if self._guided is not None else 0.0
 
-    @property
-    def text_guarantee(self) -> Guarantee:
-        """The same as `guarantee`: ε is given for the text."""
-        return self.guarantee
-
-    def at(self, epsilon: float) -> DpSt:
-        """The same corpus at another epsilon."""
-        epsilon = require_epsilon(epsilon)
-        return replace(self, epsilon=epsilon)
-
     def rewrite(self, texts: Sequence[str], rng: Generator) -> Rewritten:
         """Extract, draw a public triple for each, write a text from them."""
         found = self.extract(texts)
@@ -152,10 +143,6 @@ class DpSt:
         if isinstance(self.write, GuidedWriter):
             return self.write.at(self._for_writing).write(drawn, texts, rng)
         return self.write(drawn)
-
-    def release(self, texts: Sequence[str] | Items, rng: Generator) -> Items:
-        """The rewritten texts as an array."""
-        return np.array(self.rewrite(list(texts), rng).texts, dtype=object)
 
     def draw(self, triples: Sequence[Triple], rng: Generator) -> list[Triple]:
         """One public triple a slot: first its cluster, then itself, each with half of the share.

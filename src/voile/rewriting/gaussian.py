@@ -1,4 +1,4 @@
-"""How much Gaussian or Laplace noise a clipped vector needs."""
+"""How much Gaussian noise a clipped vector needs."""
 
 from __future__ import annotations
 
@@ -74,21 +74,6 @@ def true_epsilon(*, sigma: float, sensitivity: float, delta: float) -> float:
     while gaussian_delta(mu, high) > delta:
         high *= 2
     return float(brentq(lambda e: gaussian_delta(mu, e) - delta, 0.0, high, xtol=1e-12))
-
-
-def laplace_scale(*, clip: float, dimension: int, epsilon: float) -> float:
-    """Laplace noise for a vector clipped in the Euclidean norm: b = 2C√n/ε.
-
-    Two vectors of Euclidean norm at most C differ by at most 2C in it, and by √n times that in
-    the 1-norm that Laplace noise answers to (Habernal, EMNLP 2021). ADePT's first version
-    used 2C/ε, which is too little by √n.
-
-    >>> round(laplace_scale(clip=1.0, dimension=36, epsilon=2.0), 3)
-    6.0
-    """
-    epsilon = require_epsilon(epsilon)
-    require(clip > 0 and dimension >= 1, "clip and dimension", "> 0", (clip, dimension))
-    return 2 * clip * math.sqrt(dimension) / epsilon
 
 
 def _check(sensitivity: float, epsilon: float, delta: float) -> None:

@@ -10,10 +10,9 @@ import numpy as np
 
 from voile.core.arrays import Floats, Integers
 from voile.core.discrete_gaussian import FINENESS, discrete_gaussian
-from voile.core.lattice_laplace import lattice_laplace
 from voile.core.randomness import Generator
 from voile.errors import require
-from voile.rewriting.gaussian import analytic_sigma, classical_sigma, laplace_scale
+from voile.rewriting.gaussian import analytic_sigma, classical_sigma
 from voile.rewriting.rewriter import check_fidelity
 
 DELTA = 1e-5
@@ -21,7 +20,7 @@ DELTA = 1e-5
 SMALLEST_EPSILON, SMALLEST_DELTA, LARGEST_DIMENSION = 0.001, 1e-15, 2**15
 """Within them the lattice costs less than 2**-30 of ε and of δ."""
 _STEPS = 2**26
-"""Lattice steps in σ (or in the scale of Laplace noise)."""
+"""Lattice steps in σ."""
 
 
 @dataclass(frozen=True)
@@ -48,20 +47,6 @@ class GaussianNoise:
         scales = np.full(vectors.size, _STEPS // FINENESS, dtype=np.int64)
         noise = discrete_gaussian(scales, rng).reshape(vectors.shape)
         return np.asarray((_towards_zero(vectors, step) + noise) * step, dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class LaplaceNoise:
-    """Independent Laplace noise of one scale on every coordinate of a lattice, drawn exactly."""
-
-    scale: float
-
-    def add(self, vectors: Floats, rng: Generator) -> Floats:
-        """Noisy vectors."""
-        step = self.scale / _STEPS
-        points = _towards_zero(vectors, step).reshape(-1, 1)
-        noisy = lattice_laplace(1, 1 / _STEPS).add(points, rng).reshape(vectors.shape)
-        return np.asarray(noisy * step, dtype=np.float64)
 
 
 def gaussian_noise(
@@ -92,11 +77,6 @@ def lattice_excess(dimension: int, epsilon: float) -> float:
     """
     length = math.sqrt(dimension) + math.sqrt(2 * (epsilon + 60))
     return (dimension + length**2) / (24 * float(_STEPS) ** 2)
-
-
-def laplace_noise(*, clip: float, dimension: int, epsilon: float) -> LaplaceNoise:
-    """Pure-ε noise for vectors clipped in the Euclidean norm."""
-    return LaplaceNoise(laplace_scale(clip=clip, dimension=dimension, epsilon=epsilon))
 
 
 def clip_norm(vectors: Any, *, clip: float) -> Floats:

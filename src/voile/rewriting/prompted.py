@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from voile.core.arrays import Floats, Items
+from voile.core.arrays import Floats
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
-from voile.errors import require, require_epsilon
+from voile.errors import require
+from voile.rewriting.families import TokenRewriter
 from voile.rewriting.generation import generate, log_likelihood
 from voile.rewriting.language_model import LanguageModel, Tokens
 from voile.rewriting.models import logit_bounds
@@ -20,7 +19,7 @@ from voile.rewriting.token_sampler import ReleasedSampler, TokenSampler
 
 
 @dataclass(frozen=True, eq=False)
-class PromptedRewriter:
+class PromptedRewriter(TokenRewriter):
     """A model, a prompt, a sampler, and a fixed number of tokens to write.
 
     `most` is None where published code writes as many tokens as the prompt has: then the length
@@ -51,15 +50,9 @@ class PromptedRewriter:
         )
 
     @property
-    def text_guarantee(self) -> Guarantee:
-        """The whole text: the token's ε times the most tokens that are drawn for it."""
-        count = self.language.longest if self.most is None else self.most
-        return replace(self.guarantee.repeated(count), granularity="one text")
-
-    def at(self, epsilon: float) -> PromptedRewriter:
-        """The same model at another epsilon for each token."""
-        epsilon = require_epsilon(epsilon)
-        return replace(self, sampler=replace(self.sampler, epsilon=epsilon))
+    def most_draws(self) -> int:
+        """The most tokens that are drawn for a text."""
+        return self.language.longest if self.most is None else self.most
 
     def bounded_by(self, public_texts: Sequence[str]) -> PromptedRewriter:
         """The same with logit bounds for this model and prompt, from *public* texts.
@@ -127,10 +120,6 @@ class PromptedRewriter:
         """One rewritten text for each."""
         drawn, cut = self.tokens(texts, rng)
         return Rewritten(self.decode(drawn), [len(tokens) for tokens in drawn], cut)
-
-    def release(self, texts: Sequence[str] | Items, rng: Generator) -> Items:
-        """The rewritten texts as an array."""
-        return np.array(self.rewrite(list(texts), rng).texts, dtype=object)
 
 
 def check_length(most: int) -> None:

@@ -74,9 +74,10 @@ def serve(
     if config is None:
         raise InvalidInput("name the service's TOML file; docs/how-to/serve.md has one")
     from voile.service.config import read_config
-    from voile.service.running import load_domains, run
+    from voile.service.running import load_domains, require_certificate, run
 
     stated = read_config(config)
+    require_certificate(stated.server)
     domains = load_domains(stated)
     routes = tuple(
         Offered(

@@ -11,6 +11,7 @@ import asyncio
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from voile.service.asking import (
@@ -27,7 +28,7 @@ from voile.service.config import Config, Token
 from voile.service.counting import Shared
 from voile.service.domains import Domain
 from voile.service.gateway import PromptGateway, read_prompt
-from voile.service.groups import Groups, internal
+from voile.service.groups import Lanes, internal
 from voile.service.http import Gone, Receive, Request, Scope, Send, send_answer
 from voile.service.logs import LOG
 from voile.service.openapi import openapi
@@ -45,15 +46,22 @@ class Service:
     def __init__(self, config: Config, domains: Mapping[str, Domain], shared: Shared) -> None:
         self.config, self.domains, self.shared = config, domains, shared
         self._doors = Doors(config.tokens, shared)
-        self._releasing = {
-            name: Releasing(domain, config.server, shared) for name, domain in domains.items()
+        self.lanes = {
+            name: Lanes(
+                name,
+                partial(Releasing, domain, config, shared),
+                most=config.server.waiting_records,
+            )
+            for name, domain in domains.items()
         }
-        self._groups: dict[str, Groups] = {}
         self._forgetting: asyncio.Task[None] | None = None
         self.gateway: PromptGateway | None = None
         if config.gateway is not None:
             self.gateway = PromptGateway(config.gateway, shared.secret)
         facts = {name: domain.facts() for name, domain in domains.items()}
+        for domain in domains.values():
+            if domain.standing.charging is not None:
+                domain.standing.charging.ledger.close()  # each lane has its own
         if self.gateway is not None:
             facts["chat"] = self.gateway.facts()
         self._facts = as_json({"routes": facts})
@@ -95,11 +103,6 @@ class Service:
 
     def start(self) -> None:
         """Begin to answer, in the loop that is running."""
-        most = self.config.server.waiting_records
-        self._groups = {
-            name: Groups(releasing.release, most=most, name=name)
-            for name, releasing in self._releasing.items()
-        }
         if self.gateway is not None:
             self.gateway.upstream.start()
         self._forgetting = asyncio.create_task(self._forget())
@@ -109,18 +112,15 @@ class Service:
         """Delete answers that have expired, also when nobody asks."""
         while True:
             await asyncio.sleep(_FORGET_SECONDS)
-            for name, releasing in self._releasing.items():
-                await self._groups[name].beside(releasing.forget)
+            for lanes in self.lanes.values():
+                await lanes.forget()
 
     async def stop(self) -> None:
         """Answer whoever waits, charge nobody else, and close the ledgers."""
         self._ready = False
         if self._forgetting is not None:
             self._forgetting.cancel()
-        for groups in self._groups.values():
-            await groups.close()
-        for releasing in self._releasing.values():
-            releasing.close()
+        await asyncio.gather(*(lanes.close() for lanes in self.lanes.values()))
         if self.gateway is not None:
             await self.gateway.upstream.stop()
 
@@ -172,25 +172,25 @@ class Service:
         body = await request.body()
         records, alone = read_records(body, most=token.batch)
         self.pass_through(token, route, max(1, len(records)))
-        releasing = self._releasing[route]
+        releasing = self.lanes[route].brief.releasing
         if not records:
             name = self.domains[route].guarantee
             return Answered(200, as_json({"guarantee": name, "releases": []}))
         if not request.has(b"idempotency-key"):
-            return await self._ask(route, Asked(records, alone))
+            return await self._ask(route, Asked(records, alone, len(body)))
         key = request.header(b"idempotency-key")
         if releasing.answers is None:
             message = "an idempotency key must go with a route that has a ledger"
             raise Refused(failure(422, "no-ledger", message))
         if not 0 < len(key) <= _LONGEST_KEY:
             raise Refused(failure(422, "bad-key", "an idempotency key has 1 to 255 characters"))
-        whose = releasing.keyed(b"\0".join((b"key", token.name.encode(), route.encode(), key)))
         asked = releasing.keyed(b"request\0" + same_request(route, [alone, records]))
-        return await self._ask(route, Asked(records, alone, whose, asked))
+        named = releasing.named(token, key)
+        return await self._ask(route, Asked(records, alone, len(body), named, asked))
 
     async def _ask(self, route: str, asked: Asked) -> Answered:
         """Ask for a release; counted alike whether it is one or the records are refused."""
-        answered = await self._groups[route].ask(asked)
+        answered = await self.lanes[route].ask(asked)
         return replace(answered, counted=200) if answered.status < 500 else answered
 
     async def _chat(self, request: Request, route: str, token: Token) -> Answered:

@@ -37,6 +37,8 @@ class Asked:
 
     records: Sequence[Any]
     alone: bool
+    size: int = 0
+    """Bytes of its body."""
     key: bytes | None = None
     """A keyed hash of whose key it is and what it says."""
     request: bytes = field(default=b"", repr=False)

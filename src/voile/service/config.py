@@ -38,7 +38,7 @@ class Server:
     waiting_records: int = 20_000
     """That may wait in one worker before more are told to come later."""
     answers: int = 100_000
-    """Kept under their idempotency keys, in the ledger's database."""
+    """Of all tokens, kept under their idempotency keys in the ledger's database."""
     answer_bytes: int = 1_000_000_000
     """Of all that are kept."""
     answer_seconds: int = 86_400
@@ -63,6 +63,10 @@ class Token:
     burst: int = 1000
     batch: int = 1000
     """Records in one request, at most."""
+    answers: int = 20_000
+    """Kept under its idempotency keys."""
+    answer_bytes: int = 200_000_000
+    """Of all of these."""
 
     def __post_init__(self) -> None:
         digest = self.sha256
@@ -75,7 +79,7 @@ class Token:
         for right in self.rights:
             if right not in RIGHTS:
                 raise InvalidInput(_unknown(f"a right of the token {self.name!r}", right, RIGHTS))
-        for name in ("records_per_second", "burst", "batch"):
+        for name in ("records_per_second", "burst", "batch", "answers", "answer_bytes"):
             require(getattr(self, name) > 0, f"{name} of {self.name!r}", "> 0", getattr(self, name))
         fits = f"at most its burst, {self.burst:,}: a larger one would never be let through"
         require(self.batch <= self.burst, f"batch of {self.name!r}", fits, self.batch)

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import re
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from voile.errors import VoileError
 from voile.service.asking import Answered, Refused, as_json, failure
+from voile.service.completions import Choice, choices_of, completion, event, events, head_of
 from voile.service.config import Gateway, Token
+from voile.service.groups import BRIEF
 from voile.service.upstream import Upstream
 from voile.text.conversation import Conversation, NameBlur, Revealing
 from voile.version import __version__
@@ -58,9 +60,9 @@ class Prompt:
 def read_prompt(found: Mapping[str, Any]) -> Prompt:
     """The prompt of a body; refused, by the field's name, if there is anything else in it."""
     known = {"model", "messages", "stream", *_NUMBERS}
-    for number, field in enumerate(found, 1):
-        if field not in known:
-            named = repr(field) if field.isidentifier() and len(field) < 40 else f"number {number}"
+    for number, name in enumerate(found, 1):
+        if name not in known:
+            named = repr(name) if name.isidentifier() and len(name) < 40 else f"number {number}"
             raise _bad(f"the field {named} is not handed on: nothing looks for names in it")
     model, messages, stream = found.get("model"), found.get("messages"), found.get("stream", False)
     if not isinstance(model, str) or not isinstance(messages, list) or not messages:
@@ -103,18 +105,45 @@ def _bad(message: str) -> Refused:
     return Refused(failure(422, "bad-prompt", message))
 
 
+class Finding:
+    """A thread that finds names, with a pipeline of its own."""
+
+    def __init__(self, settings: Gateway, name: str) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"voile chat {name}")
+        load = partial(
+            NameBlur.load, language=settings.language, pipeline=settings.pipeline,
+            find=settings.find,
+        )  # fmt: skip
+        self.blur = self._thread.submit(load).result()
+
+    async def hide(self, conversation: Conversation, texts: Sequence[str]) -> list[str]:
+        """The texts with stand-ins, found there."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, conversation.hide, texts, self.blur)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A conversation, since when it is known, and whose turn it is: one prompt after the other."""
+
+    since: float
+    conversation: Conversation
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
 class PromptGateway:
-    """Hides names in prompts, asks, and puts them back; remembers conversations for a while."""
+    """Hides names in prompts, asks, and puts them back; remembers conversations for a while.
+
+    Long prompts go another lane than brief ones, so that nobody else waits until they are read.
+    """
 
     def __init__(self, settings: Gateway, secret: bytes) -> None:
         self._settings, self._secret = settings, secret
-        self.blur = NameBlur.load(
-            language=settings.language, pipeline=settings.pipeline, find=settings.find
-        )
+        self.brief, self.long = Finding(settings, "brief"), Finding(settings, "long")
+        self.blur = self.brief.blur
         self.upstream = Upstream(settings)
-        self._known: dict[str, OrderedDict[bytes, tuple[float, Conversation]]] = {}
+        self._known: dict[str, OrderedDict[bytes, Known]] = {}
         self._waiting = 0
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="voile chat")
 
     @property
     def guarantee(self) -> str:
@@ -143,28 +172,25 @@ class PromptGateway:
             "voile": __version__,
         }
 
-    def _conversation(self, token: Token, named: bytes) -> Conversation:
+    def _conversation(self, token: Token, named: bytes) -> Known:
         """The conversation of a header, or one for this request alone."""
         now = time.monotonic()
         for theirs in self._known.values():
             while theirs:
-                first, (since, _) = next(iter(theirs.items()))
-                if now - since < self._settings.conversation_seconds:
+                first, oldest = next(iter(theirs.items()))
+                if now - oldest.since < self._settings.conversation_seconds:
                     break
                 del theirs[first]
+        begin = partial(Conversation, self.blur, self._secret, most=self._settings.things)
         if not named:
-            return Conversation(
-                self.blur, self._secret, secrets.token_bytes(16), self._settings.things
-            )
+            return Known(now, begin(secrets.token_bytes(16)))
         name = hashlib.sha256(token.name.encode() + b"\0" + named).digest()
         own = self._known.setdefault(token.name, OrderedDict())
-        _, found = own.pop(name, (now, None))
-        if found is None:
-            found = Conversation(self.blur, self._secret, name, self._settings.things)
-        own[name] = (now, found)
+        found = own.pop(name, None)
+        own[name] = Known(now, begin(name)) if found is None else replace(found, since=now)
         if len(own) > self._settings.conversations:
             own.popitem(last=False)
-        return found
+        return own[name]
 
     async def hidden(
         self, prompt: Prompt, token: Token, named: bytes
@@ -179,122 +205,51 @@ class PromptGateway:
         if self._waiting + signs > most:
             message = "too many prompts wait; come again"
             raise Refused(failure(503, "busy", message, retry=1))
-        conversation = self._conversation(token, named)
-        loop = asyncio.get_running_loop()
+        known = self._conversation(token, named)
+        lane = self.brief if signs <= BRIEF else self.long
         self._waiting += signs
         try:
-            texts = await loop.run_in_executor(self._thread, conversation.hide, prompt.texts)
+            async with known.turn:
+                texts = await lane.hide(known.conversation, prompt.texts)
+                revealing = known.conversation.revealing()
         except VoileError as problem:
             raise Refused(failure(422, "bad-prompt", str(problem))) from None
         finally:
             self._waiting -= signs
-        return prompt.body(texts), conversation.revealing()
+        return prompt.body(texts), revealing
 
     async def answer(self, body: Mapping[str, Any], revealing: Revealing) -> Answered:
         """A whole answer."""
         async with self.upstream.asked(body) as pieces:
             content = b"".join([piece async for piece in pieces])
-        found = _completion(content)
+        found = completion(content)
         choices = [
             {
                 "index": choice.index,
                 "message": {"role": "assistant", "content": revealing.whole(choice.text)},
                 "finish_reason": choice.finish,
             }
-            for choice in _choices(found, "message")
+            for choice in choices_of(found, "message")
         ]
-        return Answered(200, as_json({**_head(found, "chat.completion"), "choices": choices}))
+        return Answered(200, as_json({**head_of(found, "chat.completion"), "choices": choices}))
 
     async def streamed(self, body: Mapping[str, Any], revealing: Revealing) -> AsyncIterator[bytes]:
         """An answer in pieces, as server-sent events; names are put back across their borders."""
         ends: dict[int, Revealing] = {}
         head: dict[str, Any] = {}
         async with self.upstream.asked(body) as pieces:
-            async for event in _events(pieces):
-                found = _completion(event)
-                head = _head(found, "chat.completion.chunk")
-                for choice in _choices(found, "delta"):
+            async for content in events(pieces):
+                found = completion(content)
+                head = head_of(found, "chat.completion.chunk")
+                for choice in choices_of(found, "delta"):
                     own = ends.setdefault(choice.index, revealing.another())
                     text = own.add(choice.text)
                     if choice.finish is not None:
                         text += own.end()
                     if text or choice.finish is not None:
-                        yield _event(head, Choice(choice.index, text, choice.finish))
+                        yield event(head, Choice(choice.index, text, choice.finish))
         for index, own in ends.items():
             rest = own.end()
             if rest:
-                yield _event(head, Choice(index, rest, None))
+                yield event(head, Choice(index, rest, None))
         yield b"data: [DONE]\n\n"
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of the texts of an answer, or a piece of it."""
-
-    index: int
-    text: str
-    finish: str | None
-
-
-def _event(head: Mapping[str, Any], made: Choice) -> bytes:
-    delta = {"content": made.text}
-    choice = {"index": made.index, "delta": delta, "finish_reason": made.finish}
-    return b"data: " + as_json({**head, "choices": [choice]}) + b"\n\n"
-
-
-async def _events(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The data of server-sent events, until [DONE]."""
-    left = b""
-    async for piece in pieces:
-        left += piece.replace(b"\r\n", b"\n")
-        *whole, left = left.split(b"\n")
-        for line in whole:
-            if line.startswith(b"data:"):
-                data = line[5:].strip()
-                if data == b"[DONE]":
-                    return
-                yield data
-
-
-def _completion(content: bytes) -> Mapping[str, Any]:
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise Refused(failure(502, "upstream", "the language model's answer is not understood"))
-    return found
-
-
-def _head(found: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """What is handed back beside the texts: numbers, and short words."""
-    words = {name: found[name] for name in ("id", "model") if isinstance(found.get(name), str)}
-    usage = found.get("usage")
-    counts = usage if isinstance(usage, dict) else {}
-    numbers = {name: value for name, value in counts.items() if isinstance(value, int)}
-    created = found.get("created")
-    return {
-        "object": kind,
-        **{name: word[:200] for name, word in words.items()},
-        **({"created": created} if isinstance(created, int) else {}),
-        **({"usage": numbers} if numbers else {}),
-    }
-
-
-def _choices(found: Mapping[str, Any], part: str) -> list[Choice]:
-    """The texts of an answer, by index; what is no text is not handed back."""
-    choices = found.get("choices")
-    listed = choices if isinstance(choices, list) else []
-    made = []
-    for place, choice in enumerate(c for c in listed if isinstance(c, dict)):
-        inner = choice.get(part)
-        text = inner.get("content") if isinstance(inner, dict) else None
-        index, finish = choice.get("index"), choice.get("finish_reason")
-        made.append(
-            Choice(
-                index if isinstance(index, int) else place,
-                text if isinstance(text, str) else "",
-                finish[:40] if isinstance(finish, str) else None,
-            )
-        )
-    return made

@@ -32,3 +32,5 @@ def log_to_stderr() -> None:
     below = logging.getLogger("uvicorn")
     below.handlers, below.propagate = [handler], False
     below.setLevel(logging.WARNING)
+    # another server of this process, a studio for one, may have silenced it
+    logging.getLogger("uvicorn.error").setLevel(logging.NOTSET)

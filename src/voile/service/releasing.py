@@ -34,13 +34,13 @@ from voile.core.randomness import Generator, secure_rng
 from voile.errors import VoileError
 from voile.files.rows import RowProblem
 from voile.jobs import Batch, BeyondBudget, Planned, Replaced
-from voile.ledger import person_name
+from voile.ledger import Ledger, person_name
 from voile.ledger.amounts import Bools
-from voile.ledger.answers import AlreadyAnswered, Answer, Answers, TooManyAnswers
+from voile.ledger.answers import OWNER, AlreadyAnswered, Answer, Answers, Room, TooManyAnswers
 from voile.ledger.ends import answering_job
 from voile.ledger.store import Transaction
 from voile.service.asking import Answered, Asked, again, as_json, failure, told_of, with_passed
-from voile.service.config import Server
+from voile.service.config import Config, Token
 from voile.service.counting import Shared
 from voile.service.domains import Domain
 from voile.service.logs import LOG
@@ -55,9 +55,9 @@ _NOTE_SECONDS = 1.0
 class Releasing:
     """Releases groups of requests of one domain, one group after the other."""
 
-    def __init__(self, domain: Domain, server: Server, shared: Shared) -> None:
+    def __init__(self, domain: Domain, config: Config, shared: Shared) -> None:
         self.domain, self._shared = domain, shared
-        self._seconds = server.answer_seconds
+        self._seconds = config.server.answer_seconds
         standing = domain.standing
         self._releaser = standing.make_releaser()
         self._clear, self._known = standing.clear, standing.clear.shown.keys()
@@ -65,19 +65,25 @@ class Releasing:
         self._job, self._parts = answering_job(), count()
         self._charging = standing.charging
         self.answers: Answers | None = None
+        self.ledger: Ledger | None = None
         if self._charging is not None:
-            self.answers = Answers(self._charging.ledger.store, server.answers, server.answer_bytes)
+            self.ledger = self._charging.own_ledger()
+            self.ledger.store.hold_little()
+            rooms = {self._owner(t): Room(t.answers, t.answer_bytes) for t in config.tokens}
+            all_of_them = Room(config.server.answers, config.server.answer_bytes)
+            self.answers = Answers(self.ledger.store, all_of_them, rooms)
             self.answers.prepare()
-            self._charging.ledger.guard.every = _NOTE_SECONDS
+            self.ledger.guard.every = _NOTE_SECONDS
 
     def close(self) -> None:
         """Note that this process charges nothing more, and close its ledger."""
-        if self._charging is not None and next(self._parts):
-            ledger = self._charging.ledger
-            ledger.finish(self._job)
-            ledger.guard.every = 0.0
-            ledger.guard.note(ledger.head)
-            ledger.close()
+        if self.ledger is None:
+            return
+        if next(self._parts):
+            self.ledger.finish(self._job)
+            self.ledger.guard.every = 0.0
+            self.ledger.guard.note(self.ledger.head)
+        self.ledger.close()
 
     def forget(self) -> None:
         """Delete the answers that have expired; if that fails, the next time may do."""
@@ -92,6 +98,14 @@ class Releasing:
         assert self._charging is not None  # without a ledger no key is taken
         return self._charging.key.answer(content)
 
+    def named(self, token: Token, key: bytes) -> bytes:
+        """What an answer is kept under: whose it is, and a hash of the key that they chose."""
+        content = (b"key", token.name.encode(), self.domain.name.encode(), key)
+        return self._owner(token) + self.keyed(b"\0".join(content))
+
+    def _owner(self, token: Token) -> bytes:
+        return self.keyed(b"owner\0" + token.name.encode())[:OWNER]
+
     def release(self, asked: Sequence[Asked]) -> list[Answered]:
         """An answer for each; those that cannot be released together are released apart."""
         left, done = dict(enumerate(asked)), dict[int, Answered]()
@@ -104,7 +118,8 @@ class Releasing:
                 continue
             except TooManyAnswers as problem:
                 full = failure(503, "answers", str(problem))
-                done |= {place: full for place, one in left.items() if one.key is not None}
+                keyed = ((place, one.key) for place, one in left.items() if one.key is not None)
+                done |= {place: full for place, key in keyed if problem.of(key)}
             except VoileError:
                 self._shared.commit(failed=True)
                 full = failure(503, "ledger", "the ledger cannot be written; nothing was released")
@@ -169,6 +184,7 @@ class Releasing:
     def _charged(self, group: _Group) -> dict[int, Answered]:
         """Charge, draw and keep in one transaction, and return once it is on the disk."""
         assert self._charging is not None
+        assert self.ledger is not None
         assert self.answers is not None
         answers, expires = self.answers, int(time()) + self._seconds
         done: dict[int, Answered] = {}
@@ -183,8 +199,8 @@ class Releasing:
             answers.keep(now, new)
 
         persons = [row.get(self._charging.person) for row in group.rows]
-        ledger = self._charging.ledger
-        ledger.charge(self._job, next(self._parts), persons, group.planned.bill(), also=also)
+        bill = group.planned.bill()
+        self.ledger.charge(self._job, next(self._parts), persons, bill, also=also)
         self._shared.commit()
         return done
 

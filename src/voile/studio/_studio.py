@@ -12,7 +12,7 @@ import webbrowser
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from voile.errors import MissingExtra, require
 from voile.options import Option, use_case
@@ -64,21 +64,29 @@ def studio(
     except ImportError:
         raise MissingExtra("starlette", extra="web") from None
     begun = time.monotonic()
-    _end_in_order()
+    ended = _end_in_order()
     with socket.create_server(("127.0.0.1", port)) as listening:
         keys = Keys(listening.getsockname()[1])
         here = Studio(keys, first=None if data is None else str(data))
         config = uvicorn.Config(
             application(here), log_level="critical", access_log=False, server_header=False,
-            timeout_graceful_shutdown=2, lifespan="off",
+            timeout_graceful_shutdown=2, lifespan="off", timeout_notify=1,
         )  # fmt: skip
+        server = uvicorn.Server(config)
+
+        async def look_for_signals() -> None:
+            server.should_exit = server.should_exit or bool(ended)
+
+        config.callback_notify = look_for_signals
         tell_nothing()
         sys.stderr.write(f"The studio is open, Ctrl-C closes it:\n\n    {keys.address}\n\n")
         sys.stderr.flush()
         try:
             if browser:
                 _show(here.desk.folder, keys.address)
-            uvicorn.Server(config).run(sockets=[listening])
+            server.run(sockets=[listening])
+            if ended:
+                sys.exit(128 + ended[0])
         except KeyboardInterrupt:  # how it is meant to end
             pass
         finally:
@@ -101,14 +109,22 @@ def _show(folder: Path, address: str) -> None:
         webbrowser.open(page.as_uri())
 
 
-def _end_in_order() -> None:
+def _end_in_order() -> list[int]:
     """Let signals unwind the stack, so that what was dropped on the page is deleted.
 
-    SIGHUP comes when a terminal closes; where it is ignored (nohup) it stays ignored.
+    SIGHUP comes when a terminal closes; where it is ignored (nohup) it stays ignored. What came
+    is noted too: while the server starts, an exception may be lost in a callback.
     """
+    ended: list[int] = []
+
+    def end(number: int, frame: Any) -> None:
+        ended.append(number)
+        sys.exit(128 + number)
+
     if threading.current_thread() is not threading.main_thread():
-        return
+        return ended
     for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
         number = getattr(signal, name, None)  # Windows has fewer
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda number, frame: sys.exit(128 + number))
+            signal.signal(number, end)
+    return ended

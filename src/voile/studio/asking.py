@@ -51,7 +51,11 @@ class Look:
     tiers: Literal["pii", "pii,poii"] | None = None
     find: tuple[str, ...] = ("patterns",)
     keep_stopwords: bool = False
+    pseudonyms: bool = False
+    remap: bool = False
     restore: Literal["reading", "training", "retrieval"] | None = None
+    public: str | None = None
+    public_column: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class Preview:
     seed: int = 0
     first: int = 0
     count: int = 5
+    remap: bool = False
+    """Whether the draws are remapped too, which may take a minute."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,13 @@ class Exactly:
 
     epsilon: float
     reader: bool = False
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What a row's topic is: a column of labels; None: groups of the public vocabulary."""
+
+    label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -99,15 +112,29 @@ class PlacesLook:
     lat: str
     lon: str
     trace: str | None = None
+    time: str | None = None
+
+
+@dataclass(frozen=True)
+class RoadsOf:
+    """Streets under the map: of a file, or of the made-up city if the places lie in it."""
+
+    roads: str | None = None
 
 
 @dataclass(frozen=True)
 class Blurred:
-    """All places at a strength: ε per km, or a length such as 500m."""
+    """All places at a strength: ε per km, or a length such as 500m.
+
+    `name` is the trace that the length is of, where places share ε; "" is one as long as most are.
+    """
 
     epsilon: float | None = None
     mean_error: str | None = None
     seed: int = 0
+    per: Literal["place", "window", "trace"] = "place"
+    way: Literal["each", "every", "predict", "stays"] = "each"
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,5 +152,6 @@ class TraceOf:
 
     name: str
     epsilon: float
-    per: Literal["place", "trace"] = "trace"
+    per: Literal["place", "window", "trace"] = "trace"
+    way: Literal["each", "every", "predict", "stays"] = "each"
     seed: int = 0

@@ -31,13 +31,17 @@ class Latest:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     asked: int = 0
+    about: Any = None
 
-    def do(self, work: Callable[[], Answer]) -> Answer:
-        """Wait for what is going on, then work; refused if something newer came meanwhile."""
+    def do(self, work: Callable[[], Answer], about: Any = None) -> Answer:
+        """Wait for what is going on, then work; refused if something newer came meanwhile.
+
+        What is about the same thing is no newer: whoever asks again does not turn the first away.
+        """
         self.asked += 1
-        mine = self.asked
+        mine, self.about = self.asked, about
         with self.lock:
-            if mine != self.asked:
+            if mine != self.asked and (about is None or about != self.about):
                 raise Superseded
             return work()
 

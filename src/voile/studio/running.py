@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from voile.errors import InvalidInput, VoileError
+from voile.interrupts import Keeping, stopped_by
 from voile.progress import Step, heard_by
 from voile.report.page import render
-from voile.report.result import Result
+from voile.report.result import Result, plain
 from voile.studio.away import chosen
 
 MOST = 50
@@ -35,6 +36,9 @@ class Job:
     identity: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     step: Step = field(default_factory=lambda: Step("starting"))
     lines: list[str] = field(default_factory=list)
+    parts: list[Any] = field(default_factory=list)
+    """What there is of the result already, as values."""
+    keeping: Keeping = field(default_factory=Keeping)
     result: Result | None = None
     error: str = ""
     stopping: bool = False
@@ -46,13 +50,15 @@ class Job:
             raise Stopped
         if step.stays:
             self.lines.append(step.what)
+            if step.part is not None:
+                self.parts.append(plain(step.part))
         else:
             self.step = step
 
     def work(self, function: Any, options: Mapping[str, Any]) -> None:
         """Call the use case; whatever comes of it is kept, and nothing is logged."""
         try:
-            with heard_by(self.hear):
+            with heard_by(self.hear), stopped_by(self.keeping):
                 self.result = function(**options)
         except Stopped:
             self.error = "stopped; the same again goes on from here"
@@ -65,6 +71,13 @@ class Job:
         finally:
             self.done.set()
 
+    def stop(self) -> None:
+        """The best so far, where there is something; the second time, and else, the end."""
+        if self.keeping.worth and not self.keeping.asked:
+            self.keeping.asked = True
+        else:
+            self.stopping = True
+
     def state(self) -> dict[str, Any]:
         """How far it is, for the page."""
         found = self.result
@@ -74,6 +87,8 @@ class Job:
             "done": self.step.done,
             "total": self.step.total,
             "lines": self.lines,
+            "parts": self.parts,
+            "keeps": self.keeping.worth and not self.keeping.asked,
             "finished": self.done.is_set(),
             "error": self.error,
             "answer": None if answer is None else answer.answer,

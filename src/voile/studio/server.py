@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -27,7 +26,9 @@ from voile.studio.asking import (
     OpenPath,
     PlacesLook,
     Preview,
+    RoadsOf,
     Task,
+    Topic,
     TraceOf,
     read_question,
 )
@@ -91,6 +92,7 @@ def application(studio: Studio) -> ASGIApp:
         "text/look": lambda body: studio.screen("text").look(_look(body)),
         "text/curves": lambda body: studio.screen("text").curves(_look(body)),
         "text/reader": lambda body: studio.screen("text").reader(_look(body)),
+        "text/use": lambda body: studio.screen("text").use(*_about(Topic, body)),
         "text/preview": lambda body: studio.screen("text").preview(*_about(Preview, body)),
         "text/figures": lambda body: studio.screen("text").figures(*_about(Exactly, body)),
         "text/law": lambda body: studio.screen("text").law(*_about(Law, body)),
@@ -98,6 +100,8 @@ def application(studio: Studio) -> ASGIApp:
         "places/blurred": lambda body: studio.screen("places").blurred(*_places(Blurred, body)),
         "places/around": lambda body: studio.screen("places").around(*_places(Around, body)),
         "places/trace": lambda body: studio.screen("places").trace(*_places(TraceOf, body)),
+        "places/read": lambda body: studio.screen("places").read(*_places(TraceOf, body)),
+        "places/roads": lambda body: studio.screen("places").roads(*_places(RoadsOf, body)),
         "away": lambda body: _away(studio, body),
         "form": _form,
         "run": lambda body: {"job": _run(studio, body)},
@@ -233,7 +237,7 @@ def _result(studio: Studio, body: Any) -> Any:
 
 
 def _stop(studio: Studio, body: Any) -> dict[str, Any]:
-    studio.screen("jobs").find(read_question(Task, body).command).stopping = True
+    studio.screen("jobs").find(read_question(Task, body).command).stop()
     return {}
 
 
@@ -254,10 +258,8 @@ def _front(keys: Keys, request: Request) -> Response:
 
 
 async def _asset(request: Request) -> Response:
-    """A script or a style of the package, or Vega out of its own."""
+    """A script or a style of the package."""
     name = request.path_params.get("name", "")
-    if name == "vega.js":
-        return Response(await run_in_threadpool(_vega), media_type="text/javascript")
     if name == "palette.css":
         return Response(_palette(), media_type="text/css")
     kind = KINDS.get(name[name.rfind(".") :])
@@ -269,13 +271,6 @@ async def _asset(request: Request) -> Response:
 
 def _read(name: str) -> str:
     return files("voile.studio").joinpath("app", name).read_text(encoding="utf-8")
-
-
-@cache
-def _vega() -> str:
-    from voile.report.pictures import script
-
-    return script()
 
 
 def _palette() -> str:

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from voile.core.rounding import at_most, exp_upwards, product_upwards
+from voile.errors import InvalidInput
 from voile.leakage.word_curves import WordCurves
-from voile.studio.asking import Exactly, Law, Look, Preview
+from voile.studio.asking import Exactly, Law, Look, Preview, Topic
 from voile.studio.desk import Desk, Latest
 from voile.text.options import Names, Restoring, Words
 from voile.text.pieces_shown import ShownText
+from voile.text.topics import TopicUse
 from voile.text.workbench import Figures, LawShown, TextBench, open_bench
 
 MOST_KEPT = 8
@@ -59,6 +61,13 @@ class ReaderShown:
     named: tuple[float, ...]
 
 
+@dataclass(frozen=True)
+class NotJudged:
+    """Why nobody can say how often topics are right here."""
+
+    why: str
+
+
 @dataclass
 class TextScreen:
     """Answers about the open file; heavy work waits in line, and only the latest is done."""
@@ -68,22 +77,40 @@ class TextScreen:
     drawing: Latest = field(default_factory=Latest)
     reading: Latest = field(default_factory=Latest)
     settling: Latest = field(default_factory=Latest)
+    judging: Latest = field(default_factory=Latest)
+    remapping: Latest = field(default_factory=Latest)
     curves_known: dict[Any, Any] = field(default_factory=dict)
     """They follow from the public vocabulary, whatever file is open."""
 
     def look(self, asked: Look) -> BenchShown:
         """Read the first texts and load their vocabulary."""
-        return self.opening.do(lambda: self._shown(self._bench(asked)))
+        return self.opening.do(lambda: self._shown(self._bench(asked)), asked)
 
     def curves(self, asked: Look) -> WordCurves:
         """Curves over epsilon; they depend on the vocabulary, not on the texts."""
-        bench = self.opening.do(lambda: self._bench(asked))
-        return self.reading.do(lambda: self._once("curves", bench, bench.curves))
+        bench = self.opening.do(lambda: self._bench(asked), asked)
+        return self.reading.do(lambda: self._once("curves", bench, bench.curves), asked)
 
     def reader(self, asked: Look) -> ReaderShown:
         """The exact reader's success, at every second of the strengths."""
-        bench = self.opening.do(lambda: self._bench(asked))
-        return ReaderShown(*self.reading.do(lambda: self._once("reader", bench, bench.reader)))
+        bench = self.opening.do(lambda: self._bench(asked), asked)
+        work = lambda: self._once("reader", bench, bench.reader)  # noqa: E731
+        return ReaderShown(*self.reading.do(work, asked))
+
+    def use(self, look: Look, asked: Topic) -> TopicUse | NotJudged:
+        """How often topics are still right, over the strengths; of this file's own rows."""
+        bench = self._bench(look)
+
+        def judge(path: str) -> TopicUse | NotJudged:
+            try:
+                return bench.use(path, label=asked.label)
+            except InvalidInput as refused:  # of some files nobody can say; the rest is shown
+                return NotJudged(str(refused))
+
+        found: TopicUse | NotJudged = self.judging.do(
+            lambda: self._kept(("use", look, asked), judge), (look, asked)
+        )
+        return found
 
     def preview(self, look: Look, asked: Preview) -> Drawn:
         """Some texts before and after."""
@@ -91,10 +118,12 @@ class TextScreen:
 
         def draw() -> tuple[ShownText, ...]:
             return bench.preview(
-                asked.epsilon, seed=asked.seed, first=asked.first, count=min(asked.count, 20)
-            )
+                asked.epsilon, seed=asked.seed, first=asked.first, count=min(asked.count, 20),
+                remap=asked.remap,
+            )  # fmt: skip
 
-        return Drawn(asked.epsilon, self.drawing.do(draw), meant(bench, asked.epsilon))
+        line = self.remapping if asked.remap else self.drawing
+        return Drawn(asked.epsilon, line.do(draw), meant(bench, asked.epsilon))
 
     def figures(self, look: Look, asked: Exactly) -> Figures:
         """The exact figures at a strength, once the page has settled on one."""
@@ -114,10 +143,15 @@ class TextScreen:
                 asked.column,
                 mechanism=asked.mechanism,
                 words=Words(
-                    language=asked.language, find=asked.find, keep_stopwords=asked.keep_stopwords
+                    language=asked.language,
+                    find=asked.find,
+                    keep_stopwords=asked.keep_stopwords,
+                    remap=asked.remap,
                 ),
-                names=Names(tiers=asked.tiers),
-                restoring=Restoring(restore=asked.restore),
+                names=Names(tiers=asked.tiers, pseudonyms=asked.pseudonyms),
+                restoring=Restoring(
+                    restore=asked.restore, public=asked.public, public_column=asked.public_column
+                ),
             ),
         )
 

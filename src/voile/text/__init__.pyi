@@ -1,6 +1,7 @@
 from voile.text._audit import audit as audit
 from voile.text._calibrate import calibrate as calibrate
 from voile.text._compare import compare as compare
+from voile.text._estimate import estimate as estimate
 from voile.text._membership import membership as membership
 from voile.text._protect import protect as protect
 from voile.text._restore import restore as restore

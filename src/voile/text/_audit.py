@@ -20,10 +20,10 @@ from voile.jobs.settings import Workers
 from voile.options import Data, Option, Options, use_case
 from voile.progress import about, tell
 from voile.text.audit_result import TextAudit, text_audit
-from voile.text.pairs import Reading, refuse_shared_draws, text_pairs
+from voile.text.languages import pipeline_of
+from voile.text.pairs import Reading, made_of_draws, text_pairs
 from voile.text.sequences import corpus, read_words
 from voile.text.tiers import sensitive_tiers
-from voile.text.vocabulary_files import glove
 from voile.values import one_of, several
 
 FAILURE_PROBABILITY = 0.01
@@ -35,7 +35,8 @@ class Attackers(Options):
     """Who attacks: which networks, how they are trained, and how often."""
 
     attacker: Annotated[
-        tuple[str, ...], Option("rnn, lstm or transformer; several with commas.", shown=True)
+        tuple[str, ...],
+        Option("rnn, lstm, transformer or minilm; several with commas.", shown=True),
     ] = ("lstm",)
     repeats: Annotated[int, Option("Splits that each attacker is trained on, one seed each.")] = 1
     head: Annotated[
@@ -110,7 +111,8 @@ def audit(
 
     Several attackers on several splits, on all cores: `--attacker rnn,lstm --repeats 3 --jobs 0`
 
-    Works for any release that keeps words in their order, whoever made it. An attacker sees
+    Works for any release that keeps words in their order, whoever made it, also where draws were
+    remapped or read as a whole before they were handed on. An attacker sees
     60 % of the documents with their originals, is calibrated on 20 % and measured on 20 %; each
     is trained on `repeats` such splits, of seeds `seed`, `seed` + 1, … With `control`, one more
     is trained for each where the releases of sensitive words were shuffled over all documents:
@@ -125,11 +127,12 @@ def audit(
     require(0 < delta < 1, "delta", "in (0, 1)", delta)
     trainings = attackers.trainings(seed=seed)
     engine = workers.chosen()
-    refuse_shared_draws(released)
+    made = made_of_draws(released)
     before, after = (texts[: reading.documents] for texts in text_pairs(original, released, column))
     tell("reading words and finding names")
-    words = glove(top=reading.top)
-    chosen = sensitive_tiers(words, sensitive=sensitive, pipeline=pipeline)
+    words, language = reading.known(before)
+    finds = None if sensitive == "all" else pipeline_of(language, pipeline)
+    chosen = sensitive_tiers(words, sensitive=sensitive, pipeline=finds)
     texts = corpus(
         read_words(before, words, tiers=chosen),
         read_words(after, words, beside=before),
@@ -158,6 +161,7 @@ def audit(
         _paired(dict(zip(trainings, answers, strict=True))),
         texts,
         sensitive=sensitive,
+        made=made,
         written=words.written if worst else (),
     )
 

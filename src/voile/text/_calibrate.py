@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,12 +12,13 @@ from typing import Annotated, Any
 from voile.attackers.names import ON_BOXES
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput
+from voile.files.source import open_source
 from voile.jobs.settings import Workers
-from voile.names import Named, called
+from voile.names import Named, called, placed
 from voile.options import Data, Option, use_case
 from voile.progress import tell
 from voile.rewriting.workshop import Workshop
-from voile.text.attacks import DEFAULT, attacks_on_texts, needs_encoder
+from voile.text.attacks import ASKING, DEFAULT, attacks_on_texts, attacks_that_ask, needs_encoder
 from voile.text.black_boxes import Program, attack_pairs, attack_rewriter
 from voile.text.calibration import Calibration
 from voile.text.game import Judge, Playing
@@ -24,6 +26,9 @@ from voile.text.kept_releases import PART
 from voile.text.own import own_rewriter
 from voile.text.reading import texts_of, values_of
 from voile.text.rewriters import Rewriters
+
+_BY_NAME = re.compile(r"(\w+=)?\S+\.py:[^\W\d]\w*")
+"""A function of one's own by its file and name."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,19 @@ def calibrate(
     *,
     column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
     released: Annotated[
-        Data, Option("Column that holds a release of each text.", shown=True)
+        Data,
+        Option(
+            "Column that holds a release of each text; or a file of the same rows, whose texts "
+            "they are.",
+            shown=True,
+        ),
     ] = None,
     command: Annotated[
-        Any, Option("Program that reads a text a line and writes a release.")
+        Any,
+        Option(
+            "Program that reads a text a line and writes a release; or a function of your own, as "
+            "FILE.py:FUNCTION."
+        ),
     ] = None,
     claim: Annotated[
         float | None,
@@ -55,8 +69,8 @@ def calibrate(
     attacks: Annotated[
         tuple[Any, ...],
         Option(
-            "embedding, tf-idf, overlap, shape, alignment, pairwise; shadow, which asks --command "
-            "again and again; your own as mine=./mine.py:Attack.",
+            "embedding, tf-idf, overlap, shape, alignment, pairwise; shadow and channel, which ask "
+            "--command again and again; your own as mine=./mine.py:Attack.",
             shown=True,
         ),
     ] = DEFAULT,
@@ -92,11 +106,16 @@ def calibrate(
     True
     """
     if (released is None) == (command is None):
-        raise InvalidInput("give either --released COLUMN or --command PROGRAM, and not both")
+        raise InvalidInput(
+            "give either --released COLUMN (or FILE) or --command PROGRAM, and not both"
+        )
     attacking = ON_BOXES.find_all(attacks)
     out = None if out is None else Path(out)
     read = texts_of(texts, column)
-    releases = values_of(texts, released, "releases", rows=len(read))
+    beside = isinstance(released, str) and _is_file(texts, released)
+    releases = values_of(
+        texts, texts_of(released, column) if beside else released, "releases", rows=len(read)
+    )
     stock = Rewriters(
         Workshop({"encoder": encoder} if encoder else {}), kept=out / "encodings" if out else None
     )
@@ -105,12 +124,12 @@ def calibrate(
         *attacks_on_texts(attacking, encode, stock.word_vectors),
         *judge.attacks(out, candidates=game.candidates),
     ]
-    shadow = any(one.name == "shadow" for one in attacking)
+    asking = [one.name for one in attacking if one.name in ASKING]
     if releases is not None:
-        if shadow:
+        if asking:
             raise InvalidInput(
-                "the shadow attack must be able to ask the mechanism; give --command, or leave it "
-                "out of --attacks"
+                f"the {asking[0]} attack must be able to ask the mechanism; give --command, or "
+                "leave it out of --attacks"
             )
         found = attack_pairs(
             read, releases, attacks=every, encode=encode, playing=game, delta=delta
@@ -118,23 +137,40 @@ def calibrate(
     else:
         rewriter = _rewriter(command, timeout, copies, out, game.seed)
         found = attack_rewriter(
-            read, rewriter, attacks=every, encode=encode, playing=game, delta=delta, shadow=shadow
+            read,
+            rewriter,
+            attacks=every,
+            encode=encode,
+            playing=game,
+            delta=delta,
+            asking=lambda release: attacks_that_ask(attacking, release, stock.word_vectors),
         )
     return Calibration.of(found, claim=claim, symmetric=game.symmetric)
+
+
+def _is_file(texts: Data, released: str) -> bool:
+    """Whether releases stand in a file of their own: a column of that name comes first."""
+    return released not in open_source(texts).columns and Path(released).is_file()
 
 
 def _rewriter(
     command: Any, timeout: float, copies: Copies, out: Path | None, seed: int
 ) -> Callable[[Sequence[str]], tuple[list[str], int]]:
     """A program's lines, or the answers of a function that was passed."""
-    if isinstance(command, str):
+    if isinstance(command, str) and not _BY_NAME.fullmatch(command.strip()):
         words = _words(command)
         folder = out / "releases" if out else None
         return Program(words, timeout, copies.jobs, copies.chosen(), folder).releases
-    own = own_rewriter(Named(called(command), given=command, own=True), None)
+    if isinstance(command, str):
+        which = placed(command.strip(), "--command")
+    else:
+        which = Named(called(command), given=command, own=True)
+    own = own_rewriter(which, None)
+
+    rng = seeded_rng(seed + 1)  # goes on from call to call: who asks again meets fresh noise
 
     def released(texts: Sequence[str]) -> tuple[list[str], int]:
-        rng, made = seeded_rng(seed + 1), []
+        made: list[str] = []
         for start in range(0, len(texts), PART):
             made += own.draw(texts[start : start + PART], rng)
             tell("trials released", done=len(made), total=len(texts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from voile.attackers.names import ATTACKS
 from voile.errors import CannotWrite, InvalidInput, MissingExtra, require, require_epsilon
 from voile.files import make_private_folder, write_private
+from voile.files.encodings import lines_of
 from voile.jobs.settings import Workers
 from voile.names import normal
 from voile.options import Data, Option, Options, use_case
@@ -20,7 +21,7 @@ from voile.report.result import plain
 from voile.rewriting.workshop import WITH_MODELS, Workshop
 from voile.text.attacks import DEFAULT
 from voile.text.cells import Beside, play
-from voile.text.comparison import Cell, Chosen, Comparison, Shown
+from voile.text.comparison import Chosen, Comparison
 from voile.text.frontier import recommend
 from voile.text.game import Judge, Playing
 from voile.text.reading import texts_of, values_of
@@ -44,7 +45,7 @@ class Models(Options):
     def workshop(self) -> Workshop:
         """Where rewriters are made of these."""
         given = self.public
-        public = read_lines(given) if isinstance(given, str | Path) else tuple(given or ())
+        public = _lines(given) if isinstance(given, str | Path) else tuple(given or ())
         fidelity = "as_released" if self.as_released else "sound"
         return Workshop(self._named(), public, fidelity, self.max_new_tokens)
 
@@ -201,24 +202,10 @@ def write_comparison(found: Comparison, out: Path, *, sources: Sequence[Any]) ->
 
 
 def _every_attack(found: Comparison) -> Table:
-    """A row for each cell and attack."""
-    own = [field.name for field in fields(Cell) if field.name != "shown"]
-    attack = [field.name for field in fields(Shown)]
-    rows = (
-        (*(getattr(cell, name) for name in own), *(getattr(s, name) for name in attack))
-        for cell in found.cells
-        for s in cell.shown
-    )
-    return Table("Every cell and attack", (*own, *attack), tuple(rows))
+    rows = list(found._records())
+    return Table("Every cell and attack", tuple(rows[0]), tuple(tuple(r.values()) for r in rows))
 
 
-def read_lines(path: str | Path) -> list[str]:
-    """Non-empty lines of a text file."""
-    try:
-        content = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = type(problem).__name__
-        raise InvalidInput(
-            f"{Path(path).name} must be a readable UTF-8 text file: {reason}"
-        ) from None
-    return [line.strip() for line in content.splitlines() if line.strip()]
+def _lines(path: str | Path) -> list[str]:
+    lines = lines_of(path, what="the public text must be a readable file, a sentence a line")
+    return [line for line in lines if line]

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from voile.core.randomness import secure_rng, seeded_rng
-from voile.errors import InvalidInput, require
+from voile.errors import require
 from voile.files import no_such_column
 from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
 from voile.files.rows import RowProblem
@@ -21,6 +21,7 @@ from voile.jobs.ledger_choice import charging_for
 from voile.jobs.release import Columns as ReleasedColumns
 from voile.jobs.release import Rows, carry_out, output_for
 from voile.jobs.settings import Columns, LedgerChoice, Running
+from voile.jobs.standing import Expected
 from voile.mechanisms._neighbours import cache_folder, delete_telling_caches
 from voile.options import Data, Option, use_case
 from voile.progress import tell
@@ -98,11 +99,10 @@ def protect(
         source, changed=changed, passing=columns.passing, dropping=columns.drop
     )
     language = check_language(words.language, texts_at_first(source, column))
-    settings = settings_from(column, strength, mechanism, words, names, language=language)
-    if names.pseudonyms and restoring.restore is not None:
-        raise InvalidInput(
-            "--restore must not go with --pseudonyms: stand-ins are no words to read"
-        )
+    counts = not isinstance(source, Expected)  # a service tells nobody of its rows
+    settings = settings_from(
+        column, strength, mechanism, words, names, language=language, detects=counts
+    )
     charged = check_person(as_scope(words.consistent), charge, source.columns)
     settings = with_epsilon(settings, strength, source)
     kept = None if dry_run else keeper(names, output=target, overwrite=running.overwrite)

@@ -13,7 +13,7 @@ from voile.adapt.joint import capped
 from voile.adapt.levels import Levels, Round, adapt, meets, together
 from voile.adapt.secrets import Document, Secrets
 from voile.core.randomness import seeded_rng
-from voile.errors import InvalidInput, require, require_epsilon
+from voile.errors import CannotWrite, InvalidInput, require, require_epsilon
 from voile.leakage.joint import MOST_SECRETS, JointBound
 from voile.options import Data, Option, Options, use_case
 from voile.progress import about, tell
@@ -22,7 +22,14 @@ from voile.text.options import Words
 from voile.text.pairs import Sizes
 from voile.text.reading import texts_of
 from voile.text.tune_result import LevelLaw, TextTuning
-from voile.text.tuned_release import documents_of, laws_at, protect_command, tuned_settings
+from voile.text.tuned_release import (
+    documents_of,
+    laws_at,
+    protect_command,
+    protect_options,
+    tuned_settings,
+    write_tuned_recipe,
+)
 from voile.values import one_of
 
 CAVEATS = {
@@ -63,6 +70,25 @@ class Search(Options):
         Path | None,
         Option("Keep every round here; an old one is continued.", "Output", writes=True),
     ] = None
+    recipe: Annotated[
+        Path | None,
+        Option("Write the release of the choice here, for `voile run`.", "Output", writes=True),
+    ] = None
+    release: Annotated[
+        Path | None,
+        Option("The file that the recipe releases, if it is not the one tuned on.", "Output"),
+    ] = None
+
+    def released(self, texts: Data) -> str:
+        """The file that a recipe is for; told before anything is searched."""
+        assert self.recipe is not None
+        if not Path(self.recipe).parent.is_dir():
+            raise CannotWrite(f"cannot write {self.recipe}: there is no such folder")
+        if self.release is None and not isinstance(texts, str | Path):
+            raise InvalidInput(
+                "a recipe must name the file it releases; give --release FILE beside --recipe"
+            )
+        return str(texts if self.release is None else self.release)
 
     def space(self) -> Levels:
         """The strengths that are searched; they start as the plain exponential mechanism."""
@@ -90,7 +116,7 @@ def tune(
     target_delta: Annotated[float, Option("How often it may be exceeded.", "How strong")] = 0.05,
     column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
     attacker: Annotated[
-        Literal["markov", "rnn", "lstm", "transformer"],
+        Literal["markov", "rnn", "lstm", "transformer", "minilm"],
         Option("markov: exact, nothing is trained; or a network."),
     ] = "markov",
     count: Annotated[
@@ -132,6 +158,7 @@ def tune(
     epsilon = require_epsilon(epsilon)
     require(0 < target_delta < 1, "target-delta", "in (0, 1)", target_delta)
     levels = search.space()
+    released = None if search.recipe is None else search.released(texts)
     if search.cap is not None:
         require_epsilon(search.cap, "cap")
         sizes = replace(sizes, candidates=min(sizes.candidates, MOST_SECRETS))
@@ -145,7 +172,9 @@ def tune(
     order = seeded_rng(seed).permutation(len(read))
     cut = round((1 - FRESH) * len(read))
     known, fresh = ([read[n] for n in part] for part in (order[:cut], order[cut:]))
-    secrets = Secrets.of(known, vocabulary.embedding, drawn=TIERS, most=sizes.candidates)
+    secrets = Secrets.of(
+        known, vocabulary.embedding, drawn=TIERS, most=sizes.candidates, written=vocabulary.written
+    )
     laws = laws_at(settings, vocabulary)
     trial = Trial(
         secrets, tuple(known), laws, epsilon,
@@ -164,6 +193,7 @@ def tune(
         },
     )  # fmt: skip
     best = found.best
+    how = protect_options(column, epsilon, best.strengths, mechanism, drawing, pipeline)
     asked = {"choice": best, "plain": found.rounds[0], "lowered together": found.even}
     each = FAILURE_PROBABILITY / (len(asked) + 1)
     with about("fresh documents"):
@@ -172,6 +202,8 @@ def tune(
             for what, round_ in _distinct(asked).items()
         )
         nothing = trial.nothing(fresh, failure_probability=each)
+    if search.recipe is not None and released is not None:
+        write_tuned_recipe(search.recipe, how, released)
     return TextTuning(
         epsilon=epsilon,
         target_delta=target_delta,
@@ -184,9 +216,8 @@ def tune(
             for name, law in zip(("pii", "poii"), laws(best.strengths), strict=False)
             if law is not None
         ),
-        protect_command=protect_command(
-            column, epsilon, best.strengths, mechanism, drawing, pipeline
-        ),
+        protect_command=protect_command(how),
+        recipe=None if search.recipe is None else str(search.recipe),
         caveat=caveat(data, best.strengths),
         search_documents=len(known),
         secrets=len(secrets),

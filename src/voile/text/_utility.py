@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ from voile.progress import tell
 from voile.report.charts_common import bar_chart, interval_chart
 from voile.report.drawing import percent
 from voile.report.model import Chart, Report, Table, Value
-from voile.report.result import Result, frame_of
+from voile.report.result import Result
 from voile.report.words import OWN_FIGURES, TESTED, counted
 from voile.text.pairs import text_pairs
 from voile.text.reading import values_of
@@ -42,10 +42,9 @@ class TextUtility(Result):
     baseline: Interval | None
     test_rows: int
 
-    def to_frame(self) -> Any:
-        """A row for each measure, as a pandas frame."""
+    def _records(self) -> Iterator[dict[str, Any]]:
         columns = ("measure", "value", "lower", "upper", "rows")
-        return frame_of(columns, list(self._table().rows))
+        return (dict(zip(columns, row, strict=True)) for row in self._table().rows)
 
     def _report(self) -> Report:
         return Report(

@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,9 +14,10 @@ import numpy as np
 
 from voile.attackers.attribution import Attribution
 from voile.attackers.attribution_alignment import WordVectors, no_vectors
+from voile.attackers.attribution_channel import LearnedChannel
 from voile.attackers.attribution_embedding import NearestLatent
 from voile.attackers.attribution_likelihood import Likelihood
-from voile.attackers.attribution_shadow import Shadow
+from voile.attackers.attribution_shadow import Release, Shadow
 from voile.attackers.names import ON_TEXTS
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator, seeded_rng
@@ -27,7 +29,9 @@ from voile.rewriting.trained_here import language_named
 from voile.text.own import parameters_of
 
 DEFAULT = ("embedding", "tf-idf", "overlap", "shape", "alignment")
-INSIDE = ("likelihood", "internal", "shadow")
+ASKING = ("shadow", "channel")
+"""Attacks that ask the mechanism again and again what it makes of the candidates."""
+INSIDE = ("likelihood", "internal", *ASKING)
 """Attacks that know the mechanism: by its law, the noisy vector inside it, or by asking it."""
 
 
@@ -121,10 +125,23 @@ def judge(
     return made
 
 
+def attacks_that_ask(
+    attacks: Sequence[Named], release: Release, word_vectors: WordVectors
+) -> Iterator[Attribution]:
+    """Those of these attacks that ask the mechanism; they share what it answers."""
+    answers = cache(lambda texts: release(list(texts)))
+    names = [attack.name for attack in attacks]
+    if "shadow" in names:
+        yield Shadow(answers)
+    if "channel" in names:
+        yield LearnedChannel(answers, word_vectors)
+
+
 def attacks_inside(
     attacks: Sequence[Named],
     prepared: Prepared,
     *,
+    word_vectors: WordVectors = no_vectors,
     sources: Sequence[str],
     drawn: Sequence[Any],
     rng: Generator,
@@ -135,9 +152,9 @@ def attacks_inside(
     source, drawn for it: no text is written from it.
     """
     names = [attack.name for attack in attacks]
-    if "shadow" in names:
-        asking = seeded_rng(int(rng.integers(2**62)))
-        yield Shadow(lambda texts: prepared.rewrite(texts, asking)), prepared.read(drawn)
+    asking = seeded_rng(int(rng.integers(2**62))) if set(ASKING) & set(names) else rng
+    for attack in attacks_that_ask(attacks, lambda t: prepared.rewrite(t, asking), word_vectors):
+        yield attack, prepared.read(drawn)
     if "likelihood" in names and prepared.log_likelihood is not None:
         yield Likelihood(prepared.log_likelihood, batch=10**7), drawn
     if "internal" in names and prepared.inside is not None:

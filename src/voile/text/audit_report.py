@@ -164,6 +164,13 @@ def _notes(found: TextAudit) -> Iterator[str]:
     )
     for run in found.attacks:
         yield from _worth(run, found)
+    if found.made is not None:
+        yield (
+            f"The draws were {found.made} before they were handed on: the attacker read what was "
+            "handed on. Whoever has the draws can make the same of them and learns at least as "
+            "much, so a leak found here is one of the draws too; that little is found here says "
+            "nothing of them: audit them as they were drawn."
+        )
     if found.unaligned or found.unpaired_words:
         yield (
             f"Left out: {found.unaligned:,} of {found.unaligned + found.documents:,} documents "

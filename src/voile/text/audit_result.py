@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from voile.audit.finding import Verdict
 from voile.audit.posterior import PosteriorAudit
 from voile.leakage.posterior import Exceedance, exceedance
 from voile.report.model import Report
-from voile.report.result import SILENT, Result, frame_of, plain
+from voile.report.result import SILENT, Result
 
 
 @dataclass(frozen=True)
@@ -117,6 +116,8 @@ class TextAudit(Result):
     learned: Gain | None
     runs: tuple[AttackerAt, ...]
     attacks: tuple[AttackRun, ...] = field(metadata=SILENT)
+    made: str | None = None
+    """What was made of the draws before they were handed on: restored, remapped."""
     worst: tuple[tuple[float, str, str], ...] = field(default=(), metadata=SILENT)
 
     @property
@@ -150,10 +151,8 @@ class TextAudit(Result):
         """The most that it may be, for this attacker."""
         return self.finding.upper
 
-    def to_frame(self) -> Any:
-        """A row for each epsilon, as a pandas frame."""
-        rows = [plain(found) for found in self.findings]
-        return frame_of(tuple(rows[0]), [tuple(row.values()) for row in rows])
+    def _records(self) -> tuple[Tested, ...]:
+        return self.findings
 
     def _report(self) -> Report:
         from voile.text.audit_report import audit_report
@@ -162,7 +161,12 @@ class TextAudit(Result):
 
 
 def text_audit(
-    attacks: Sequence[AttackRun], texts: Corpus, *, sensitive: str, written: Sequence[str] = ()
+    attacks: Sequence[AttackRun],
+    texts: Corpus,
+    *,
+    sensitive: str,
+    made: str | None = None,
+    written: Sequence[str] = (),
 ) -> TextAudit:
     """The answer from all attacks; with the worst pairs if it is given how words are written."""
     lead = strongest(attacks, 0)
@@ -187,6 +191,7 @@ def text_audit(
         learned=_gain(lead.audit),
         runs=_by_attacker(attacks),
         attacks=tuple(attacks),
+        made=made,
         worst=tuple(
             (value, written[texts.candidates[one]], written[texts.candidates[other]])
             for value, one, other in (leakage.worst_pairs if written else ())

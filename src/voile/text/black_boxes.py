@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from voile.attackers.attribution import Attribution
-from voile.attackers.attribution_shadow import Shadow
+from voile.attackers.attribution_shadow import Release
 from voile.audit.black_box import line_command
-from voile.audit.distinguish import Attributed, attacked
+from voile.audit.distinguishing import Attributed, attacked
 from voile.audit.games import Game, plan, plan_of_pairs
 from voile.core.randomness import Generator, seeded_rng
 from voile.errors import require
@@ -78,6 +78,10 @@ class Program:
         return [release for run, _ in made for release in run], sum(kept for _, kept in made)
 
 
+Asking = Callable[[Release], Iterable[Attribution]]
+"""From a mechanism that may be asked to the attacks that do."""
+
+
 def attack_rewriter(
     texts: Sequence[str],
     releases_of: Callable[[Sequence[str]], tuple[list[str], int]],
@@ -86,11 +90,11 @@ def attack_rewriter(
     encode: Any = None,
     playing: Playing = Playing(),
     delta: float = 0.0,
-    shadow: bool = False,
+    asking: Asking = lambda release: (),
 ) -> Attacked:
     """Audit whatever gives a release of each text; it releases each trial's source anew.
 
-    With `shadow` it is also asked what it makes of every candidate, again and again.
+    `asking` makes the attacks that ask it, again and again, what it makes of every candidate.
     """
     rng = seeded_rng(playing.seed)
     tell("drawing candidate sets")
@@ -104,8 +108,8 @@ def attack_rewriter(
         rng=rng,
     )
     releases, kept = releases_of(game.sources)
-    asking = [Shadow(lambda texts: releases_of(texts)[0])] if shadow else []
-    found = _attacked(game, releases, [*attacks, *asking], delta, playing, rng)
+    every = [*attacks, *asking(lambda texts: releases_of(texts)[0])]
+    found = _attacked(game, releases, every, delta, playing, rng)
     return Attacked(game, found, kept)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from threading import get_ident
+from typing import Any
 
 import numpy as np
 
@@ -124,8 +126,10 @@ def build_protector(
     check_laws(made, settings.mechanism.name)
     found = frequencies_prior(words) if prior is None else prior
     kept = None if settings.cache == "none" or words.private else _kept("normalisers")
-    use, misfit = settings.restore, settings.misfit
-    return replace(made, restorer=Restorer(found, made, use=use, misfit=misfit, cache=kept))
+    restorer = Restorer(
+        found, made, use=settings.restore, misfit=settings.misfit, model=settings.rerank, cache=kept
+    )
+    return replace(made, restorer=restorer)
 
 
 def _kept(name: str) -> Path:
@@ -184,12 +188,16 @@ def tier_laws(
 
 
 def _stand_ins(pipeline: str, language: str) -> StandIns:
-    """A pipeline is loaded once a process; a list of names is read anew, it may be another."""
-    found = load_pipeline(pipeline) if pipeline.endswith(".txt") else _loaded(pipeline)
-    return StandIns(found, language)
+    """A pipeline is loaded once a thread; a list of names is read anew, it may be another."""
+    if pipeline.endswith(".txt"):
+        return StandIns(load_pipeline(pipeline), language)
+    return StandIns(_loaded(pipeline, get_ident()), language)
 
 
-_loaded = lru_cache(maxsize=1)(load_pipeline)
+@lru_cache(maxsize=1)
+def _loaded(pipeline: str, thread: int) -> Any:
+    """It is not made to be used by two threads at once."""
+    return load_pipeline(pipeline)
 
 
 @lru_cache(maxsize=1)

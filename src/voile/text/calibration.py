@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from voile.audit.distinguish import Attributed
+from voile.audit.distinguishing import Attributed
 from voile.audit.finding import Verdict
 from voile.report.charts_common import interval_chart
 from voile.report.drawing import percent
@@ -100,6 +100,9 @@ class Calibration(Result):
             kept=found.kept,
             empty=found.attributed[0].empty,
         )
+
+    def _records(self) -> tuple[AttackShown, ...]:
+        return self.attacks
 
     @property
     def strongest(self) -> AttackShown:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from voile.attackers.attribution import Attribution
-from voile.audit.distinguish import Attributed, attribute, each_bound, stacked
+from voile.audit.distinguishing import Attributed, attribute, each_bound, stacked
 from voile.audit.games import Game, plan
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import seeded_rng
@@ -195,6 +195,7 @@ class _Table:
         inside = attacks_inside(
             self.attacks,
             prepared,
+            word_vectors=vectors,
             sources=self.game.sources,
             drawn=drawn,
             rng=seeded_rng(self.seed + 2),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from voile.audit.finding import Verdict
 from voile.report.model import Chart, Report, Table, Value
@@ -124,6 +125,12 @@ class Comparison(Result):
     def attacks(self) -> tuple[str, ...]:
         """The attacks that were made on any cell, each once."""
         return tuple(dict.fromkeys(s.attack for cell in self.cells for s in cell.shown))
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """A row for each cell and attack."""
+        for cell in self.cells:
+            own = {name: value for name, value in vars(cell).items() if name != "shown"}
+            yield from ({**own, **vars(shown)} for shown in cell.shown)
 
     def table(self) -> Table:
         """A row for each cell; F1 where it was measured."""

@@ -89,12 +89,16 @@ class Conversation:
         rng = KeyedStreams(self.key).rng(b"conversation " + self.name)
         return Allotment(rng, self.blur.stand_ins.language)
 
-    def hide(self, texts: Sequence[str]) -> list[str]:
-        """The texts with stand-ins; who is named in one is known in all."""
-        found = [self.blur.parts(text, self._known()) for text in texts]
+    def hide(self, texts: Sequence[str], blur: NameBlur | None = None) -> list[str]:
+        """The texts with stand-ins; who is named in one is known in all.
+
+        `blur` is one like the conversation's own, in a thread that must not use that.
+        """
+        finds = self.blur if blur is None else blur
+        found = [finds.parts(text, self._known()) for text in texts]
         self._meet(found)
         if len(texts) > 1:  # who was named in a later one may stand in an earlier one
-            found = [self.blur.parts(text, self._known()) for text in texts]
+            found = [finds.parts(text, self._known()) for text in texts]
             self._meet(found)
         return ["".join(map(self._written, parts)) for parts in found]
 
@@ -126,9 +130,9 @@ class Revealing:
 
     A piece is held back as long as a stand-in may go on behind it. It is cut after a space if the
     word before holds a letter and no digit (numbers are set out with spaces and signs), no bracket
-    (`[PASSPORT 2]`), and no stand-in of several words goes on after that word. Nothing that
-    `Revealer` looks for reaches over such a place. In an address nothing is put back: who wrote the
-    answer chose whose it is.
+    (`[PASSPORT 2]`, `[x]: <`), and no stand-in of several words goes on after that word. Nothing
+    that `Revealer` looks for reaches over such a place. In an address nothing is put back: who
+    wrote the answer chose whose it is.
     """
 
     def __init__(self, entries: tuple[Entry, ...]) -> None:
@@ -178,7 +182,7 @@ class Revealing:
         return ""
 
     def _closed(self, token: str) -> bool:
-        if not re.search(r"[^\W\d_]", token) or re.search(r"[\d\[(]", token):
+        if not re.search(r"[^\W\d_]", token) or re.search(r"[\d\[(]|\]:$", token):
             return False
         last = _WORD.findall(token.casefold())
         return bool(last) and last[-1] not in self._go_on

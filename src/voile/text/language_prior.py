@@ -17,6 +17,7 @@ from voile.files.source import Source, open_source
 from voile.progress import tell
 from voile.restoring.ngrams import NGrams, fit_ngrams, without_context
 from voile.text.plan import Plan
+from voile.text.reranker import ModelUsed
 from voile.text.states import SIGNS, UNTOLD, States
 from voile.text.tokens import Case
 from voile.text.vocabularies import Vocabulary
@@ -66,6 +67,8 @@ class LanguagePrior:
     case_shares: Floats
     held_out: tuple[str, ...] = field(default=(), repr=False)
     expected: Gain | None = None
+    model: ModelUsed | None = None
+    """The language model that was asked for, and what it is worth there."""
 
     @property
     def frequencies(self) -> Floats:

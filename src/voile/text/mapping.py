@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import secrets
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from voile.errors import BadFile, CannotWrite, InvalidInput, MissingExtra, VoileError
 from voile.files import open_private, require_regular
+from voile.files.regular import require_private
 
 if TYPE_CHECKING:
     from voile.text.options import Names
@@ -198,8 +198,7 @@ def read_mapping_key(path: str | Path | None, *, make: bool = False) -> bytes:
             with open_private(place, "xb") as file:
                 file.write(secrets.token_hex(32).encode() + b"\n")
         require_regular(place)
-        if os.name == "posix" and place.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise BadFile(f"the key {place.name} must be readable by you alone: chmod 600 it")
+        require_private(place, "the key of a mapping")
         with place.open("rb") as file:
             return _long_enough(file.read(4096).strip())
     except OSError as problem:

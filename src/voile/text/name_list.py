@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from voile.errors import BadFile, InvalidInput
+from voile.errors import InvalidInput
+from voile.files.encodings import lines_of
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,4 @@ class NameList:
 
 def read_name_list(path: str | Path) -> NameList:
     """A text file with a name on each line."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise BadFile(f"{path} cannot be read as a list of names, one on each line") from problem
-    return NameList(tuple(line.strip() for line in lines))
+    return NameList(tuple(lines_of(path, what="a list of names must be a readable file")))

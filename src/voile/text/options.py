@@ -162,6 +162,22 @@ class Restoring(Options):
         ),
     ] = None
 
+    rerank: Annotated[
+        str | None,
+        Option(
+            "A language model that chooses among the likeliest readings: packaged, or a hub id or "
+            "folder; slow.",
+            "Restoring",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.rerank is not None and (self.restore != "reading" or self.public is None):
+            raise InvalidInput(
+                "--rerank must go with --restore reading and --public, on whose held-out texts it "
+                "is seen whether the model helps"
+            )
+
     @property
     def fall_back(self) -> Misfit:
         """What is done where the prior does not fit: for training, the words as drawn."""

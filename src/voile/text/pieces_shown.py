@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Literal
 
 import numpy as np
 
 from voile.core.randomness import Generator
+from voile.personal.spans import Span, merge
 from voile.text.consistent import draw_words
 from voile.text.plan import Plan
 from voile.text.released import Refused
+from voile.text.standins import put_in
+from voile.text.things import Thing
 from voile.text.tokens import join
 from voile.text.word_protector import TextProtector
 
-Fate = Literal["kept", "drawn", "placeholder", "clear", "between", "dropped"]
+Fate = Literal["kept", "drawn", "placeholder", "stand-in", "clear", "between", "dropped"]
 """A word drawn as itself, drawn as another, replaced whole, or left alone; or what is no word."""
 
 
@@ -45,32 +47,47 @@ def shown_texts(
     """Texts released as a job would, each piece with what became of it.
 
     The pieces' `before` joined give the text back, and their `after` what was released, up to the
-    spaces around contractions. Stand-ins are drawn for whole names, and are not shown here.
+    spaces around contractions.
     """
     protector = protector.alone
     plans = protector.plan(texts)
+    finished = plans
+    if protector.stand_ins is not None:
+        finished = put_in(plans, protector.stand_ins.language, rng, None)
     planned = [plan for plan in plans if isinstance(plan, Plan)]
     before, after = draw_words(protector, planned, rng)
     if protector.restorer is not None and planned:
         after, _ = protector.restorer.read(planned, after)
     ends = np.cumsum([len(plan.drawn) for plan in planned], dtype=np.intp)
     draws = iter(zip(np.split(before, ends), np.split(after, ends), strict=True))
-    spans = protector.finders.find(texts) if protector.identifiers else repeat([])
     answer = []
-    for text, plan, found in zip(texts, plans, spans, strict=False):
+    spans = _spans(protector, texts)
+    for text, plan, done, found in zip(texts, plans, finished, spans, strict=True):
         if isinstance(plan, Refused):
             answer.append(ShownText((), plan.reason))
             continue
+        assert isinstance(done, Plan)  # stand-ins refuse nothing
         own, new = next(draws)
         written = [protector.vocabulary.written[word] for word in new]
         changed = (own != new).tolist()
-        answer.append(ShownText(tuple(_walk(text, plan, found, written, changed))))
+        answer.append(ShownText(tuple(_walk(text, plan, done, found, written, changed))))
     return tuple(answer)
+
+
+def _spans(protector: TextProtector, texts: Sequence[str]) -> list[list[Span]]:
+    """What a placeholder or a stand-in takes the place of, as the plans have it."""
+    none: list[list[Span]] = [[] for _ in texts]
+    found = protector.finders.find(texts) if protector.identifiers else none
+    if protector.stand_ins is None:
+        return [list(spans) for spans in found]
+    named = protector.stand_ins.named(texts)
+    return [merge([*own, *more]) for own, more in zip(found, named, strict=True)]
 
 
 def _walk(
     text: str,
     plan: Plan,
+    done: Plan,
     spans: Sequence[tuple[int, int, str]],
     new: list[str],
     changed: list[bool],
@@ -78,8 +95,15 @@ def _walk(
     """The plan's pieces beside what stood there; `cursor` is how much of the text is told."""
     waiting: list[str] = []
     cursor = offset = number = 0
-    for piece in plan.settled():
-        if isinstance(piece, int):
+    for piece, made in zip(plan.pieces, done.pieces, strict=True):
+        if isinstance(piece, Thing):
+            while spans[number][1] <= cursor:
+                number += 1
+            start = text.index(piece.written, max(cursor, spans[number][0]))
+            end, offset = start + len(piece.written), spans[number][1]
+            yield from _between(text[cursor:start], waiting)
+            yield ShownPiece(piece.written, str(made), "stand-in")
+        elif isinstance(piece, int):
             token = plan.drawn[piece]
             start, end = token.start + offset, token.end + offset
             yield from _between(text[cursor:start], waiting)

@@ -17,14 +17,18 @@ from voile.text.language_prior import (
     public_prior,
     texts_in,
 )
+from voile.text.languages import AUTO, LANGUAGES, detect, title
 from voile.text.options import Restoring
 from voile.text.public_overlap import overlap
 from voile.text.settings import TextSettings
 from voile.text.vocabularies import Vocabulary
+from voile.text.vocabulary_names import VOCABULARIES
 from voile.text.word_protector import TextProtector
 
 _LOOKED_AT = 2000
 """So many released texts are compared with public ones by their lengths."""
+_DETECTED = 200
+"""So many public texts say which language they are in."""
 
 
 def choose_prior(
@@ -35,6 +39,10 @@ def choose_prior(
     if restoring.restore is not None and remap:
         raise InvalidInput(
             "--restore must not go with --remap: it does what the remap does, better"
+        )
+    if restoring.restore is not None and settings.pseudonyms:
+        raise InvalidInput(
+            "--restore must not go with --pseudonyms: stand-ins are no words to read"
         )
     if restoring.restore is None and not remap:
         if restoring.public is not None:
@@ -52,6 +60,7 @@ def choose_prior(
     settings = replace(settings, restore=restoring.restore, misfit=restoring.fall_back)
     if restoring.public is None:
         return settings, frequencies_prior(words)
+    refuse_other_language(restoring, settings)
     refuse_private(restoring.public, restoring.public_column, source, settings.column, words)
     prior = public_prior(restoring.public, restoring.public_column, words)
     return _read_with(settings, restoring, prior), prior
@@ -68,6 +77,7 @@ def prior_for_release(
     settings = replace(settings, restore=restoring.restore, misfit=restoring.fall_back)
     if restoring.public is None:
         return settings, frequencies_prior(words)
+    refuse_other_language(restoring, settings)
     told = open_source(restoring.public)
     column = public_column(told, restoring.public_column)
     pairs = zip(texts_in(source, settings.column), texts_in(told, column), strict=False)
@@ -80,16 +90,46 @@ def prior_for_release(
 
 
 def _read_with(settings: TextSettings, restoring: Restoring, prior: LanguagePrior) -> TextSettings:
-    column = restoring.public_column
-    return replace(settings, public_sha256=prior.used.sha256, public_column=column)
+    return replace(
+        settings,
+        public_sha256=prior.used.sha256,
+        public_column=restoring.public_column,
+        rerank=restoring.rerank,
+    )
 
 
 def with_expected(prior: LanguagePrior, protector: TextProtector) -> LanguagePrior:
-    """The prior with what its context gains on held-out public text under these laws."""
+    """The prior with what context and a model gain on held-out public text under these laws."""
     if protector.restorer is None or not prior.held_out:
         return prior
     tell("putting held-out public text through the law")
-    return replace(prior, expected=protector.restorer.gain_on(prior.held_out, protector))
+    restorer = protector.restorer
+    return replace(
+        prior,
+        expected=restorer.gain_on(prior.held_out, protector),
+        model=restorer.model_on(prior.held_out, protector),
+    )
+
+
+def refuse_other_language(restoring: Restoring, settings: TextSettings) -> None:
+    """Refuse public text most of which is in another language than the words drawn from.
+
+    English lists hold more than half of the words of a French text, so that counting does not tell.
+    What a vocabulary of the user's own is in, nobody here knows.
+    """
+    if settings.vectors not in VOCABULARIES:
+        return
+    source = open_source(restoring.public)
+    texts = texts_in(source, public_column(source, restoring.public_column))
+    wanted = tuple(LANGUAGES) if settings.language == AUTO else (settings.language,)
+    clear = [code for code in detect(islice(texts, _DETECTED)) if code]
+    others = [code for code in clear if code not in wanted]
+    if 2 * len(others) > len(clear):
+        most = max(sorted(set(others)), key=others.count)
+        raise InvalidInput(
+            f"--public must be in the vocabulary's language, {' or '.join(map(title, wanted))}; "
+            f"{others.count(most)} of the {len(clear)} texts looked at are in {title(most)}"
+        )
 
 
 def refuse_private(

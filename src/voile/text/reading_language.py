@@ -28,7 +28,7 @@ class Reading:
     """The language that rows are read in; "auto" takes each row's own, as detected.
 
     A row whose language is unclear (too short, mixed, emoji) is read as `unclear` says. Without
-    `detects`, nothing is told apart and nothing is counted.
+    `detects` no language is counted, and none is looked for unless rows are read in their own.
     """
 
     chosen: str = "en"
@@ -39,7 +39,8 @@ class Reading:
 
     def languages_of(self, texts: Sequence[Any]) -> list[str]:
         """What each row is in; empty where that is unclear or not asked."""
-        return detect(texts) if self.detects else [""] * len(texts)
+        looks = self.detects or self.chosen == AUTO
+        return detect(texts) if looks else [""] * len(texts)
 
     def read_as(self, language: str) -> str:
         """The language whose settings a row is read with."""

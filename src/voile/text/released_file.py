@@ -21,6 +21,10 @@ from voile.text.settings import TextSettings
 from voile.text.states import PLACEHOLDER
 from voile.text.tokens import Token, Tokenizer, case_of
 from voile.text.vocabularies import UNKNOWN_WORD, Vocabulary
+from voile.text.vocabulary_names import vocabulary_for
+
+_NAMED = {"MiniLM": "minilm", "WordLlama": "wordllama"}
+"""Vocabularies by a word of what guarantee files call them; else that of the language."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class _Record:
     pseudonyms: Any
     remap: Any
     restored: Any
+    language: Any
     output_sha256: Any
 
 
@@ -51,10 +56,13 @@ class _Reading:
     texts: Any
     fell_back: Any
 
-    @property
-    def all_as_drawn(self) -> bool:
-        """Whether no text was changed by a reading, because the public text fitted none."""
-        return self.misfit == "drawn" and self.texts is not None and self.texts == self.fell_back
+
+def was_read(restored: Any) -> bool:
+    """Whether a guarantee file says that texts were read, and for some of them that held."""
+    if restored is None:
+        return False
+    told = fields_of(_Reading, restored)
+    return not (told.misfit == "drawn" and told.texts is not None and told.texts == told.fell_back)
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,7 @@ class Told:
     pseudonyms: bool
     remapped: bool
     read: bool
+    language: str
     sha256: str | None
 
     @classmethod
@@ -82,7 +91,6 @@ class Told:
                 raise InvalidInput("the guarantee file must be that of a released text")
             epsilons = (fields_of(_Level, level).epsilon for level in found.levels)
             used = VocabularyUsed(**found.vocabulary)
-            read = None if found.restored is None else fields_of(_Reading, found.restored)
             return cls(
                 mechanism=str(found.mechanism),
                 guarantee=Guarantee.from_dict(found.guarantee),
@@ -93,7 +101,8 @@ class Told:
                 consistent=as_scope(found.consistent),
                 pseudonyms=bool(found.pseudonyms),
                 remapped=found.remap is not None,
-                read=read is not None and not read.all_as_drawn,
+                read=was_read(found.restored),
+                language=str(found.language),
                 sha256=found.output_sha256,
             )
         except KeyError as missing:
@@ -153,13 +162,18 @@ class Told:
         """The settings of the law that drew the words."""
         used = self.vocabulary
         angular = self.guarantee.metric.name == "chord"
-        named = vocabulary or ("minilm" if "MiniLM" in used.name else "glove")
+        named = vocabulary or next(
+            (name for told, name in _NAMED.items() if told in used.name),
+            vocabulary_for(self.language),
+        )
         metric: Literal["angular", "euclidean"] = "angular" if angular else "euclidean"
         alike: Literal["document"] | None = None if self.consistent is None else "document"
         words = Words(vocabulary=named, top=used.words, metric=metric, consistent=alike)
         mechanism = LAWS.find(self.mechanism)
-        kept = "read" if cache else "none"
-        return TextSettings(column, self.epsilon, mechanism, words, cache=kept)  # type: ignore[arg-type]
+        kept: Literal["read", "none"] = "read" if cache else "none"
+        return TextSettings(
+            column, self.epsilon, mechanism, words, cache=kept, language=self.language
+        )
 
     def check_vocabulary(self, words: Vocabulary) -> None:
         """Refuse another vocabulary than the one that was drawn from."""

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from voile.core.rounding import percent_at_most
 from voile.restoring.candidates import MOST
+from voile.restoring.reranking import BEST
 from voile.text.language_prior import Gain, LanguagePrior, PriorUsed
 from voile.text.options import SERVING, Misfit, Use
 from voile.text.released import ReleasedText
+from voile.text.reranker import ModelUsed
 from voile.text.settings import TextSettings
 
 LIKELIEST, LEAST_LOSS = "likeliest word", "word of least expected loss"
@@ -33,6 +35,8 @@ class Restored:
     misfit: Misfit
     expected: Gain | None
     candidates: int
+    model: ModelUsed | None = None
+    """The language model that was asked to weigh the likeliest readings again."""
     words: int | None = None
     left_out: float | None = None
     gain: float | None = None
@@ -66,8 +70,9 @@ def restored_with(settings: TextSettings, prior: LanguagePrior, words: int) -> R
     assert settings.restore is not None
     output = LEAST_LOSS if SERVING[settings.restore] else LIKELIEST
     return Restored(
-        settings.restore, output, prior.used, settings.misfit, prior.expected, min(MOST, words)
-    )
+        settings.restore, output, prior.used, settings.misfit, prior.expected, min(MOST, words),
+        prior.model,
+    )  # fmt: skip
 
 
 def read_totals(answers: Iterable[ReleasedText]) -> dict[str, float]:
@@ -106,7 +111,26 @@ def restored_sentences(restored: Restored) -> list[str]:
             f"Each word was sought among its {restored.candidates} likeliest; on average at most "
             f"{percent_at_most(restored.left_out)} of the belief (without context) lies outside."
         )
-    return lines + _fit_sentences(restored)
+    return lines + _model_sentences(restored) + _fit_sentences(restored)
+
+
+def _model_sentences(restored: Restored) -> list[str]:
+    """Whether a language model chose, and what that was worth where the truth is public."""
+    model = restored.model
+    if model is None:
+        return []
+    measured = (
+        f"on {model.texts:,} held-out public texts it read {model.with_it:.1%} of the words right, "
+        f"{model.without:.1%} without it"
+    )
+    if not model.share:
+        return [f"The language model {model.name} was not used: it read no more words right "
+                f"({model.without:.1%}) on {model.texts:,} held-out public texts."]  # fmt: skip
+    return [
+        f"The language model {model.name} weighed the {BEST} likeliest readings of each sentence, "
+        f"its word counting {model.share:g} and that of the public text {1 - model.share:g}: "
+        f"{measured}."
+    ]
 
 
 def _fit_sentences(restored: Restored) -> list[str]:

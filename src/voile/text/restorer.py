@@ -21,6 +21,7 @@ from voile.text.language_prior import Gain, LanguagePrior
 from voile.text.options import SERVING, Misfit, Use
 from voile.text.plan import Plan
 from voile.text.released import Read
+from voile.text.reranker import MOST_WEIGHED, ModelUsed, Reranker
 from voile.text.states import States
 from voile.text.word_protector import TextProtector
 
@@ -46,11 +47,15 @@ class Restorer:
         *,
         use: Use,
         misfit: Misfit,
+        model: str | None = None,
         cache: Path | None = None,
     ) -> None:
         self.use, self.misfit, self.expected = use, misfit, prior.expected
         self.alike = protector.consistent is not None
         self.states = States(protector.vocabulary)
+        self.reranker = (
+            None if model is None else Reranker(model, self.states, prior.ngrams, prior.model)
+        )
         self._reader = Reader(
             [law if isinstance(law, WordLaw) else None for law in protector.laws],
             prior.ngrams,
@@ -64,11 +69,16 @@ class Restorer:
     def read(self, plans: Sequence[Plan], drawn: Items) -> tuple[Items, list[Read]]:
         """What is handed on instead of each draw, and what was found about each text."""
         texts, places = self._observed(plans, drawn)
-        found = self._reader.read(texts, serving=SERVING[self.use], tied=self.alike)
+        again = self.reranker is not None and self.reranker.wanted
+        found = self._found(texts, listed=again)
         gains = found.evidence[:, 0] - found.evidence[:, 1]
         counts = np.array([len(plan.drawn) for plan in plans], dtype=np.int64)
         fits = self._fits(gains, counts)
-        words = self._chosen(found, fits)[places]
+        if again and fits:
+            assert self.reranker is not None
+            words = self.reranker.read(texts, found)[places]
+        else:
+            words = self._chosen(found, fits)[places]
         answer = np.where(words >= 0, words, drawn)
         if self.alike:
             answer = _alike(answer, np.repeat(np.arange(len(plans)), counts), drawn)
@@ -78,14 +88,28 @@ class Restorer:
         each = zip(counts.tolist(), shares.tolist(), gains.tolist(), strict=True)
         return answer, [Read(n, share, gain, fits) for n, share, gain in each]
 
+    def _found(self, texts: Observed, *, listed: bool) -> Readings:
+        serving = SERVING[self.use]
+        return self._reader.read(texts, serving=serving, tied=self.alike, listed=listed)
+
     def gain_on(self, texts: Sequence[str], protector: TextProtector) -> Gain | None:
         """What context gains on public texts, planned and drawn as private ones are."""
-        plans = [p for p in protector.plan(texts) if isinstance(p, Plan) and p.drawn]
+        plans = _planned(texts, protector)
         if len(plans) < 5:
             return None
         _, drawn = draw_words(protector.alone, plans, seeded_rng(0))
         _, found = self.read(plans, drawn)
         return _gain(np.array([r.gain for r in found]), np.array([r.words for r in found]))
+
+    def model_on(self, texts: Sequence[str], protector: TextProtector) -> ModelUsed | None:
+        """What the language model is worth on public texts, where the truth is known."""
+        plans = [] if self.reranker is None else _planned(texts, protector)[:MOST_WEIGHED]
+        if self.reranker is None or len(plans) < 5:
+            return None
+        before, drawn = draw_words(protector.alone, plans, seeded_rng(0))
+        seen, places = self._observed(plans, drawn)
+        found = self._found(seen, listed=True)
+        return self.reranker.weighed(seen, found, places, before).used
 
     def _fits(self, gains: Items, counts: Items) -> bool:
         if self.expected is None or self.misfit == "ignore" or not counts.any():
@@ -129,6 +153,10 @@ class Restorer:
             np.array(cases, dtype=np.int64),
         )
         return seen, places
+
+
+def _planned(texts: Sequence[str], protector: TextProtector) -> list[Plan]:
+    return [p for p in protector.plan(texts) if isinstance(p, Plan) and p.drawn]
 
 
 def _alike(read: Items, texts: Items, drawn: Items) -> Items:

@@ -143,6 +143,7 @@ def corpus(
         level_of[candidates],
         unaligned=unaligned,
         unpaired=sum(int((released == HIDDEN).sum()) for _, _, released in paired),
+        written=words.written,
     )
 
 

@@ -51,6 +51,8 @@ class TextSettings:
     cache: Literal["none", "read", "fill"] = "read"
     restore: Use | None = None
     misfit: Misfit = "frequencies"
+    rerank: str | None = None
+    """The language model that weighs the likeliest readings again, by its name."""
     public_sha256: str | None = None
     """Of the public text that draws are read with, or remapped by."""
     public_column: str | None = None
@@ -119,6 +121,7 @@ class TextSettings:
             "public_length": self.public_length,
             "restore": self.restore,
             "misfit": self.misfit,
+            "rerank": self.rerank,
             "public_sha256": self.public_sha256,
             "public_column": self.public_column,
             "read_sha256": self._read(),
@@ -139,7 +142,7 @@ class TextSettings:
 
 def settings_from(
     column: str, strength: Strength, mechanism: Any, words: Words, names: Names,
-    *, language: str = "en",
+    *, language: str = "en", detects: bool = True,
 ) -> TextSettings:  # fmt: skip
     """The settings that options mean, with the epsilon of a word worked out and checked."""
     given = (strength.epsilon, strength.keep, strength.max_kept, strength.document_epsilon)
@@ -161,7 +164,7 @@ def settings_from(
         pseudonyms=names.pseudonyms,
         in_clear=in_clear,
         language=language,
-        detects=True,
+        detects=detects,
         find=FINDERS.find_all(words.find),
     )
     settings = _with_pipelines(settings, names.pipeline)

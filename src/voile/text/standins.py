@@ -31,6 +31,7 @@ from voile.text.plan import Plan
 from voile.text.released import Refused
 from voile.text.standin_forms import MAKERS, Draws, form_of, key_of, no_maker
 from voile.text.things import Thing
+from voile.text.tiers import marked
 
 LABELS = {
     "PERSON": "PERSON", "PER": "PERSON", "GPE": "PLACE", "LOC": "PLACE", "FAC": "PLACE",
@@ -75,12 +76,11 @@ class StandIns:
         known by every part of the name, where it is written with a capital and is no word as well.
         """
         plain = [text if isinstance(text, str) else "" for text in texts]
-        limit = int(getattr(self.pipeline, "max_length", 10**6))
         found = []
-        for place, document in enumerate(self.pipeline.pipe(text[:limit] for text in plain)):
+        for place, marks in enumerate(marked(self.pipeline, plain)):
             spans = [
                 Span(e.start_char, e.end_char, LABELS[e.label_])
-                for e in document.ents
+                for e in marks
                 if e.label_ in LABELS
             ]
             names = self.parts(plain[place], spans)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -81,6 +81,17 @@ class States:
             if match is not None:
                 yield self.placeholder
                 last = match.end()
+
+    def written(self, states: Iterable[int]) -> str:
+        """States as a line of text, for whoever reads texts.
+
+        >>> from voile.text.vocabularies import vocabulary
+        >>> States(vocabulary(["cat", "dog"], [[0.0], [1.0]])).written([1, 5, 0, 4])
+        'dog, cat.'
+        """
+        words, signs = self.vocabulary.written, {self.end: ".", self.pause: ",", self.edge: ""}
+        parts = (f" {words[s]}" if s < self.edge else signs.get(s, " this") for s in states)
+        return "".join(parts).strip()
 
     def walk(self, plan: Plan) -> Iterator[tuple[int, int, Case | int]]:
         """A planned text in order: (state, −1, −1) in clear, (−1, number, case) for a draw."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from voile.errors import InvalidInput, MissingExtra, require
 from voile.packaged import SPACY_ENGLISH, SPACY_FRENCH, SPACY_SPANISH
+from voile.text.name_list import Found
 from voile.text.stopwords import STOPWORDS
 from voile.text.vocabularies import Vocabulary
 
@@ -20,6 +21,8 @@ ENTITY_LABELS = frozenset({"PERSON", "PER", "GPE", "ORG", "LOC", "NORP", "FAC"})
 Entities = tuple[tuple[int, int], ...]
 """Where names stand in a text."""
 DEFAULT_PIPELINE = SPACY_ENGLISH.module
+OVERLAP = 2000
+"""Characters that two pieces of a long text share."""
 PIPELINES = (SPACY_ENGLISH, SPACY_FRENCH, SPACY_SPANISH)
 """Those that come in packages, their content checked."""
 
@@ -60,11 +63,34 @@ class Tiers:
         return 1 if self.close[position] else 2
 
 
-def marked(pipeline: Any, texts: Iterable[str]) -> Iterator[list[Any]]:
-    """The names that a pipeline marks in each text, up to the longest that it reads."""
-    limit = int(getattr(pipeline, "max_length", 10**6))
-    for document in pipeline.pipe(text[:limit] for text in texts):
-        yield [e for e in document.ents if e.label_ in ENTITY_LABELS]
+def marked(pipeline: Any, texts: Iterable[str]) -> Iterator[list[Found]]:
+    """The names that a pipeline marks in each text.
+
+    A text that is longer than the pipeline reads at once is read in pieces that overlap: a name
+    counts in the piece in whose part it begins, and that piece shows it whole, with what stands
+    around it.
+    """
+    given = list(texts)
+    limit = int(getattr(pipeline, "max_length", 0)) or max(map(len, given), default=0) + 1
+    overlap = min(OVERLAP, limit // 4)
+    pieces = [
+        (row, start)
+        for row, text in enumerate(given)
+        for start in range(0, max(1, len(text) - overlap), limit - overlap)
+    ]
+    found: list[list[Found]] = [[] for _ in given]
+    documents = pipeline.pipe(given[row][start : start + limit] for row, start in pieces)
+    for (row, start), document in zip(pieces, documents, strict=True):
+        begins = start + overlap // 2 if start else 0
+        whole = start + limit >= len(given[row])
+        ends = len(given[row]) if whole else start + limit - overlap + overlap // 2
+        last = found[row][-1].end_char if found[row] else 0
+        found[row] += [
+            Found(start + e.start_char, start + e.end_char, e.label_)
+            for e in document.ents
+            if e.label_ in ENTITY_LABELS and max(begins, last) <= start + e.start_char < ends
+        ]
+    yield from found
 
 
 def tiers(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from voile.adapt.ampl import Checked
 from voile.adapt.levels import Round, frontier
@@ -14,7 +14,7 @@ from voile.leakage.joint import JointBound
 from voile.report.charts_common import frontier_chart
 from voile.report.drawing import percent
 from voile.report.model import Chart, Report, Table
-from voile.report.result import Result, frame_of
+from voile.report.result import Result
 from voile.report.words import ONE_ATTACKER, OWN_FIGURES
 from voile.text.charts import rounds_chart
 
@@ -59,6 +59,8 @@ class TextTuning(Result):
     cap: float | None = None
     joint: JointBound | None = None
     """What was proved of the choice, where a cap was asked for."""
+    recipe: str | None = None
+    """Where the release of the choice was written, for `voile run`."""
 
     @property
     def choice(self) -> Checked:
@@ -80,11 +82,10 @@ class TextTuning(Result):
         """The rounds that no other round beats in both violation and utility loss."""
         return frontier((*self.rounds, *self.together))
 
-    def to_frame(self) -> Any:
-        """A row for each round, as a pandas frame."""
+    def _records(self) -> Iterator[dict[str, float]]:
         columns = ("pii", "poii", "violation", "utility_loss", "loss")
         rows = ((*r.strengths, r.violation, r.utility_loss, r.loss) for r in self.rounds)
-        return frame_of(columns, list(rows))
+        return (dict(zip(columns, row, strict=True)) for row in rows)
 
     def _report(self) -> Report:
         pii, poii = self.chosen.strengths
@@ -107,6 +108,7 @@ class TextTuning(Result):
                 ),
                 "All other words stay in clear.",
                 f"To use them: {self.protect_command}",
+                *(() if self.recipe is None else (f"Or: voile run {self.recipe}",)),
             ),
             not_protected=(
                 "All words that are neither names nor close to names: they stay in clear.",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from voile.adapt.ampl import Laws
 from voile.adapt.secrets import Document
 from voile.errors import InvalidInput, require
 from voile.options import Call, case_of
+from voile.recipe import write_recipe
 from voile.report.provenance import spelled
 from voile.text.building import law_builder, tier_laws
 from voile.text.languages import check_language
@@ -79,19 +82,18 @@ def _document(protector: TextProtector, plan: Plan, longest: int) -> Document:
     return Document(np.array(words[:longest], np.intp), np.array(levels[:longest], np.intp))
 
 
-def protect_command(
+def protect_options(
     column: str,
     epsilon: float,
     strengths: Sequence[float],
     mechanism: str,
     words: Words,
     pipeline: str | None,
-) -> str:
-    """The command that draws from the laws that were tuned, to the last digit."""
+) -> dict[str, Any]:
+    """The options of `text protect` that draw from the laws that were tuned, to the last digit."""
     from voile.text._protect import protect
 
     given = {
-        "data": "FILE",
         "column": column,
         "epsilon": epsilon,
         "mechanism": mechanism,
@@ -100,4 +102,23 @@ def protect_command(
         "alpha": (*(repr(value) for value in strengths), "keep"),
         "pipeline": pipeline,
     }
-    return spelled(Call(case_of(protect), given, 0.0, ""), whole=True)
+    known = case_of(protect).parameters
+    return {name: value for name, value in given.items() if value != known[name].default}
+
+
+def protect_command(options: Mapping[str, Any]) -> str:
+    """The command with these options, for a file that is yet to be named."""
+    from voile.text._protect import protect
+
+    return spelled(Call(case_of(protect), {"data": "FILE", **options}, 0.0, ""), whole=True)
+
+
+def write_tuned_recipe(path: Path, options: Mapping[str, Any], data: str | Path) -> None:
+    """A recipe that releases a file with these options: `voile run` draws from the tuned laws."""
+    plain = (str, bool, int, float)
+    for name, value in options.items():
+        if not all(
+            isinstance(part, plain) for part in (value if isinstance(value, tuple) else (value,))
+        ):
+            raise InvalidInput(f"{name} must be a word or a number to stand in a recipe, got code")
+    write_recipe(path, "text protect", {"data": str(data), **options})

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from voile.errors import InvalidInput
+from voile.files.encodings import lines_of
 
 _LISTS = {
     "names": """
@@ -45,12 +46,8 @@ WATCHED = {kind: tuple(dict.fromkeys(words.split())) for kind, words in _LISTS.i
 
 def read_watched(path: str | Path) -> tuple[str, ...]:
     """A public list of one's own: a word a line, in small letters, each once."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as problem:
-        why = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8"
-        raise InvalidInput(f"--watch must name a list of words, {path}: {why}") from None
-    words = tuple(dict.fromkeys(line.strip().lower() for line in lines if line.strip()))
+    lines = lines_of(path, what="--watch must name a list of words")
+    words = tuple(dict.fromkeys(line.lower() for line in lines if line))
     spaced = sum(any(map(str.isspace, word)) for word in words)
     if not words or spaced:
         found = f"{spaced} lines with several" if words else "an empty one"

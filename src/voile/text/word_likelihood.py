@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from voile.text.released import Refused
-from voile.text.tokens import Case, Token
+from voile.text.tokens import Case, Token, case_of
 
 MISREAD = 5.0
 """Nats that a sign or a letter's case costs that is not as it must be.
 
-They are released as they are, so a text with others is impossible; but a drawn word such as
-“o'clock” or “u.s.” is read back otherwise than it was written about once in a hundred words.
+They are released as they are, so a text with others is impossible, unless somebody has tidied up
+the release since.
 """
+UNREAD = 20.0
+"""Nats that a text costs of which the release as it stands cannot be one: more than words tell."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,17 @@ class Seen:
     words: tuple[int, ...]
     signs: Counter[str]
     cases: tuple[Case | None, ...]
+    around: re.Pattern[str] | None = None
+    """What stands around the words, as a pattern of all releases that this text may have."""
+
+    def reading(self, release: str, known: Mapping[str, int]) -> Seen | None:
+        """The words of a release of this very text; None if it cannot be one."""
+        match = None if self.around is None else self.around.fullmatch(release)
+        if match is None:
+            return None
+        words = tuple(known.get(word.lower(), -1) for word in match.groups())
+        cases = tuple(case_of(word) if has_letters(word) else None for word in match.groups())
+        return None if -1 in words else Seen(words, self.signs, cases)
 
     def differences(self, other: Seen) -> int:
         """Signs and cases in which two texts of as many words differ; None is no case."""
@@ -38,13 +52,16 @@ class Seen:
 def word_likelihood(protector: Any) -> Callable[[Sequence[str], Sequence[Any]], Any]:
     """Ln K(release | text) of a protector whose law is known, and of what it leaves in clear.
 
-    How many words there are is released as it is, so a text of another number of words is far less
-    likely than any of the same number: the nearer the number, the likelier. (Not −∞: a drawn word
-    such as “o'clock” may be read back as two.) Signs, spacing and case are released as they are
-    too, and count `MISREAD` each where they differ. Where a word that repeats is drawn once, it
+    Of a given text all is known but the words that were drawn: what stands between them is as it
+    was. So a release is read as that text would have it (“10,000” and “u.s.” are then the one word
+    that was drawn, which a tokenizer takes for two about once in a hundred words). A release that
+    cannot be read so costs `UNREAD` and is read by itself: a text of another number of words is
+    then far less likely than any of the same number, the nearer the likelier, and signs, spacing
+    and case count `MISREAD` each where they differ. Where a word that repeats is drawn once, it
     counts once; a text in which one word had come out as two counts `MISREAD` for each too many.
     """
     once = protector.consistent is not None
+    known = protector.tokenizer.vocabulary.positions
 
     def law(texts: Sequence[str], releases: Sequence[Any]) -> Any:
         planned = dict.fromkeys(texts)
@@ -54,10 +71,12 @@ def word_likelihood(protector: Any) -> Callable[[Sequence[str], Sequence[Any]], 
         places: dict[int, list[tuple[int, int]]] = {}
         for row, (text, release) in enumerate(zip(texts, releases, strict=True)):
             source, found = before[text], after[release]
+            exact = source.reading(release, known)
+            found = exact or found
             if len(source.words) != len(found.words):
                 total[row] = -1e6 * abs(len(source.words) - len(found.words))
                 continue
-            total[row] = -MISREAD * source.differences(found)
+            total[row] = -MISREAD * source.differences(found) - (0.0 if exact else UNREAD)
             pairs: Any = zip(source.words, found.words, strict=True)
             if once:
                 pairs = set(pairs)
@@ -83,14 +102,30 @@ def _planned(protector: Any, text: str) -> Seen:
         tuple(token.position for token in plan.drawn),
         _signs(gaps),
         tuple(token.case for token in plan.drawn),
+        _pattern(plan.pieces),
     )
+
+
+def _pattern(pieces: Sequence[Any]) -> re.Pattern[str]:
+    """Gaps as they are, a word for each word; two that touched may have been set apart."""
+    parts, touching = [], False
+    for piece in pieces:
+        gap = isinstance(piece, str)
+        parts.append(re.escape(piece) if gap else r" ?(\S+?)" if touching else r"(\S+?)")
+        touching = not gap
+    return re.compile("".join(parts))
+
+
+def has_letters(word: str) -> bool:
+    """Whether case can be seen in it."""
+    return any(map(str.isalpha, word))
 
 
 def _read(protector: Any, release: str) -> Seen:
     """What a release shows; a word without letters shows no case."""
     pieces = protector.tokenizer.split(release)
     tokens = [piece for piece in pieces if isinstance(piece, Token)]
-    letters = [any(map(str.isalpha, release[token.start : token.end])) for token in tokens]
+    letters = [has_letters(release[token.start : token.end]) for token in tokens]
     return Seen(
         tuple(token.position for token in tokens),
         _signs([piece for piece in pieces if isinstance(piece, str)]),

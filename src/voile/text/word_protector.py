@@ -98,6 +98,10 @@ class TextProtector:
         """The names of the levels, one for each law."""
         return ("words",) if self.tiers is None else self.tiers.names
 
+    @cached_property
+    def _sums(self) -> dict[tuple[int, ...], float]:
+        return {}
+
     @property
     def alone(self) -> TextProtector:
         """The same for a text of which nobody says whose it is: a scope of its own."""
@@ -117,9 +121,12 @@ class TextProtector:
         of = plan.levels if self.consistent is None else [level for level, _ in plan.distinct]
         return tuple(map(of.count, range(len(self.levels))))
 
-    def spent(self, drawn: Sequence[int]) -> float:
+    def spent(self, drawn: tuple[int, ...]) -> float:
         """What a text with so many draws at each level spends in all, rounded up."""
-        return sum_upwards(*(product_upwards(each, n) for each, _, n in self.costs(drawn)))
+        if drawn not in self._sums:  # few differ among the texts of a file
+            costs = self.costs(drawn)
+            self._sums[drawn] = sum_upwards(*(product_upwards(each, n) for each, _, n in costs))
+        return self._sums[drawn]
 
     def release(self, texts: Any, rng: Generator) -> Any:
         """Texts blurred word by word, in the container they came in.

@@ -26,9 +26,10 @@ from voile.text.laws import KNOWN_WORD_BY_WORD
 from voile.text.nearest import NearestWords
 from voile.text.options import Names, Restoring, Strength, Words
 from voile.text.pieces_shown import ShownText, shown_texts
-from voile.text.prior_choice import choose_prior
+from voile.text.prior_choice import choose_prior, with_expected
 from voile.text.reading import texts_at_first
 from voile.text.settings import TextSettings, settings_from
+from voile.text.topics import TopicUse, topic_use
 from voile.text.vocabularies import Vocabulary
 from voile.text.watched import WATCHED
 from voile.text.word_protector import TextProtector
@@ -84,14 +85,27 @@ class TextBench:
     """The protector at an epsilon."""
 
     def _at(self, epsilon: float) -> TextProtector:
-        return build_protector(replace(self.settings, epsilon=epsilon), self.vocabulary, self.prior)
+        """As a release builds it, but for the remap, which takes long at each strength."""
+        words = replace(self.settings.words, remap=False)
+        return self._built(replace(self.settings, epsilon=epsilon, words=words))
+
+    def remapped(self, epsilon: float) -> TextProtector:
+        """With the remap; for a whole vocabulary that takes about a minute, and is kept."""
+        return self._built(replace(self.settings, epsilon=epsilon))
+
+    def _built(self, settings: TextSettings) -> TextProtector:
+        made = build_protector(settings, self.vocabulary, self.prior)
+        if self.prior is None or made.restorer is None:
+            return made
+        return build_protector(settings, self.vocabulary, with_expected(self.prior, made))
 
     def preview(
-        self, epsilon: float, *, seed: int = 0, first: int = 0, count: int = 6
+        self, epsilon: float, *, seed: int = 0, first: int = 0, count: int = 6, remap: bool = False
     ) -> tuple[ShownText, ...]:
         """Some texts before and after, by a seed: not a release, and not to be handed on."""
         chosen = [text[:SHOWN_LETTERS] for text in self.texts[first : first + count]]
-        return shown_texts(self.at(epsilon), chosen, seeded_rng(seed))
+        protector = self.remapped(epsilon) if remap else self.at(epsilon)
+        return shown_texts(protector, chosen, seeded_rng(seed))
 
     def law(self, word: int, level: int, epsilon: float) -> LawShown:
         """What one word of the vocabulary may come out as."""
@@ -183,6 +197,11 @@ class TextBench:
         )  # fmt: skip
         return epsilons, tuple(map(self._with_clear, found))
 
+    def use(self, data: Any, *, label: str | None = None) -> TopicUse:
+        """How often a row's topic is still right, at some of the strengths; see `text.topics`."""
+        column = self.settings.column
+        return topic_use(self._at, self.epsilons()[::2], data, column, label=label)
+
     @property
     def in_clear(self) -> str | None:
         """The language whose stop words are left in clear; None where none are."""
@@ -247,8 +266,6 @@ def open_bench(
         raise no_such_column(column, source.columns)
     require(mechanism in KNOWN_WORD_BY_WORD, "the mechanism", " or ".join(KNOWN_WORD_BY_WORD),
             mechanism)  # fmt: skip
-    if names.pseudonyms or words.remap:
-        raise InvalidInput("previews must go without --pseudonyms and --remap")
     texts: Sequence[str] = texts_at_first(source, column, count)
     language = check_language(words.language, texts)
     settings = settings_from(

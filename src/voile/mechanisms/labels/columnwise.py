@@ -66,7 +66,7 @@ def columnwise(channels: Sequence[Channel], *, granularity: str = "one record") 
     >>> both.release([[2, 0], [1, 1]], voile.seeded_rng(1)).shape
     (2, 2)
     """
-    from voile.metrics.discrete import discrete
+    from voile.metrics.discrete_distance import discrete
 
     require(len(channels) > 0, "channels", "at least one", "none")
     budgets = tuple(spread(channel) for channel in channels)

@@ -43,7 +43,7 @@ def design_response(
     >>> design_response(["yes", "no"], epsilon=1.0).probabilities().round(4).tolist()    # Warner's
     [[0.7311, 0.2689], [0.2689, 0.7311]]
     """
-    from voile.metrics.discrete import discrete
+    from voile.metrics.discrete_distance import discrete
 
     epsilon = require_epsilon(epsilon)
     space = Space(labels, metric=discrete())

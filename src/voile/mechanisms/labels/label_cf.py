@@ -128,7 +128,7 @@ def label_cf(
         log_room=epsilon * (1 - 1e-9) - between,
     )
     cells, reached = _inside(proposal, lower, upper, between, epsilon)
-    from voile.metrics.discrete import discrete
+    from voile.metrics.discrete_distance import discrete
 
     named = Guarantee(for_label, discrete(), "one label", Basis.CERTIFIED)
     local = replace(named, epsilon=sum_upwards(for_label, spread(cells)), granularity="one record")
@@ -148,7 +148,7 @@ def _inside(
     proposal: Floats, lower: Floats, upper: Floats, between: Floats, epsilon: float
 ) -> tuple[Channel, float]:
     """The proposal as integers, mixed with a constant row by as little as keeps the claim."""
-    from voile.metrics.discrete import discrete
+    from voile.metrics.discrete_distance import discrete
 
     table = np.maximum(proposal, 0.0)
     table /= table.sum(axis=1, keepdims=True)
@@ -188,7 +188,7 @@ def _check_bracket(lower: Floats, upper: Floats, weights: Floats, *, labels: int
 
 def examples() -> list[LabelCF]:
     """A known P, and one known only within bounds."""
-    from voile.metrics.discrete import discrete
+    from voile.metrics.discrete_distance import discrete
 
     def warner(epsilon: float) -> Channel:
         space = Space(["ill", "well"], metric=discrete())

@@ -110,7 +110,7 @@ def local_hashing(
     >>> oracle.field, round(oracle.own, 4), oracle.guarantee.epsilon
     (3, 0.5761, 1.0)
     """
-    from voile.metrics.discrete import discrete
+    from voile.metrics.discrete_distance import discrete
 
     epsilon = require_epsilon(epsilon)
     space = Space(labels, metric=discrete())

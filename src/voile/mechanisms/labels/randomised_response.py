@@ -26,7 +26,7 @@ def randomised_response(
     array([[0.7311, 0.2689],
            [0.2689, 0.7311]])
     """
-    from voile.metrics.discrete import discrete
+    from voile.metrics.discrete_distance import discrete
 
     epsilon = require_epsilon(epsilon)
     space = Space(labels, metric=discrete())

@@ -33,7 +33,7 @@ def rr_with_prior(
     >>> channel.outputs.tolist(), channel.probabilities().round(4).tolist()
     (['a', 'b'], [[0.7311, 0.2689], [0.2689, 0.7311], [0.5, 0.5]])
     """
-    from voile.metrics.discrete import discrete
+    from voile.metrics.discrete_distance import discrete
 
     epsilon = require_epsilon(epsilon)
     space = Space(labels, metric=discrete())

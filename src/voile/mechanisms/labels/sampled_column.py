@@ -99,7 +99,7 @@ def sampled_column(
     >>> either.release([[2, 0], [1, 1]], voile.seeded_rng(1)).shape
     (2, 2)
     """
-    from voile.metrics.discrete import discrete
+    from voile.metrics.discrete_distance import discrete
 
     require(len(channels) > 0, "channels", "at least one", "none")
     given = np.ones(len(channels)) if probabilities is None else np.asarray(probabilities, float)

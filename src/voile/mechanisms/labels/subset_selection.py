@@ -89,7 +89,7 @@ def subset_selection(
     >>> oracle.size, round(oracle.own, 4), round(oracle.other, 4)
     (27, 0.5013, 0.2677)
     """
-    from voile.metrics.discrete import discrete
+    from voile.metrics.discrete_distance import discrete
 
     epsilon = require_epsilon(epsilon)
     space = Space(labels, metric=discrete())

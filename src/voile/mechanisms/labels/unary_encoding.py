@@ -79,7 +79,7 @@ def unary_encoding(
     >>> oracle.release([3, 7], voile.seeded_rng(1)).shape
     (2, 1000)
     """
-    from voile.metrics.discrete import discrete
+    from voile.metrics.discrete_distance import discrete
 
     epsilon = require_epsilon(epsilon)
     space = Space(labels, metric=discrete())

@@ -8,7 +8,7 @@ from voile.core.arrays import Floats
 from voile.core.channel import Channel
 from voile.core.space import Space
 from voile.errors import InvalidInput, require, require_epsilon
-from voile.metrics.lp import differences
+from voile.metrics.lp_norms import differences
 
 
 def geometric(space: Space, *, epsilon: float, granularity: str = "one number") -> Channel:

@@ -21,7 +21,7 @@ from voile.core.lattice_laplace import (
 from voile.core.randomness import Generator
 from voile.core.space import Space
 from voile.errors import InvalidInput, require_epsilon
-from voile.metrics.lp import euclidean
+from voile.metrics.lp_norms import euclidean
 
 _FINENESS = 2.0**-14
 """The lattice step times √dimension, as a share of the smallest distance: what it costs of ε."""

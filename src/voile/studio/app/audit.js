@@ -4,8 +4,8 @@ import { field, fill, h, select } from "/app/dom.js";
 import { formFor } from "/app/form.js";
 
 const AUDITS = [
-  ["text calibrate", "Text: two columns of a file, or a program"],
-  ["text audit", "Text: originals and releases, read by a trained attacker"],
+  ["text calibrate", "Text: releases in a second column or file, a program, or a function of your own"],
+  ["text audit", "Text: two files, word by word, by an attacker who is trained on a part"],
   ["text membership", "Text: was a document among those trained on?"],
   ["places audit", "Places: a design or releases of places"],
   ["places follow", "Places: traces, followed over time"],

@@ -28,6 +28,23 @@ export function solve(xs, ys, y) {
   return floor3(low);
 }
 
+/** The least x at which a growing curve reaches y, to three digits, rounded up; null if it never does. */
+export function reach(xs, ys, y) {
+  if (ys.at(-1) < y) return null;
+  let low = xs[0], high = xs.at(-1);
+  if (ys[0] >= y) return ceil3(low);
+  for (let k = 0; k < 40; k++) {
+    const middle = Math.sqrt(low * high);
+    if (at(xs, ys, middle) >= y) high = middle; else low = middle;
+  }
+  return ceil3(high);
+}
+
+function ceil3(x) {
+  const step = 10 ** (Math.floor(Math.log10(x)) - 2);
+  return Number((Math.ceil(x / step - 1e-9) * step).toPrecision(3));
+}
+
 export function floor3(x) {
   const step = 10 ** (Math.floor(Math.log10(x)) - 2);
   return Number((Math.floor(x / step + 1e-9) * step).toPrecision(3));

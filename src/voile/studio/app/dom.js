@@ -54,5 +54,8 @@ export function eachFrame(work) {
   };
 }
 
+/** A length in km as the reports say it: to three digits, in metres below a kilometre. */
+export const length = (km) => (km >= 1 ? `${Number(km.toPrecision(3))} km` : `${Number((1000 * km).toPrecision(3))} m`);
+
 export const percent = (share, digits = 3) =>
   share === null || share === undefined ? "–" : `${Number((100 * share).toPrecision(digits))} %`;

@@ -4,19 +4,20 @@ import { notice, trying } from "/app/frame.js";
 import { ask, watch } from "/app/ask.js";
 import { fill, h } from "/app/dom.js";
 
-export function job(finished = () => {}) {
+export function job(finished = () => {}, told = () => {}) {
   const place = h("div", { class: "job", role: "status" });
   const frame = h("div", {});
   let running = false, current = "";
 
   function show(state, identity) {
+    told(state);
     const share = state.total ? Math.min(1, state.done / state.total) : null;
     fill(place,
       state.finished ? null : [
         h("p", {}, state.what, share === null ? "…" : ` ${Math.round(100 * share)} %`),
         h("progress", { max: 1, value: share === null ? undefined : share, "aria-label": state.what }),
-        h("button", { type: "button", onclick: () => trying(() => ask("stop", { command: identity })) }, "Stop")],
-      state.lines.map((line) => h("p", {}, line)),
+        h("button", { type: "button", onclick: () => trying(() => ask("stop", { command: identity })) }, state.keeps ? "Stop, and keep what there is" : "Stop")],
+      (state.parts.length ? [] : state.lines).map((line) => h("p", {}, line)),
       state.in_clear.map((line) => h("p", { class: "warn" }, line)),
       state.answer && h("p", { class: "answer" }, state.answer),
       state.verdict && h("p", { class: `verdict ${state.verdict}` }, state.verdict),

@@ -8,20 +8,24 @@ import { columns, needFile, state, trying } from "/app/frame.js";
 import { job } from "/app/job.js";
 
 const RECORDS = 2000, QUICK = 600;
-const MECHANISMS = { "label DP": "rr", "label DP-CF": "cf", "local DP": "ldp" };
+const MECHANISMS = { "label DP": "rr", "label DP-CF": "cf", "local DP": "ldp", "sampled column": "sample" };
+const ELSEWHERE = {
+  "central DP": "Central DP is a yardstick of another trust: a curator who sees every record counts them, adds noise and makes up records from the counts. voile releases nothing so: here a label is changed before anybody is handed it. The command stays what it was; local DP (ldp) is what comes nearest.",
+};
 
 export function screen() {
   if (!state.opened) return needFile("Labels");
   const [first] = columns("label");
-  const chosen = { label: first.name, epsilon: 1, mechanism: "rr", recipe: "", risky: false };
+  const chosen = { label: first.name, epsilon: 1, mechanism: "rr", recipe: "", classes: "", risky: false };
   const left = new Set(state.opened.glance.columns.filter((c) => c.sign && c.name !== first.name).map((c) => c.name));
   const shares = h("div", {});
-  const points = h("div", {});
+  const points = h("div", {}), why = h("div", {});
   const picked = h("output", { class: "epsilon", "aria-live": "polite" });
   const released = () => state.opened.glance.columns.map((c) => c.name).filter((name) => name === chosen.label || chosen.mechanism !== "rr" && !left.has(name));
   const take = away("labels protect", () => ({
     label: chosen.label, epsilon: chosen.epsilon, mechanism: chosen.mechanism,
     recipe: chosen.recipe || null, learn_from_private: chosen.risky || null,
+    classes: !chosen.recipe && chosen.mechanism === "rr" && chosen.classes ? chosen.classes.split(",").map((one) => one.trim()) : null,
   }), released());
 
   const audit = job(async (last) => { if (last?.report) fill(shares, announced((await trying(() => ask("result", { command: audit.identity() }))))); });
@@ -29,27 +33,33 @@ export function screen() {
     if (!last?.report) return;
     const found = await trying(() => ask("result", { command: compare.identity() }));
     if (found) fill(points, frontier(found, (point) => {
-      if (MECHANISMS[point.mechanism]) { chosen.mechanism = MECHANISMS[point.mechanism]; chosen.epsilon = point.epsilon; changed(); }
-    }));
+      const own = MECHANISMS[point.mechanism];
+      if (own) { chosen.mechanism = own; chosen.epsilon = point.epsilon; changed(); }
+      fill(why, own ? h("p", { role: "status" }, `Taken: ${point.mechanism} at ε = ${point.epsilon}, below.`) : h("p", { class: "warn", role: "status" }, ELSEWHERE[point.mechanism] ?? `${point.mechanism} is for comparison; no command here releases by it.`));
+    }), why);
   });
   const data = () => ({ data: state.opened.path, label: chosen.label, drop: [...left].filter((name) => name !== chosen.label) });
   function changed() {
+    fill(why);
     picked.textContent = `${chosen.mechanism}, ε = ${chosen.epsilon}`;
     mechanism.value = chosen.mechanism;
     epsilon.value = chosen.epsilon;
     take.columns(released());
     take.changed();
   }
-  const mechanism = select([["rr", "rr: noise on the label, features clear"], ["cf", "cf: label and what features say of it"], ["ldp", "ldp: the whole record"]], "rr", (value) => { chosen.mechanism = value; changed(); });
+  const mechanism = select([["rr", "rr: the label alone"], ["cf", "cf: label and features"], ["ldp", "ldp: the whole record"], ["sample", "sample: one column each"]], "rr", (value) => { chosen.mechanism = value; changed(); });
   const epsilon = h("input", { type: "number", min: 0.001, step: "any", value: 1, onchange: () => { if (epsilon.value > 0) { chosen.epsilon = Number(epsilon.value); changed(); } } });
   const recipe = h("input", { type: "text", autocomplete: "off", spellcheck: "false", onchange: () => { chosen.recipe = recipe.value.trim(); changed(); } });
+  const classes = h("input", { type: "text", autocomplete: "off", spellcheck: "false", placeholder: "yes,no", onchange: () => { chosen.classes = classes.value.trim(); changed(); } });
   const names = columns("label").map((c) => [c.name, c.name]);
-  const others = h("fieldset", { class: "grid-2" }, h("legend", {}, "Not features: left out of what is weighed"),
-    state.opened.glance.columns.map((c) => tick(c.name, left.has(c.name), (on) => { if (on) left.add(c.name); else left.delete(c.name); changed(); }, c.sign ? `looks like ${c.sign}` : "")));
+  const others = h("fieldset", { class: "grid-2" });
+  const listed = () => fill(others, h("legend", {}, "Not features: left out of what is weighed"),
+    state.opened.glance.columns.filter((c) => c.name !== chosen.label).map((c) => tick(c.name, left.has(c.name), (on) => { if (on) left.add(c.name); else left.delete(c.name); changed(); }, c.sign ? `looks like ${c.sign}` : "")));
+  listed();
   queueMicrotask(changed);
   return [
     h("h1", {}, "Labels"),
-    h("div", { class: "row" }, field("The secret label", select(names, chosen.label, (value) => { chosen.label = value; changed(); }))),
+    h("div", { class: "row" }, field("The secret label", select(names, chosen.label, (value) => { chosen.label = value; left.delete(value); listed(); changed(); }))),
     others,
     h("section", { class: "panel", "aria-label": "What features add" },
       h("h2", {}, "What ε announces, and what the features add"),
@@ -63,7 +73,7 @@ export function screen() {
       points, compare.place),
     h("section", { class: "panel", "aria-label": "Chosen" }, h("h2", {}, "Chosen"), picked,
       h("div", { class: "grid-2" }, field("Mechanism", mechanism), field("ε of a record's label", epsilon),
-        field("Public recipe", recipe, "Names and ranges that the output shows: a file that voile labels recipe made.")),
+        field("Values of the label", classes, "For rr, where they are public: the output shows them."), field("Public recipe", recipe, "Names and ranges that the output shows: a file that voile labels recipe made.")),
       tick("RISKY: take names and ranges from this file", false, (on) => { chosen.risky = on; changed(); }, "then the guarantee is claimed only")),
     take.place,
   ];

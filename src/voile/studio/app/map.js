@@ -13,7 +13,7 @@ export function map(points, clicked) {
   const scale = (WIDTH - 2 * MARGIN) / wide;  // drawing units a km
   const at = ([lat, lon]) => [WIDTH / 2 + (lon - middle[1]) * narrow * KM * scale, HEIGHT / 2 - (lat - middle[0]) * KM * scale];
   const back = (x, y) => [middle[0] - (y - HEIGHT / 2) / scale / KM, middle[1] + (x - WIDTH / 2) / scale / KM / narrow];
-  const layers = Object.fromEntries(["points", "after", "cloud", "trace", "length"].map((name) => [name, h("g", { class: name })]));
+  const layers = Object.fromEntries(["roads", "points", "after", "cloud", "trace", "guessed", "length"].map((name) => [name, h("g", { class: name })]));
   const svg = h("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, tabindex: "0", role: "img", "aria-label": "Map of the first places. Arrows move it, plus and minus enlarge and reduce." }, Object.values(layers));
   let view = [0, 0, WIDTH, HEIGHT];
   const size = () => view[2] / WIDTH;
@@ -79,7 +79,9 @@ export function map(points, clicked) {
     after: (list) => fill(layers.after, dots(list, "after-point", 2.5)),
     cloud: (here, list, rings) => fill(layers.cloud, dots(list, "cell", 2.2), rings.map((km) => { const [x, y] = at(here); return h("circle", { class: "ring", cx: x, cy: y, r: km * scale }); }),
       dots([here], "here", 7)),
-    trace: (before, after) => fill(layers.trace, line(before, "trace"), line(after, "trace after")),
+    trace: (before, after) => { fill(layers.trace, line(before, "trace"), line(after, "trace after")); fill(layers.guessed); },
+    guessed: (list) => fill(layers.guessed, line(list, "trace guess")),
+    roads: (streets) => fill(layers.roads, h("path", { class: "street", d: streets.map(([a, b, c, d]) => `M${at([a, b]).map((v) => v.toFixed(1))}L${at([c, d]).map((v) => v.toFixed(1))}`).join("") })),
     middle: () => middle,
   };
 }

@@ -56,6 +56,8 @@ function glance(opened) {
     bad ? ` ${bad} could not be read.` : ""),
     h("div", { class: "doors" }, doors.map(([key, title, about, fits]) =>
       h("a", { class: fits ? "door fits" : "door", href: `#${key}` }, h("strong", {}, title), h("span", {}, fits ? about : `${about} Nothing here looks like it.`)))),
+    columns.some((c) => /^[-+]?\d[\d.,:TZ+-]*$/.test(c.name)) ? h("p", { class: "warn", role: "note" },
+      "The first line was taken for the names of columns, and looks like data: add a line of names, or its values would stand in commands and reports.") : null,
     signs.length ? h("p", { class: "warn", role: "note" },
       `Would identify people if released in clear: ${signs.map((c) => `${c.name} (${c.sign})`).join(", ")}.`) : null,
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "First rows" },
@@ -63,5 +65,5 @@ function glance(opened) {
         h("thead", {}, h("tr", {}, columns.map((c) => h("th", { scope: "col" }, c.name,
           ROLES[c.role] && h("span", { class: "role" }, ROLES[c.role]),
           c.sign && h("span", { class: "role sign" }, c.sign))))),
-        h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell))))))));
+        h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, h("div", { class: "cell" }, cell)))))))));
 }

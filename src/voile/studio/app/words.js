@@ -4,6 +4,7 @@ import { h } from "/app/dom.js";
 
 const FATES = {
   kept: "came out as itself", drawn: "drawn anew", placeholder: "replaced by a placeholder",
+  "stand-in": "another of its kind",
   clear: "stands IN CLEAR", dropped: "left out",
 };
 

@@ -54,10 +54,13 @@ class LpDistance:
 
     def __call__(self, left: Items, right: Items) -> Floats:
         """All distances."""
-        from scipy.spatial.distance import cdist
-
         if not all(_as_doubles(items, p=self.p) for items in (left, right)):
             return _scaled(self.p, left, right)
+        if left.shape[1] == 1:  # on a line all of them are |a − b|, and scipy need not be loaded
+            with np.errstate(over="ignore"):  # an infinite distance is refused by who asked
+                return np.asarray(np.abs(left.astype(np.float64) - right.astype(np.float64).T))
+        from scipy.spatial.distance import cdist
+
         if self.p == 1:
             return cdist(left, right, "cityblock")
         if self.p == 2:

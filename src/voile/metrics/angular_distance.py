@@ -9,7 +9,7 @@ import numpy as np
 from voile.core.arrays import Floats, Items
 from voile.core.metric import Metric
 from voile.errors import InvalidInput
-from voile.metrics.lp import check_points
+from voile.metrics.lp_norms import check_points
 
 
 def _check_directions(items: Items) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from voile.core.arrays import Floats, Items
 from voile.core.metric import Metric
 from voile.errors import InvalidInput, require
-from voile.metrics.lp import check_points
+from voile.metrics.lp_norms import check_points
 
 EARTH_RADIUS = {"km": 6371.0088, "m": 6371008.8}
 """The mean radius of the Earth (IUGG), in each unit on offer."""

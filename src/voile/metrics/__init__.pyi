@@ -1,0 +1,13 @@
+from voile.metrics.angular_distance import angular as angular
+from voile.metrics.angular_distance import cosine_distance as cosine_distance
+from voile.metrics.discrete_distance import discrete as discrete
+from voile.metrics.discrete_distance import hamming as hamming
+from voile.metrics.distance_tables import precomputed as precomputed
+from voile.metrics.distance_tables import shortest_path_closure as shortest_path_closure
+from voile.metrics.great_circle import haversine as haversine
+from voile.metrics.lp_norms import chebyshev as chebyshev
+from voile.metrics.lp_norms import euclidean as euclidean
+from voile.metrics.lp_norms import lp as lp
+from voile.metrics.lp_norms import manhattan as manhattan
+from voile.metrics.lp_norms import squared_euclidean as squared_euclidean
+from voile.metrics.registry import metric_from as metric_from

@@ -1,0 +1,161 @@
+"""Window descent on a whole region: as in `windows`, on a table that is sparse.
+
+It begins with Laplace noise and a remap (`region_start`), inside the cone as it is, improves it
+window by window (`region_windows`), and at any moment the rows become integers that are certified
+(`region`). Time is linear in the area where people are, memory in outputs × 16/ε around each.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from voile.core.guarantee import Basis, Guarantee
+from voile.errors import InvalidInput, require, require_epsilon
+from voile.interrupts import asked_to_stop, worth_keeping
+from voile.metrics.lp_norms import lp
+from voile.optimise.building import margin_of
+from voile.optimise.cones import dual_exponent
+from voile.optimise.region import RegionMechanism
+from voile.optimise.region_problem import RegionProblem
+from voile.optimise.region_start import Rows, started
+from voile.optimise.region_windows import Run, State
+from voile.optimise.smooth import DEFAULT_RESOLUTION
+from voile.optimise.splines import SplineGrid
+from voile.optimise.windows import SIDE, duration
+from voile.progress import tell
+
+NAME = "(f) smooth spline, a region by windows"
+WIDEST = 0.5
+"""Times 1/ε: wider cells cannot follow the noise that it begins with."""
+MOST_CELLS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class RegionDescent:
+    """A certified mechanism, its expected loss, and how it came about.
+
+    `sweeps` are whole ones, `windows` of `planned` were solved, `entries` are the table's numbers.
+    """
+
+    name: str
+    mechanism: RegionMechanism
+    loss: float
+    began_at: float
+    sweeps: int
+    windows: int
+    planned: int
+    rejected: int
+    entries: int
+    seconds: float
+
+
+def region_descent(
+    problem: RegionProblem,
+    *,
+    epsilon: float,
+    cells: Sequence[int],
+    p: float = 2.0,
+    sweeps: int = 2,
+    side: int = SIDE,
+    resolution: float = DEFAULT_RESOLUTION,
+    unit: str = "km",
+    kept: Mapping[str, Any] | None = None,
+    keep: Callable[[State], None] | None = None,
+) -> RegionDescent:
+    """A spline on `cells`, from Laplace noise with a remap down by windows; sparse, certified.
+
+    After each window `keep` is given the state. Its numbers given back as `kept`, the descent goes
+    on from there and ends where it would have ended.
+    Asked to stop, it ends with the state of that moment.
+    """
+    begun, epsilon = time.monotonic(), require_epsilon(epsilon)
+    grid = region_grid(problem, epsilon=epsilon, cells=cells, p=p)
+    some, table = started(problem, grid, epsilon=epsilon, p=p)
+    state = State(table) if kept is None else State.again(table, kept)
+    worth_keeping()
+    run = Run(some, grid, state, epsilon * (1 - margin_of(epsilon, resolution)), p)
+    tell(f"{NAME}: {'×'.join(map(str, grid.cells))} cells, {len(table.listed):,} numbers")
+    planned = 0
+    while state.sweeps < sweeps and not asked_to_stop():
+        windows = run.windows(side, state.sweeps)
+        planned = planned or sweeps * len(windows)
+        clock, before = time.monotonic(), state.windows
+        while state.done < len(windows) and not asked_to_stop():
+            left = (time.monotonic() - clock) / max(1, state.windows - before)
+            tell(
+                f"sweep {state.sweeps + 1}: {state.gained:.4f} {unit} gained, "
+                f"{duration(left * max(0, planned - state.windows))} left at most",
+                done=state.windows,
+                total=max(planned, state.windows + 1),
+            )
+            run.solve(windows[state.done])
+            state.done += 1
+            if keep is not None:
+                keep(state)
+        if state.done >= len(windows):
+            state.sweeps, state.done = state.sweeps + 1, 0
+    mechanism = integral(
+        state.table, grid, some, epsilon=epsilon, p=p, resolution=resolution, unit=unit
+    )
+    loss = expected_loss(mechanism, some)
+    return RegionDescent(
+        NAME, mechanism, loss, loss + state.gained, state.sweeps, state.windows, planned,
+        state.rejected, len(state.table.listed), time.monotonic() - begun,
+    )  # fmt: skip
+
+
+def region_grid(
+    problem: RegionProblem, *, epsilon: float, cells: Sequence[int], p: float
+) -> SplineGrid:
+    """The grid of a region, its cells at most `WIDEST`/ε wide; tension as in `smooth_family`."""
+    require(p in (1.0, 2.0), "p of a region", "1 or 2", p)
+    sides = zip(problem.low, problem.high, cells, strict=True)
+    fine = tuple(max(int(c), math.ceil((b - a) * epsilon / WIDEST)) for a, b, c in sides)
+    if math.prod(fine) > MOST_CELLS:
+        raise InvalidInput(
+            f"a region may have {MOST_CELLS:,} cells, and at ε = {epsilon:g} it would need "
+            f"{fine[1]:,}×{fine[0]:,}: cells of at most {WIDEST:g}/ε; cut it into several maps, or "
+            "protect without a design"
+        )
+    grid = SplineGrid(problem.low, problem.high, fine, 2)
+    return replace(grid, tension=min(epsilon * 2 ** (-1 / dual_exponent(p)), 3 / max(grid.steps)))
+
+
+def integral(
+    table: Rows,
+    grid: SplineGrid,
+    problem: RegionProblem,
+    *,
+    epsilon: float,
+    p: float,
+    resolution: float,
+    unit: str,
+) -> RegionMechanism:
+    """The table in integers, certified."""
+    from voile.optimise._region_kernels import to_integers
+
+    sums = np.empty(len(table.values), dtype=np.int64)
+    to_integers(table.rows, table.values, sums)
+    guarantee = Guarantee(epsilon, lp(p, unit=unit), "one location", Basis.CERTIFIED)
+    return RegionMechanism(
+        grid, problem.outputs, table.rows, table.listed, sums, table.floor, guarantee, resolution
+    )
+
+
+def expected_loss(
+    mechanism: RegionMechanism, problem: RegionProblem, *, at_once: int = 128
+) -> float:
+    """Σ_x π(x) Σ_y p_y(x)·loss(x, y), the floor included, some places at a time."""
+    total, outputs = 0.0, np.arange(len(problem.outputs))
+    for start in range(0, len(problem.places), at_once):
+        here = np.arange(start, min(start + at_once, len(problem.places)))
+        law = mechanism.probabilities(problem.places[here])
+        law *= problem.losses.between(here, outputs)
+        total += float(problem.prior[here] @ law.sum(axis=1))
+    return total

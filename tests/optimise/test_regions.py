@@ -1,0 +1,295 @@
+"""Regions: a sparse table that is the dense law, certified, drawn exactly, improved by windows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import voile
+from voile.core.guarantee import Basis, Guarantee
+from voile.errors import BadFile, GuaranteeBroken, InvalidInput
+from voile.interrupts import best_so_far
+from voile.metrics.lp_norms import lp
+from voile.optimise import region_start, region_windows
+from voile.optimise.certificate import certify_splines
+from voile.optimise.region import RegionMechanism, region_from_record
+from voile.optimise.region_descent import (
+    expected_loss,
+    integral,
+    region_descent,
+    region_grid,
+)
+from voile.optimise.region_problem import Apart, RegionProblem, as_region
+from voile.optimise.region_start import started
+from voile.optimise.region_windows import Run, State, obeys
+from voile.optimise.smooth import SmoothMechanism
+
+EPSILON = 0.5
+HOW = {"epsilon": EPSILON, "cells": (20, 15), "side": 12}
+
+
+@pytest.fixture(scope="module")
+def begun(town):
+    """A grid, the problem with the outputs used, and the rows that a descent begins with."""
+    grid = region_grid(as_region(town), epsilon=EPSILON, cells=(20, 15), p=2.0)
+    return grid, *started(as_region(town), grid, epsilon=EPSILON, p=2.0)
+
+
+@pytest.fixture(scope="module")
+def found(town):
+    return region_descent(as_region(town), sweeps=1, **HOW)
+
+
+def dense(mechanism: RegionMechanism) -> np.ndarray:
+    """The coefficients (outputs, nodes) of a region, floor and all."""
+    nodes = np.repeat(np.arange(mechanism.grid.size), np.diff(mechanism.rows))
+    table = np.zeros((len(mechanism.outputs), mechanism.grid.size))
+    firsts = mechanism.rows[:-1][np.diff(mechanism.rows) > 0]
+    before = np.concatenate([[0], mechanism.sums[:-1]])
+    before[firsts] = 0
+    table[mechanism.listed, nodes] = (mechanism.sums - before) / 2.0**62
+    return table + mechanism.shares[:, None] * (1 - table.sum(axis=0))
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_the_start_lies_in_the_cone_as_it_is(town, p):
+    """Nothing is lifted, filled or mended: cutting the tails off costs no privacy."""
+    grid = region_grid(as_region(town), epsilon=EPSILON, cells=(20, 15), p=p)
+    some, rows = started(as_region(town), grid, epsilon=EPSILON, p=p)
+    made = integral(rows, grid, some, epsilon=EPSILON, p=p, resolution=0.001, unit="km")
+    assert 0.85 * EPSILON < made.certificate().epsilon < 0.95 * EPSILON
+    assert rows.left.min() >= region_start.KAPPA
+    assert rows.left.max() < 2.01 * region_start.KAPPA
+
+
+def test_a_table_is_sparse_where_the_region_is_wide():
+    """Rows list what lies near: their number does not grow with the region."""
+    rng, mean = np.random.default_rng(0), []
+    for size in (40.0, 80.0):
+        places = rng.uniform(0, size, (400, 2))
+        losses = Apart(places, places, "euclidean")
+        wide = RegionProblem(places, np.ones(400), places, losses, (0.0, 0.0), (size, size))
+        grid = region_grid(wide, epsilon=1.0, cells=(1, 1), p=2.0)
+        used, rows = started(wide, grid, epsilon=1.0, p=2.0)
+        mean.append(len(rows.listed) / len(used.outputs) / grid.size)
+    assert mean[1] < 0.45 * mean[0]
+
+
+def test_descent_is_certified_and_falls_as_far_as_it_says(town, found, begun):
+    grid, some, rows = begun
+    first = integral(rows, grid, some, epsilon=EPSILON, p=2.0, resolution=0.001, unit="km")
+    assert found.mechanism.certificate().epsilon <= EPSILON
+    assert found.loss < 0.97 * found.began_at
+    assert found.began_at == pytest.approx(expected_loss(first, some), rel=1e-9)
+    assert found.windows == 4
+    assert found.rejected <= 1
+    table, loss = dense(found.mechanism), town.loss[:, np.isin(town.outputs, some.outputs).all(1)]
+    index, weight = grid.basis(town.places)
+    law = (table[:, index] * weight).sum(axis=2).T
+    assert found.loss == pytest.approx(float(town.prior @ (law * loss).sum(axis=1)), rel=1e-9)
+
+
+def test_it_is_the_dense_law(found):
+    """The same coefficients as a dense mechanism: law to 1e-12, the same supremum."""
+    made = found.mechanism
+    table, places = (
+        dense(made),
+        np.random.default_rng(1).uniform(made.grid.low, made.grid.high, (50, 2)),
+    )
+    guarantee = Guarantee(EPSILON, lp(2.0, unit="km"), "one location", Basis.CERTIFIED)
+    same = SmoothMechanism(made.grid, made.outputs, table, guarantee)
+    ours, theirs = made.probabilities(places), same.probabilities(places)
+    assert np.abs(ours - theirs).max() < 1e-12
+    assert np.abs(np.log(ours / theirs)).max() < 1e-8
+    assert np.abs(ours.sum(axis=1) - 1).max() < 1e-12
+    other = certify_splines(made.grid, table, p=2.0, resolution=0.001, weight_bits=62, pieces=1)
+    mine = made.certificate()
+    assert mine.supremum == pytest.approx(other.supremum, rel=1e-9)
+    assert mine.lower == pytest.approx(other.lower, rel=1e-9)
+    assert 0 < mine.smallest <= other.smallest
+
+
+def test_draws_follow_the_law(found):
+    made, count = found.mechanism, 200_000
+    place = np.array([[0.31, -0.77]])
+    law = made.probabilities(place)[0]
+    drawn = np.bincount(
+        made.draw(np.repeat(place, count, 0), voile.seeded_rng(2)), minlength=len(law)
+    )
+    spread = np.sqrt(law * (1 - law) / count) + 1 / count
+    assert np.abs(drawn / count - law).max() < 1e-2
+    assert (np.abs(drawn / count - law) < 6.5 * spread).all()
+
+
+def test_the_floor_is_drawn_by_its_shares(begun):
+    """A region of nothing but floor: every output by the cells that are released as it."""
+    grid, some, rows = begun
+    empty = np.zeros(grid.size + 1, dtype=np.int64)
+    guarantee = Guarantee(EPSILON, lp(2.0, unit="km"), "one location", Basis.CERTIFIED)
+    made = RegionMechanism(
+        grid, some.outputs, empty, np.zeros(0, np.int32), empty[:0], rows.floor, guarantee
+    )
+    assert made.probabilities(np.zeros((1, 2)))[0] == pytest.approx(rows.shares)
+    assert made.certificate().supremum < 1e-9
+    drawn = made.draw(np.zeros((100_000, 2)), voile.seeded_rng(3))
+    share = np.bincount(drawn, minlength=len(some.outputs)) / 100_000
+    assert np.abs(share - rows.shares).max() < 0.011
+
+
+def test_a_window_leaves_the_floor_and_the_rest_as_they_are(begun):
+    grid, some, rows = begun
+    state = State(replace(rows, values=rows.values.copy()))
+    run = Run(some, grid, state, EPSILON, 2.0)
+    window = run.windows(12, 0)[0]
+    run.solve(window)
+    assert state.gained > 0
+    assert np.abs(state.table.left - rows.left).max() < 1e-13
+    nodes = np.repeat(np.arange(grid.size), np.diff(rows.rows))
+    inside = np.isin(nodes, run.numbers[window])
+    assert np.array_equal(state.table.values[~inside], rows.values[~inside])
+    assert not np.array_equal(state.table.values[inside], rows.values[inside])
+
+
+def test_what_breaks_a_constraint_is_not_taken(begun, monkeypatch):
+    """The planted mistake, not looking, is caught by the certificate; looking rejects it."""
+    grid, some, rows = begun
+    solve = region_windows.solve_blocks
+
+    def bold(*args, **how):
+        answer = solve(*args, **how)
+        first = how["around"].start
+        return replace(answer, coefficients=first + 1.3 * (answer.coefficients - first))
+
+    monkeypatch.setattr(region_windows, "solve_blocks", bold)
+
+    def one(look):
+        monkeypatch.setattr(region_windows, "obeys", look)
+        state = State(replace(rows, values=rows.values.copy()))
+        run = Run(some, grid, state, EPSILON, 2.0)
+        run.solve(run.windows(12, 0)[0])
+        return integral(
+            state.table, grid, some, epsilon=EPSILON, p=2.0, resolution=0.001, unit="km"
+        )
+
+    assert one(obeys).certificate().epsilon <= EPSILON
+    with pytest.raises(GuaranteeBroken):
+        one(lambda *_: True)
+
+
+def test_a_descent_that_was_cut_ends_where_it_would_have_ended(town, found):
+    kept = []
+
+    def keep(state):
+        kept.append({**state.record(), "values": state.table.values.copy()})
+
+    region_descent(as_region(town), sweeps=1, keep=keep, **HOW)
+    again = region_descent(as_region(town), sweeps=1, kept=kept[1], **HOW)
+    assert np.array_equal(again.mechanism.sums, found.mechanism.sums)
+    assert again.windows == found.windows
+    with pytest.raises(InvalidInput, match="numbers"):
+        region_descent(as_region(town), sweeps=1, kept={**kept[1], "values": np.ones(3)}, **HOW)
+
+
+def test_an_interrupt_keeps_the_state_of_that_moment(town):
+    with best_so_far() as keeping:
+
+        def keep(state):
+            keeping.asked = state.windows == 2
+
+        cut = region_descent(as_region(town), sweeps=2, keep=keep, **HOW)
+    assert (cut.sweeps, cut.windows, cut.planned) == (0, 2, 8)
+    assert cut.loss < cut.began_at
+    assert cut.mechanism.certificate().epsilon <= EPSILON
+
+
+def test_saved_and_loaded_it_is_the_same_and_as_sparse(found, tmp_path):
+    path = voile.save(found.mechanism, tmp_path / "region.voile")
+    again = voile.load(path)
+    assert isinstance(again, RegionMechanism)
+    assert again.certificate() == found.mechanism.certificate()
+    assert np.array_equal(again.sums, found.mechanism.sums)
+    assert not hasattr(again, "coefficients")
+
+
+def test_tables_that_lie_are_refused(found):
+    kind, meta, arrays = found.mechanism.to_record()
+    sums, listed = arrays["sums"].copy(), arrays["listed"].copy()
+    assert kind == "region mechanism"
+    row = arrays["rows"][100]
+    wrong = {
+        "sums": [np.where(np.arange(len(sums)) == row, sums * 0 - 1, sums), sums[:-1], sums * 1.0],
+        "listed": [listed[::-1].copy(), np.where(listed == 0, 10**6, listed), listed - 1],
+        "rows": [arrays["rows"][:-1], arrays["rows"][::-1].copy(), arrays["rows"] + 1],
+        "floor": [arrays["floor"] * 0, arrays["floor"][:-1], arrays["floor"] - 1],
+    }
+    for name, ways in wrong.items():
+        for value in ways:
+            with pytest.raises((BadFile, InvalidInput)):
+                region_from_record(meta, {**arrays, name: value})
+    with pytest.raises(BadFile):
+        region_from_record({**meta, "p": "many"}, arrays)
+    with pytest.raises(GuaranteeBroken):
+        region_from_record({**meta, "epsilon": 0.9 * EPSILON}, arrays)
+    steep = sums.copy()
+    last = arrays["rows"][101] - 1
+    steep[last] = max(steep[last - 1], steep[last] - 2**52)
+    with pytest.raises(GuaranteeBroken):
+        region_from_record(meta, {**arrays, "sums": steep})
+    whole = sums.copy()
+    whole[arrays["rows"][1:] - 1] = 2**62  # no row leaves anything for the floor
+    with pytest.raises(GuaranteeBroken, match="got inf"):
+        region_from_record(meta, {**arrays, "sums": whole})
+
+
+def test_sizes_that_cannot_be_done_are_refused_with_the_estimate(town, monkeypatch):
+    region = as_region(town)
+    with pytest.raises(InvalidInput, match=r"cells, and at ε = 40"):
+        region_descent(region, epsilon=40.0, cells=(20, 15))
+    with pytest.raises(InvalidInput, match="1 or 2"):
+        region_descent(region, epsilon=1.0, cells=(20, 15), p=np.inf)
+    monkeypatch.setattr(region_start, "physical_memory", lambda: 2 * 48 * 2000)
+    with pytest.raises(InvalidInput, match=r"may have 0.002 million numbers \(9.6e-05 GB"):
+        region_descent(region, **HOW)
+    monkeypatch.setattr(region_start, "MOST_ENTRIES", 100)
+    with pytest.raises(InvalidInput, match="fewer --cells"):
+        region_descent(region, **HOW)
+
+
+def test_a_size_that_is_far_too_large_is_refused_before_any_work(town, monkeypatch):
+    monkeypatch.setattr(region_start, "physical_memory", lambda: 48 * 1000)
+    monkeypatch.setattr(region_start, "remapped", lambda *_, **__: pytest.fail("it began"))
+    with pytest.raises(InvalidInput, match="million or more"):
+        region_descent(as_region(town), **HOW)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 3.0])
+def test_the_estimate_is_about_what_the_table_has(town, epsilon):
+    region = as_region(town)
+    grid = region_grid(region, epsilon=epsilon, cells=(20, 15), p=2.0)
+    some, rows = started(region, grid, epsilon=epsilon, p=2.0)
+    tables = region_start.kernel(grid, epsilon=0.9 * epsilon, p=2.0)
+    most = region_start.most_numbers(tables, grid, some.outputs)
+    assert 0.7 * most < len(rows.listed) < 3 * most
+
+
+def test_losses_in_pieces_are_the_losses(town, monkeypatch):
+    region = as_region(town)
+    grid = region_grid(region, epsilon=EPSILON, cells=(20, 15), p=2.0)
+    whole = region_start.remapped(region, grid, epsilon=EPSILON)
+    monkeypatch.setattr(region_start, "HELD", 7 * len(region.outputs))
+    again = region_start.remapped(region, grid, epsilon=EPSILON)
+    assert (whole == again).mean() > 0.99  # ties may fall otherwise
+
+
+def test_losses_worked_out_are_losses_of_the_table(town):
+    rng = np.random.default_rng(0)
+    paths = rng.uniform(0, 9, (len(town.places), 5))
+    losses = Apart(paths, paths[::7], "cityblock", 5.0)
+    some, few = np.array([3, 9, 4]), np.array([1, 0])
+    plain = np.abs(paths[some][:, None] - paths[::7][few][None]).mean(axis=2)
+    assert losses.between(some, few) == pytest.approx(plain)
+    assert losses.with_outputs(few).between(some, np.array([1])) == pytest.approx(plain[:, 1:])
+    with pytest.raises(InvalidInput, match="reach"):
+        Apart(np.full((2, 1), np.inf), paths, "cityblock")
