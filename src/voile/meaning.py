@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from voile.core.guarantee import Guarantee
 from voile.errors import require, require_epsilon
 from voile.metrics import discrete, euclidean
 from voile.options import Option, use_case
-from voile.report.model import Report, Table
+from voile.report.model import Report, Table, Value
 from voile.report.result import Result
 
 
@@ -36,7 +37,7 @@ class Explanation(Result):
     def _report(self) -> Report:
         """The sentences, and the guesses as bars."""
         first, *rest = self.explanation.splitlines()
-        rows = [(f"{r.distance:g} {self.unit}", r.best_guess, r.odds_factor) for r in self.rows]
+        rows = [(f"{r.distance:g} {self.unit}", r.best_guess, _odds(r)) for r in self.rows]
         guess = f"best guess among {self.candidates}"
         return Report(
             title=f"What ε = {self.epsilon:g} means",
@@ -53,6 +54,10 @@ class Explanation(Result):
             about="What it allows",
             terms=("epsilon", "odds"),
         )
+
+
+def _odds(meant: Meant) -> Value:
+    return "no bound" if math.isinf(meant.odds_factor) else meant.odds_factor
 
 
 @use_case("explain")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from voile.errors import BadFile, CannotWrite, InvalidInput
 from voile.files import write_private
+from voile.options import Parameter
 
 FORMAT = 1
 _PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]*@")
@@ -77,3 +78,18 @@ def read_recipe(path: str | Path) -> Recipe:
     if unknown or not all(isinstance(part, dict) for part in parts.values()):
         raise BadFile(f"{path} must have the tables [options] and [checks], and nothing else")
     return Recipe(found["command"], parts["options"], parts["checks"])
+
+
+def by_parameter(
+    options: Mapping[str, Any], known: Iterable[Parameter], recipe: str
+) -> dict[str, Any]:
+    """Options by the names of Python's parameters, whether a recipe spells them so or as flags.
+
+    `pass` is `pass_` in Python, which has the word for itself; the command line has `--pass`.
+    """
+    flags = {parameter.flag.removeprefix("--"): parameter.name for parameter in known}
+    found = {flags.get(name, name): value for name, value in options.items()}
+    if len(found) < len(options):
+        twice = next(name for name in options if flags.get(name, name) != name)
+        raise BadFile(f"{recipe} must say {twice} once, it says it in two spellings")
+    return found

@@ -15,7 +15,7 @@ from voile.errors import BadFile, InvalidInput, VoileError
 from voile.files.locations import location, sha256_of
 from voile.jobs.release import FORMAT, SECURE, output_for
 from voile.options import Option, case_of, use_case
-from voile.recipe import Recipe, read_recipe
+from voile.recipe import Recipe, by_parameter, read_recipe
 from voile.report.model import Report, Table
 from voile.report.result import Result
 from voile.surface import use_case_named
@@ -47,7 +47,8 @@ def run(
         raise InvalidInput("a recipe must not run another recipe")
     known = case_of(function).parameters
     secret = {"ledger": ledger, "ledger_key": ledger_key if ledger else None}
-    given = {**found.options, **{n: value for n, value in secret.items() if value is not None}}
+    asked = by_parameter(found.options, known.values(), recipe.name)
+    given = {**asked, **{n: value for n, value in secret.items() if value is not None}}
     strange = sorted(set(given) - set(known))
     if strange:
         raise BadFile(f"{recipe.name}: {found.command} has no option {strange[0]!r}")
@@ -88,7 +89,12 @@ class Checked(Result):
     def _report(self) -> Report:
         """Each threshold beside what was found."""
         missed = [check for check in self.checks if not check.met]
-        said = "; ".join(f"{check.about}: {_shown(check.found)}" for check in missed)
+        said = "; ".join(f"{check.about}: {_shown(check)}" for check in missed)
+        rows = tuple(
+            (c.name, c.about, f"{c.most:.12g}", _shown(c), "yes" if c.met else "NO")
+            for c in self.checks
+        )
+        titles = ("check", "what it looks at", "at most", "found", "kept")
         return Report(
             title="A release and its thresholds",
             answer=(
@@ -98,22 +104,17 @@ class Checked(Result):
             ),
             verdict=Verdict.VIOLATED if missed else Verdict.HOLDS,
             because="By the guarantee file, and the released file that it speaks of.",
-            tables=(
-                Table(
-                    "Thresholds",
-                    ("check", "what it looks at", "at most", "found", "kept"),
-                    tuple(
-                        (c.name, c.about, c.most, c.found, "yes" if c.met else "NO")
-                        for c in self.checks
-                    ),
-                ),
-            ),
+            tables=(Table("Thresholds", titles, rows),),
             about="What was asked",
         )
 
 
-def _shown(value: float | None) -> str:
-    return "not known" if value is None else at_most(value, digits=4)
+def _shown(check: Check) -> str:
+    """What was found, rounded up; with more digits where that would seem to miss the threshold."""
+    if check.found is None:
+        return "not known"
+    told = (at_most(check.found, digits=digits) for digits in (4, 6, 9, 17))
+    return next(text for text in told if not check.met or float(text) <= check.most)
 
 
 @use_case("check")
@@ -165,7 +166,11 @@ def _guarantee_file(output: str) -> Mapping[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise BadFile(f"{path.name} must lie beside the release; run the recipe first") from None
+        raise BadFile(
+            f"{path.name} must lie beside the release, and there is none in "
+            f"{path.absolute().parent}; run the recipe first, or go to the folder from which it "
+            "was run: its paths start there"
+        ) from None
     except (OSError, ValueError) as problem:
         raise BadFile(f"{path.name} must be a guarantee file: {type(problem).__name__}") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
@@ -220,7 +225,7 @@ def _rows_lost(made: _Released) -> float | None:
     if rows is None:
         return None
     lost = rows["skipped"] + rows["masked"] + rows["over_budget"]
-    return float(lost) / max(1, lost + rows["released"])
+    return float(lost / max(1, lost + rows["released"]))
 
 
 def _identifiers_left(made: _Released) -> float | None:

@@ -35,6 +35,7 @@ from voile.core.metric import Metric
 from voile.core.space import Space
 from voile.errors import BadFile, CannotWrite, InvalidInput, VoileError
 from voile.files import require_regular
+from voile.files.own_files import reader_of, written_by
 from voile.metrics.registry import metric_from
 
 FORMAT, VERSION = "voile", 2
@@ -45,19 +46,9 @@ _LARGEST_MANIFEST = 2**24
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # equal objects give equal files
 
 _UNREADABLE = (
-    OSError,
-    EOFError,
-    LookupError,
-    TypeError,
-    ValueError,
-    ArithmeticError,
-    AttributeError,
-    MemoryError,
-    RuntimeError,
-    SyntaxError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+    OSError, EOFError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError,
+    MemoryError, RuntimeError, SyntaxError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 Arrays = Mapping[str, NDArray[Any]]
 Record = tuple[str, dict[str, Any], dict[str, NDArray[Any]]]
@@ -122,11 +113,14 @@ def load(
 ) -> Any:
     """Read a file written by `save`; the certificate is computed anew from its numbers.
 
+    A recipe of labels comes back as one, a guarantee file as the guarantee that it states.
     With the file's `content` at hand nothing is opened, and the path only names it in messages.
     Files that would unpack to more than `largest` bytes are refused unread.
     """
     if content is None:
         require_regular(Path(path))
+        if (other := reader_of(path, largest=largest)) is not None:
+            return _function(other)(path)
     try:
         with zipfile.ZipFile(path if content is None else io.BytesIO(content)) as archive:
             _check_sizes(archive, path, largest)
@@ -139,14 +133,19 @@ def load(
         raise BadFile(f"there is no file {path}") from problem
     except _UNREADABLE as problem:
         raise BadFile(f"{path} must be a whole voile file; it is damaged or foreign") from problem
-    module, function = _LOADERS[manifest["kind"]].split(":")
-    loader: Callable[[dict[str, Any], Arrays], Any] = getattr(import_module(module), function)
+    loader = _function(_LOADERS[manifest["kind"]])
     try:
         return loader(_with_words(manifest["kind"], manifest["values"]), arrays)
     except VoileError:
         raise
     except _UNREADABLE as problem:
         raise BadFile(f"{path} does not hold what a {manifest['kind']} needs") from problem
+
+
+def _function(home: str) -> Callable[..., Any]:
+    module, _, name = home.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
 
 
 # ── channels ───────────────────────────────────────────────────────────────────────────────────
@@ -238,6 +237,7 @@ def _record_of(thing: Any) -> Record:
     if not hasattr(thing, "to_record"):
         raise InvalidInput(
             f"only channels and designed mechanisms can be saved, got {type(thing).__name__}"
+            + written_by(thing)
         )
     record: Record = thing.to_record()
     return record

@@ -5,6 +5,12 @@ something else: "no" is true, and "ab" has two letters.
 
 >>> fitted("age", tuple[str, ...], "--drop"), fitted(1, tuple[float, ...], "--epsilon")
 (('age',), (1.0,))
+>>> fitted((0, True, "x"), tuple[str, ...], "--classes")
+('0', 'True', 'x')
+>>> fitted(("yes", None), tuple[str, ...], "--classes")
+Traceback (most recent call last):
+...
+voile.errors.InvalidInput: --classes must be names, got a tuple whose value 2 is nothing
 >>> fitted("no", bool, "--keep-stopwords")
 Traceback (most recent call last):
 ...
@@ -23,19 +29,29 @@ from voile.errors import InvalidInput
 
 
 class _Unfit(Exception):
-    """A value is not of the type."""
+    """A value is not of the type; of several, `place` is that of the first which is not."""
+
+    def __init__(self, place: int = 0, part: Any = None) -> None:
+        super().__init__()
+        self.place, self.part = place, part
 
 
 def fitted(value: Any, kind: Any, name: str) -> Any:
     """The value as its option takes it, or an error that names the type and not the value."""
     try:
         return _fitted(_plain(value), kind)
-    except _Unfit:
-        shown = f"a {type(value).__name__}" if value is not None else "nothing"
+    except _Unfit as unfit:
+        shown = _kind(value)
+        if unfit.place:
+            shown += f" whose value {unfit.place} is {_kind(unfit.part)}"
         choices = [part for part in _parts(kind) if get_origin(part) is Literal]
         if choices and isinstance(value, str):
             shown = repr(value)
         raise InvalidInput(f"{name} must be {_named(kind)}, got {shown}") from None
+
+
+def _kind(value: Any) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"
 
 
 def _plain(value: Any) -> Any:
@@ -86,23 +102,38 @@ def _held(value: Any, fits: bool) -> Any:
 
 
 def _one_of(value: Any, kinds: tuple[Any, ...]) -> Any:
+    refused = _Unfit()
     for kind in kinds:
         try:
             return _fitted(value, kind)
-        except _Unfit:
-            continue
-    raise _Unfit
+        except _Unfit as unfit:
+            refused = unfit if unfit.place else refused
+    raise refused
 
 
 def _several(value: Any, kind: Any) -> Any:
-    """Several values: a list, an array, a generator, or a single one."""
+    """Several values: a list, an array, a generator, or a single one.
+
+    Among names a number or a truth value goes by its text: classes are 0 and 1 as well as "0", "1".
+    """
     make: Any = get_origin(kind)
     inner, *rest = get_args(kind)
     single = isinstance(value, str | Path | bytes) or not isinstance(value, Iterable)
     found = [value] if single else list(value)
     if rest and rest != [Ellipsis]:
         _held(found, len(found) == len(rest) + 1)
-    return make(_fitted(_plain(part), inner) for part in found)
+    if single:
+        return make([_fitted(value, inner)])
+    return make(_part(place, part, inner) for place, part in enumerate(found, 1))
+
+
+def _part(place: int, given: Any, kind: Any) -> Any:
+    """One of several values."""
+    try:
+        part = _plain(given)
+        return str(part) if kind is str and isinstance(part, int | float) else _fitted(part, kind)
+    except _Unfit:
+        raise _Unfit(place, given) from None
 
 
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a word",

@@ -200,7 +200,9 @@ def test_a_trained_attacker_knows_the_law_too(secrets, documents):
 
 
 def test_bad_names_are_told(secrets, documents):
-    with pytest.raises(InvalidInput, match="attacker must be one of rnn, lstm, transformer, minilm, mark"):
+    with pytest.raises(
+        InvalidInput, match="attacker must be one of rnn, lstm, transformer, minilm, mark"
+    ):
         trial(secrets, documents, attacker="oracle")
     with pytest.raises(InvalidInput, match="counted must be triples or documents"):
         trial(secrets, documents, counted="words")

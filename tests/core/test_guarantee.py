@@ -1,5 +1,7 @@
 import math
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,13 @@ def test_composition_adds_up():
     both = once.then(other)
     assert (both.epsilon, both.delta, both.basis) == (0.75, 1e-6, Basis.CLAIMED)
     assert both.outside == ("length",)
+
+
+def test_a_factor_beyond_all_numbers_is_called_no_bound():
+    told = voile.explain(epsilon=1e6, distance=1e6)
+    assert "may change by e^1e+12, which is no bound worth the name." in told.explanation
+    assert "inf" not in str(told)
+    assert "no bound" in str(told)
 
 
 def test_unlike_guarantees_do_not_compose():
@@ -135,3 +144,64 @@ def test_huge_epsilon_does_not_overflow():
 def test_the_bound_in_exact_arithmetic():
     bound = Guarantee(math.log(3), voile.metrics.discrete(), "one label").best_guess(candidates=4)
     assert bound == pytest.approx(float(Fraction(3, 6)))
+
+
+GRANULARITIES = {
+    "one bit": "bits",
+    "one cell": "cells",
+    "one choice": "choices",
+    "one distinct word of a document": "distinct words of a document",
+    "one distinct word of a file": "distinct words of a file",
+    "one distinct word of a person": "distinct words of a person",
+    "one document": "documents",
+    "one drawn word": "drawn words",
+    "one label": "labels",
+    "one location": "locations",
+    "one name or identifier that was found": "names or identifiers that were found",
+    "one number": "numbers",
+    "one place": "places",
+    "one record": "records",
+    "one secret": "secrets",
+    "one text": "texts",
+    "one token": "tokens",
+    "one triple": "triples",
+    "one value": "values",
+    "one whole trace": "whole traces",
+    "one word": "words",
+    "any 10 locations in a row": "runs of 10 locations",
+    "any 1 locations in a row": "locations",
+}
+"""What the program calls one secret, and two of them."""
+
+
+@pytest.mark.parametrize(("one", "several"), GRANULARITIES.items())
+@pytest.mark.parametrize("metric", [KM, voile.metrics.discrete()], ids=["km", "discrete"])
+def test_two_of_what_one_secret_is_are_said_in_english(one, several, metric):
+    said = Guarantee(0.8, metric, one).explain()
+    _, pair, attacker, *_ = said.splitlines()
+    noun = one.removeprefix("one ")
+    run = {
+        "any 10 locations in a row": "run of 10 locations",
+        "any 1 locations in a row": "location",
+    }
+    assert f"An attacker who knows that the {run.get(one, noun)} is one of 100" in attacker
+    if metric != KM:
+        assert pair.startswith(f"Any two {several}: whatever")
+        assert "equally likely ones names" in attacker
+    elif "trace" in one or "10" in one:
+        assert pair.startswith(f"Two {several} no place of which differs by more than 1 km: ")
+        assert "ones, no place of which differs by more than 1 km, names" in attacker
+    else:
+        assert pair.startswith(f"Two {several} 1 km apart: ")
+        assert "ones within 1 km of each other names" in attacker
+
+
+def test_all_that_the_program_calls_a_secret_is_said():
+    """Every granularity that stands in the source is in the table above."""
+    source = Path(voile.__file__).parent
+    text = "\n".join(path.read_text(encoding="utf-8") for path in source.rglob("*.py"))
+    named = re.findall(r'granularity(?:: str)? ?= ?"([^"]+)"', text)
+    stated = re.findall(r'(?:discrete\(\)|unit=\S+\)), "((?:one|any) [^"]+)"', text)
+    found = {*named, *stated}
+    assert {"one location", "one name or identifier that was found"} <= found
+    assert found <= GRANULARITIES.keys()

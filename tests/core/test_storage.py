@@ -11,6 +11,7 @@ from hypothesis import given, settings
 import voile
 from laws import spaces
 from voile.errors import BadFile, CannotWrite, GuaranteeBroken, InvalidInput
+from voile.recipe import write_recipe
 
 LINE = voile.Space([[0.0], [1.0], [2.0]], metric=voile.metrics.euclidean(unit="km"))
 CHANNEL = voile.mechanisms.exponential(LINE, epsilon=1.0, granularity="one place")
@@ -170,6 +171,41 @@ def test_no_file_no_folder_no_kind(tmp_path):
         voile.save(CHANNEL, tmp_path / "absent" / "x.voile")
     with pytest.raises(InvalidInput, match="can be saved"):
         voile.save(object(), tmp_path / "x.voile")
+
+
+def test_other_files_of_voiles_own_are_read_or_say_what_reads_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    records = [{"age": n % 5, "ill": "yes" if n % 3 else "no"} for n in range(40)]
+    made = voile.labels.recipe(records, label="ill", out="r.json")
+    assert voile.load("r.json").columns == made.content.columns
+    (tmp_path / "in.csv").write_text("lat,lon\n48.0,2.0\n")
+    done = voile.places.protect("in.csv", epsilon=2.0)
+    stated = voile.load("in.protected.csv.guarantee.json")
+    assert stated.to_dict() == done.guarantee.to_dict()
+    write_recipe(tmp_path / "r.toml", "explain", {"epsilon": 1.0})
+    with pytest.raises(BadFile, match=r"carry it out with voile\.run"):
+        voile.load("r.toml")
+    with pytest.raises(InvalidInput, match=r"protect itself \(out=\).* \.guarantee_file\(\)"):
+        voile.save(done, "d.voile")
+    with pytest.raises(InvalidInput, match=r"write its \.to_dict\(\) as JSON, or give out="):
+        voile.save(stated, "g.voile")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "damaged or foreign"),
+        ("[1]", "damaged or foreign"),
+        ('{"format": "of others"}', "damaged or foreign"),
+        ('{"format": "voile-release/1"}', "it states no guarantee"),
+        ('{"format": "voile-release/1", "guarantee": {}}', "a guarantee of version 1"),
+        ('{"format": "voile label recipe"}', "must be of version"),
+    ],
+)
+def test_text_that_is_none_of_voiles_files_is_refused(tmp_path, content, said):
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(BadFile, match=said):
+        voile.load(tmp_path / "x.json")
 
 
 # ── what is new in the second version, and what is refused ─────────────────────────────────────

@@ -200,7 +200,7 @@ COLUMNS: dict[str, Any] = {
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("policy", ["fail", "skip", "mask"])
 def test_every_type_of_pandas_passes_and_comes_back(name, policy) -> None:
-    frame = pandas.DataFrame({"text": ["a", "b", "c"]}, index=[3, 1, 2])
+    frame = pandas.DataFrame({"text": ["a", "b", "c"]}, index=[3, 5, 9])
     frame["other"] = pandas.Series(COLUMNS[name], index=frame.index)
     if name == "object":
         frame["other"] = frame["other"].astype(object)
@@ -232,7 +232,7 @@ def test_replaced_columns_keep_their_type_where_values_fit() -> None:
     def changed(**columns):
         return same_kind(source, Changes([0, 1], columns)).dtypes.to_dict()
 
-    assert changed(t=["x", "y"])["t"] == frame["t"].cat.categories.dtype
+    assert list(changed(t=["y", "x"])["t"].categories) == ["x", "y"]
     assert changed(n=[5, 6])["n"] == "int64"
     assert changed(n=[5, None])["n"] == "float64"
     assert changed(n=[0.5, 1.5])["n"] == "float64"
@@ -283,6 +283,67 @@ def test_an_index_that_says_something_is_a_column() -> None:
     assert open_source(several).columns == ("index_1", "index_2", "text")
     back = same_kind(open_source(several), Changes([0, 1], {"text": ["x", "y"]}))
     pandas.testing.assert_index_equal(back.index, several.index)
+
+
+def test_a_released_category_knows_what_was_released_and_nothing_else() -> None:
+    kind = pandas.CategoricalDtype(["low", "high", "Wilhelmina"], ordered=True)
+    frame = pandas.DataFrame({"t": pandas.Series(["high", "low", "Wilhelmina"], dtype=kind)})
+
+    def released(*values):
+        return same_kind(open_source(frame), Changes([0, 1], {"t": list(values)}))["t"]
+
+    ordered = released("high", "low")
+    assert (list(ordered), ordered.dtype.ordered) == (["high", "low"], True)
+    assert list(ordered.cat.categories) == ["low", "high"]
+    other = released("new", None)
+    assert (list(other.cat.categories), other.dtype.ordered) == (["new"], False)
+    assert other.isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "index", [[0, 1, 2], [7, 8, 9], pandas.RangeIndex(0, 6, 2), pandas.RangeIndex(9, 3, -2)]
+)
+def test_an_index_that_counts_rows_stays_silently(index) -> None:
+    source = open_source(pandas.DataFrame({"text": ["a", "b", "c"]}, index=index))
+    assert columns_in_clear(source, changed=["text"]).passed == ()
+    assert list(same_kind(source, Changes([0, 1, 2], {})).index) == list(index)
+
+
+def test_the_row_numbers_that_a_filter_leaves_are_told_and_not_asked_about() -> None:
+    frame = pandas.DataFrame({"text": ["a", "b", "c"], "index": [1, 2, 3]}, index=[2, 7, 31])
+    for data, name in ((frame[["text"]], "index"), (frame["text"], "index"), (frame, "row_index")):
+        source = open_source(data)
+        others = [column for column in source.columns if column != "text"]
+        clear = columns_in_clear(source, changed=["text"], passing=others)
+        assert clear.facts()["passed_in_clear"] == [*others, "the index"]
+        assert name in clear.passed
+        assert list(same_kind(source, Changes([0, 2], {"text": ["x", "y"]})).index) == [2, 31]
+        clear = columns_in_clear(source, changed=["text"], passing=others, dropping=[name])
+        assert clear.dropped == (name,)
+        made = same_kind(source, Changes([0, 2], {"text": ["x", "y"]}, frozenset(clear.dropped)))
+        assert list(made.index) == [0, 1]
+
+
+@pytest.mark.parametrize("index", [[104211, 88213, 7], [1, 1, 2], [2, 1, 0]])
+def test_other_whole_numbers_in_an_index_must_be_named(index) -> None:
+    source = open_source(pandas.DataFrame({"text": ["a", "b", "c"]}, index=index))
+    assert source.columns == ("text",), "it is no feature"
+    with pytest.raises(InvalidInput, match="got neither for index;"):
+        columns_in_clear(source, changed=["text"])
+    for passing in (["index"], "all"):
+        clear = columns_in_clear(source, changed=["text"], passing=passing)
+        assert clear.facts()["passed_in_clear"] == ["the index"]
+    made = same_kind(source, Changes([0, 1, 2], {}, frozenset(["index"])))
+    assert list(made.index) == [0, 1, 2]
+
+
+def test_a_column_without_a_usual_name_goes_by_where_its_owner_finds_it() -> None:
+    frame = pandas.DataFrame({"text": ["a"], "Wilhelmina": ["b"]}, index=["x"])
+    with pytest.raises(InvalidInput, match=r"neither for the index, column 2;"):
+        columns_in_clear(open_source(frame.rename_axis("Zoë")), changed=["text"])
+    several = pandas.MultiIndex.from_tuples([("p", 1)], names=["Zoë", "id"])
+    with pytest.raises(InvalidInput, match=r"neither for level 1 of the index, id .*, column 2;"):
+        columns_in_clear(open_source(frame.set_index(several)), changed=["text"])
 
 
 def test_columns_come_back_in_order_under_their_own_names() -> None:

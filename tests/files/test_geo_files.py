@@ -50,6 +50,14 @@ def read(path):
     return geopandas.read_file(path, engine="pyogrio")
 
 
+def test_columns_beside_points_are_counted_as_their_owner_counts_them():
+    points = [Point(2, 48, 35)]
+    frame = geopandas.GeoDataFrame({"n": [1]}, geometry=points, crs=4326)
+    frame["Zoë"] = [2]  # behind the geometry, which is one column
+    with pytest.raises(InvalidInput, match=r"for n, column 3, altitude \(the z of the points\);"):
+        voile.places.protect(frame, epsilon=2)
+
+
 @pytest.mark.parametrize("ending", ["gpkg", "fgb", "parquet"])
 def test_a_file_in_feet_comes_back_in_feet(frame, tmp_path, ending):
     """Row by row the same places as of the frame in degrees, under the same seed."""

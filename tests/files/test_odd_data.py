@@ -93,3 +93,21 @@ def test_columns_without_names_are_named_and_not_called_a_file() -> None:
         said = str(no_such_column("text", open_source(data).columns))
         assert said.startswith("the column must be one of c1, c2, which are called so for want of")
         assert "file" not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('["Wilhelmina"]', "line 1: must be a JSON object"),
+        ('{"text": "Wilhelmina \\ud83d"}', "line 1: not valid Unicode"),
+        ("Wilhelmina", "line 1: not valid JSON"),
+        ("{}", "line 1: must have at least one field"),
+    ],
+)
+def test_json_lines_without_a_record_say_what_is_wrong_with_the_first(tmp_path, line, said) -> None:
+    (tmp_path / "in.jsonl").write_text(f"{line}\n{line}\n")
+    with pytest.raises(InvalidInput, match=said) as refused:
+        open_source(tmp_path / "in.jsonl")
+    assert SECRET not in str(refused.value)
+    (tmp_path / "in.jsonl").write_text(f'{line}\n{{"text": "a"}}\n')
+    assert open_source(tmp_path / "in.jsonl").columns == ("text",), "a bad row is for --on-error"

@@ -139,7 +139,7 @@ def test_json_lines_keep_their_numbers(tmp_path: Path) -> None:
              for r in open_source(tmp_path / "in.jsonl").read(p).records()]  # fmt: skip
     assert found == [
         (1, {"a": 1}),
-        (3, RowProblem("not a JSON object")),
+        (3, RowProblem("must be a JSON object, and is another value")),
         (4, RowProblem("not valid JSON")),
         (5, json.loads(lines[4])),
     ]

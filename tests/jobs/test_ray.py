@@ -20,6 +20,7 @@ import pytest
 from voile import labels
 from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import Batch, OnError, Planned, Ray, Replaced, open_source, run_job, spread
+from voile.jobs.engines import spread_out
 from voile.ledger import Bill
 from voile.progress import Step, heard_by
 
@@ -293,6 +294,7 @@ def test_a_bad_row_on_a_node_is_named_and_nothing_stays(cluster, tmp_path: Path)
 
 def test_items_are_spread_and_answered_in_order(cluster) -> None:
     assert spread(pow, range(12), common=2, engine=Ray()) == [2**i for i in range(12)]
+    assert next(spread_out(pow, range(12), common=2, engine=Ray())) == 1
     with pytest.raises(ZeroDivisionError):
         spread(divmod, [0], common=1, engine=Ray())
 

@@ -147,3 +147,20 @@ def test_a_cluster_that_is_not_there(
             engine=Ray(address),
         )  # fmt: skip
     assert [p.name for p in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_windows_of_a_region_are_solved_by_several_processes_as_by_one() -> None:
+    """The same but for the order of sums, whoever solved; other maps have nothing to hand out."""
+    import numpy as np
+
+    import voile
+
+    how = {"box": (45.0, 5.0, 45.06, 5.08), "epsilon": 2.0, "cells": (6, 6), "bound": False}
+    made = [voile.places.design(**how, method="region", jobs=jobs) for jobs in (1, 2)]
+    one, two = (design.mechanism for design in made)
+    assert np.array_equal(one.listed, two.listed)
+    assert np.abs(one.sums - two.sums).max() < 2**62 * 1e-6
+    assert made[0].facts.loss == pytest.approx(made[1].facts.loss, rel=1e-6)
+    assert made[0].facts.loss < 0.97 * made[0].facts.losses["what it began with"]
+    with pytest.raises(InvalidInput, match="the windows of a region"):
+        voile.places.design(**how, method="laplace", jobs=2)

@@ -173,7 +173,7 @@ def test_what_does_not_go_together_is_refused(tmp_path: Any) -> None:
         with pytest.raises(InvalidInput):
             Cut(edges, bins).at()
     bad = write_rows(tmp_path / "bad.csv", ["level", "pay"], [["1", "12"], ["2", "much"]])
-    with pytest.raises(InvalidInput, match="none of the recipe's classes") as caught:
+    with pytest.raises(InvalidInput, match="the label is no number; mend the file") as caught:
         labels.protect(bad, mechanism="rr", edges=EDGES, **asked)
     assert "much" not in str(caught.value)
 

@@ -25,6 +25,7 @@ from voile.labels import (
 )
 from voile.labels.cells import _side_by_side
 from voile.labels.columns import columns_of, determines
+from voile.labels.origin import Origin
 from voile.labels.protection import (
     cells_protection,
     noise_protection,
@@ -169,13 +170,13 @@ def test_recipes_are_kept_and_checked(tmp_path, patients):
     recipe = draft_recipe(table, levels=8)
     codes = recipe.label_codes(table.labels)
     cells = learn_cells(recipe.columns, table.columns, codes, classes=2, rng=seeded_rng(1))
-    recipe = replace(recipe, cells=cells, learned=True, made_from="ab")
+    recipe = replace(recipe, cells=cells, learned=True, made_from=Origin("ab", ("n", "y"), 4))
     path = tmp_path / "r.json"
     path.write_text(recipe_text(recipe))
     again = load_recipe(path)
     assert recipe_text(again) == recipe_text(recipe)
     assert again.columns == recipe.columns
-    assert (again.learned, again.made_from) == (True, "ab")  # it stays with the recipe
+    assert (again.learned, again.made_from) == (True, recipe.made_from)  # it stays
     assert again.label_codes(["ill", "dead", "", None, " well "]).tolist() == [0, -1, -1, -1, 1]
     more = replace(recipe, classes=("None", "NA", "(missing)", "(other)"))
     assert more.label_codes(["None", "NA", "", "dead", "?"]).tolist() == [0, 1, 2, 3, 2]

@@ -56,6 +56,15 @@ def test_what_was_spent_is_a_value(charged):
     assert voile.ledger.show(Path("ledger.db")).persons == ()
 
 
+def test_a_budget_that_is_set_is_told_before_the_first_release(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    voile.ledger.init("set.db", budget=10)
+    said = "Nothing was charged yet; budget 10 a person; the first release sets what it counts."
+    assert said in str(voile.ledger.show("set.db"))
+    voile.ledger.init("bare.db")
+    assert "the first release sets kind and budget" in str(voile.ledger.show("bare.db"))
+
+
 def test_a_person_is_named_on_the_owner_s_screen_alone(charged):
     """One by option, however it is written: a comma in a name does not make two of it."""
     found = voile.ledger.show("ledger.db", person=["ann", "Smith, Eve"], ledger_key=charged)
@@ -119,13 +128,18 @@ def test_json_keeps_its_schema(charged):
 def test_a_recipe_keeps_no_address_no_key_and_no_person(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("VOILE_LEDGER_KEY", "from-the-environment.key")
-    words = ["ledger", "show", ADDRESS, "--person", "annabel", "--save-recipe", "r.toml"]
+    voile.ledger.init(f"{PASSWORD}.db", ledger_key="from-the-environment.key")
+    recipe = ["--save-recipe", "r.toml"]
+    done = CliRunner().invoke(app, ["ledger", "show", ADDRESS, "--person", "annabel", *recipe])
+    assert not Path("r.toml").exists(), "the command failed"
+    assert PASSWORD not in done.output + str(done.exception)
+    words = ["ledger", "show", f"{PASSWORD}.db", "--person", "annabel", *recipe]
     done = CliRunner().invoke(app, words)
     kept = Path("r.toml").read_text()
     assert 'command = "ledger show"' in kept
     assert "from-the-environment" not in kept
     for secret in (PASSWORD, "annabel"):
-        assert secret not in kept + done.output + str(done.exception)
+        assert secret not in kept + done.stderr + str(done.exception)
     assert "without LEDGER, --person, --ledger-key\n" in done.stderr
 
 

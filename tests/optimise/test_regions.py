@@ -23,7 +23,7 @@ from voile.optimise.region_descent import (
 )
 from voile.optimise.region_problem import Apart, RegionProblem, as_region
 from voile.optimise.region_start import started
-from voile.optimise.region_windows import Run, State, obeys
+from voile.optimise.region_windows import Run, State, obeys, solved
 from voile.optimise.smooth import SmoothMechanism
 
 EPSILON = 0.5
@@ -138,12 +138,46 @@ def test_the_floor_is_drawn_by_its_shares(begun):
     assert np.abs(share - rows.shares).max() < 0.011
 
 
+def solve_one(run, window):
+    asked = run.asked(window, run.state.windows)
+    run.take(asked, solved(None, asked))
+
+
+def test_windows_of_one_colour_do_not_know_of_each_other(begun):
+    grid, some, rows = begun
+    run = Run(some, grid, State(rows), EPSILON, 2.0)
+    for sweep in range(4):
+        for colour in run.windows(5, sweep):
+            blocks = [np.unique(run.numbers[run._block(window)[0]]) for window in colour]
+            for one, window in enumerate(colour):
+                mine = run.numbers[window].ravel()
+                others = [block for other, block in enumerate(blocks) if other != one]
+                assert not any(np.isin(mine, block).any() for block in others)
+
+
+def all_at_once(work, asked):
+    """Every window of a colour asked for before the first answer, and answered backwards."""
+    return reversed([work(None, one) for one in list(asked)[::-1]])
+
+
+def test_a_colour_solved_at_once_is_a_colour_solved_in_turn(town, found, monkeypatch):
+    again = region_descent(as_region(town), sweeps=1, spread=all_at_once, **HOW)
+    assert np.array_equal(again.mechanism.sums, found.mechanism.sums)
+    # planted: one colour for all, so that neighbours do not see each other's answers
+    windows = Run.windows
+    monkeypatch.setattr(
+        Run, "windows", lambda *args: [[w for colour in windows(*args) for w in colour]]
+    )
+    with pytest.raises(GuaranteeBroken):
+        region_descent(as_region(town), sweeps=1, spread=all_at_once, **HOW)
+
+
 def test_a_window_leaves_the_floor_and_the_rest_as_they_are(begun):
     grid, some, rows = begun
     state = State(replace(rows, values=rows.values.copy()))
     run = Run(some, grid, state, EPSILON, 2.0)
-    window = run.windows(12, 0)[0]
-    run.solve(window)
+    window = run.windows(12, 0)[0][0]
+    solve_one(run, window)
     assert state.gained > 0
     assert np.abs(state.table.left - rows.left).max() < 1e-13
     nodes = np.repeat(np.arange(grid.size), np.diff(rows.rows))
@@ -168,7 +202,7 @@ def test_what_breaks_a_constraint_is_not_taken(begun, monkeypatch):
         monkeypatch.setattr(region_windows, "obeys", look)
         state = State(replace(rows, values=rows.values.copy()))
         run = Run(some, grid, state, EPSILON, 2.0)
-        run.solve(run.windows(12, 0)[0])
+        solve_one(run, run.windows(12, 0)[0][0])
         return integral(
             state.table, grid, some, epsilon=EPSILON, p=2.0, resolution=0.001, unit="km"
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import time
+from datetime import UTC, datetime
 
 import pytest
 from typer.testing import CliRunner
@@ -11,6 +13,7 @@ from typer.testing import CliRunner
 import voile
 from voile.cli.app import rooms
 from voile.errors import InvalidInput
+from voile.places.columns import instant
 
 app = rooms["places"]
 
@@ -107,3 +110,63 @@ def test_a_field_that_only_later_records_have_is_a_bad_row(folder):
         voile.places.protect(path, mechanism=folder / "town.voile", out=folder / "out.jsonl")
     assert "Ada" not in str(caught.value)
     assert not (folder / "out.jsonl").exists()
+
+
+# ── names that voile or GDAL made, and heights ─────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "name", ["altitude", "track_fid", "track_seg_id", "track_seg_point_id", "ele", "time"]
+)
+def test_columns_that_no_user_named_are_told_by_their_names(name):
+    rows = [{name: i, "lat": 45.0, "lon": 5.0} for i in range(3)]
+    with pytest.raises(InvalidInput, match=f"got neither for {name}"):
+        voile.places.protect(rows, epsilon=2)
+
+
+def test_heights_that_pass_are_said_to_narrow_places_down(tmp_path):
+    file = tmp_path / "peaks.geojson"
+    points = [{"type": "Point", "coordinates": [5.0 + i / 100, 45.0, 1900 + i]} for i in range(3)]
+    features = [{"type": "Feature", "properties": {}, "geometry": point} for point in points]
+    file.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    done = voile.places.protect(file, epsilon=2, pass_=("altitude",))
+    assert done.heights_in_clear == ("altitude",)
+    assert "Heights IN CLEAR (altitude) narrow places down" in str(done)
+    dropped = voile.places.protect(file, epsilon=2, drop=("altitude",), overwrite=True)
+    assert dropped.heights_in_clear == ()
+    assert "Heights" not in str(dropped)
+
+
+# ── times ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Tokyo"])
+def test_a_time_without_a_zone_is_utc_wherever_it_is_read(zone, monkeypatch):
+    """Also in the hour that a clock of summer time goes through twice."""
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        told = ["2024-11-03T01:30:00", "2024-11-03 02:30:00", datetime(2024, 11, 3, 3, 30)]
+        assert [instant(one) for one in told] == [1730597400.0, 1730601000.0, 1730604600.0]
+        assert instant("2024-11-03T01:30:00Z") == 1730597400.0
+        assert instant("2024-11-03T01:30:00-04:00") == 1730611800.0
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    "other", ["2024-05-01T08:00:00Z", 1714550400, datetime(2024, 5, 1, 8, tzinfo=UTC)]
+)
+def test_times_of_several_kinds_are_refused(other):
+    rows = [
+        {"trip": "a", "at": at, "lat": 45.0 + i / 1000, "lon": 5.0}
+        for i, at in enumerate(["2024-05-01T07:00:00", other, "2024-05-01T09:00:00"])
+    ]
+    how = {"epsilon": 20, "trace": "trip", "time": "at"}
+    with pytest.raises(InvalidInput, match="must hold times of one kind, and some are dates with"):
+        voile.places.protect(rows, **how, pass_="all", batch_rows=1)
+    with pytest.raises(InvalidInput, match="must hold times of one kind"):
+        voile.places.follow(rows, rows, **how, public=rows)
+    alike = [row | {"at": rows[0]["at"]} for row in rows]
+    assert voile.places.protect(alike, **how, pass_="all").rows.released == 3

@@ -74,6 +74,12 @@ def test_origins_and_destinations_come_back_in_pairs(way):
     assert found.shares[0].to_lat is not None
 
 
+def test_releases_too_far_apart_for_one_plane_are_refused_with_the_cause():
+    wide = [{"lat": 48.86, "lon": 2.35}, {"lat": -33.9, "lon": 151.2}, {"lat": 40.7, "lon": -74}]
+    with pytest.raises(InvalidInput, match="releases must lie within 1,500 km of their middle"):
+        voile.places.estimate(wide, epsilon=2)
+
+
 def test_what_cannot_be_estimated_is_refused():
     rows = [{"v": "a", "lat": 45.0, "lon": 5.0}] * 4
     with pytest.raises(InvalidInput, match="drawn for other places"):
@@ -172,6 +178,7 @@ def test_a_release_in_memory_vouches_for_itself():
     how = {"box": tuple(map(float, box)), "area": "5km", "resamples": 20}
     found = voile.places.estimate(done.data, guarantee=done, **how)
     assert found.shares == voile.places.estimate(done.data, epsilon=4, **how).shares
-    moved = voile.places.protect(rows, epsilon=4, box=box, remap=rows, seed=1)
+    public = [{"lat": 45.0, "lon": 5.0 + k / 1000} for k in range(30)]
+    moved = voile.places.protect(rows, epsilon=4, box=box, remap=public, seed=1)
     with pytest.raises(InvalidInput, match="neither moved nor restored"):
         voile.places.estimate(moved.data, guarantee=moved, **how)

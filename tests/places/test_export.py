@@ -51,6 +51,11 @@ release(45, 5);
 let refused = false;
 try { release(47, 5); } catch (problem) { refused = problem instanceof RangeError; }
 if (!refused) process.exit(4);
+for (const none of [[null, null], [null, 5], [45, undefined], ["45", "5"], [[], 5]]) {
+  refused = false;
+  try { release(...none); } catch (problem) { refused = problem instanceof RangeError; }
+  if (!refused) process.exit(5);
+}
 """
 
 

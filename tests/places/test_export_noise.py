@@ -82,6 +82,11 @@ if (!(a > 44 && a < 46)) process.exit(3);
 let refused = false;
 try { release(91, 5); } catch (problem) { refused = problem instanceof RangeError; }
 if (!refused) process.exit(4);
+for (const none of [[null, null], [null, 5], [45, undefined], ["45", "5"], [[], 5]]) {
+  refused = false;
+  try { release(...none); } catch (problem) { refused = problem instanceof RangeError; }
+  if (!refused) process.exit(5);
+}
 """
 
 

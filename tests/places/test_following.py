@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -320,10 +321,19 @@ def test_the_private_file_is_no_public_one():
         "some": FLEET[:100],
         "renamed": [row | {"v": f"x{row['v']}"} for row in FLEET],
         "among others": [*OTHERS, *FLEET],
+        "in another order": [FLEET[i] for i in np.random.default_rng(1).permutation(len(FLEET))],
+        "backwards, renamed": [row | {"v": f"x{row['v']}"} for row in FLEET[::-1]],
+        "every other row": FLEET[::2],
+        "one row in five, rounded": [
+            row | {"lat": round(row["lat"], 5), "lon": round(row["lon"], 5)} for row in FLEET[::5]
+        ],
+        "half among others": [*OTHERS, *FLEET[::2]],
     }
     for copy in copies.values():
-        with pytest.raises(InvalidInput, match="must not be the private file"):
-            voile.places.protect(FLEET, **how, restore=copy)
+        for name in ("restore", "every_by"):
+            with pytest.raises(InvalidInput, match="must not be the private file") as caught:
+                voile.places.protect(FLEET, **how, way="every", **{name: copy})
+            assert not re.search(r"\d", str(caught.value))  # nothing that private rows decide
     with pytest.raises(InvalidInput, match="goes with --trace"):
         voile.places.protect(FLEET, epsilon=2, pass_="all", restore=OTHERS)
     with pytest.raises(InvalidInput, match="go with --restore"):
@@ -331,6 +341,26 @@ def test_the_private_file_is_no_public_one():
     bare = [{"v": "a", "lat": 1.0, "lon": 2.0}] * 3
     with pytest.raises(InvalidInput, match="'stop'"):
         voile.places.protect(FLEET, **how, time="stop", restore=bare)
+
+
+def test_a_copy_is_known_by_its_times_where_traces_share_their_places():
+    """People who go between five stations share them all: how they go is each one's own."""
+    rng = np.random.default_rng(3)
+
+    def between_stations(seed, count):
+        rng = np.random.default_rng(seed)
+        stations = [(45 + a / 100, 5 + b / 100) for a in range(8) for b in range(8)]
+        for trip, place in itertools.product(range(count), range(6)):
+            lat, lon = stations[rng.integers(64)]
+            yield {"v": f"{seed}.{trip}", "t": 100 * trip + place, "lat": lat, "lon": lon}
+
+    private, others = list(between_stations(1, 12)), list(between_stations(2, 60))
+    how = {"epsilon": 40, "trace": "v", "time": "t", "way": "every", "pass_": "all"}
+    done = voile.places.protect(private, **how, every_by=others, seed=1)
+    assert done.traces.traces == 12
+    copy = [private[i] for i in rng.permutation(len(private))]
+    with pytest.raises(InvalidInput, match="must not be the private file"):
+        voile.places.protect(private, **how, every_by=copy)
 
 
 # ── bad input ──────────────────────────────────────────────────────────────────────────────────
@@ -354,6 +384,59 @@ def test_odd_traces_are_followed():
         assert np.isfinite(np.stack(found.restored)).all()
         again = voile.places.protect(odd, **how, restore=public, side="2km", pass_="all")
         assert again.rows.released == len(odd)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_trace_of_one_place_is_read_where_gaps_differ(way):
+    """Chains by gap, and a trace without one: its evidence and where people start are all."""
+    took = itertools.cycle([1, 60] * 40)
+    public = [row | {"t": at} for row, at in zip(OTHERS, itertools.accumulate(took), strict=False)]
+    one = [{"v": "one", "t": 5, "lat": 45.0, "lon": 5.0}]
+    how = {"epsilon": 20, "trace": "v", "time": "t", "way": way}
+    done = voile.places.protect(one, **how, pass_="all", seed=1)
+    found = voile.places.follow(one, done.data, public=public, **how, side="2km")
+    assert found.places == 1
+    assert np.isfinite(found.guess_error_m)
+    again = voile.places.protect(one, **how, restore=public, side="2km", pass_="all")
+    assert again.rows.released == 1
+
+
+def test_the_belief_in_one_place_is_its_evidence_and_the_start():
+    states = plane_states(np.array([[0.0, 0], [1, 0], [2, 0]]), spacing=1.0, reach=1.5)
+    walks = [states.points[[0, 1, 2, 1, 0, 1, 2, 1]]] * 20
+    moved = fit_movement(states, walks, [np.array([1.0, 60, 1, 60, 1, 60, 1])] * 20)
+    assert len(moved.chains) == 2
+    evidence = np.array([[0.0, 1.0, -2.0]])
+    belief = moved.chains[0].start * np.exp(evidence[0])
+    found = smoothed(moved.steps(np.empty(0), 1), evidence)
+    assert np.allclose(found, [belief / belief.sum()])
+
+
+def test_public_places_off_the_map_are_left_out_and_counted():
+    """Somebody flew: most of the public trips are here, and released places there stay there."""
+    flown = [
+        *OTHERS,
+        {"v": "flown", "stop": 1, "lat": 45.0, "lon": 5.0},
+        {"v": "flown", "stop": 2, "lat": -33.9, "lon": 151.2},
+        {"v": "flown", "stop": 3, "lat": 45.01, "lon": 5.0},
+        {"v": "abroad", "stop": 1, "lat": 40.7, "lon": -74.0},
+    ]
+    private = [*FLEET[:30], {"v": "z", "stop": 1, "lat": 40.7, "lon": -74.0}]
+    how = {"epsilon": 20, "trace": "v", "way": "each"}
+    done = voile.places.protect(private, **how, pass_="all", seed=1)
+    found = voile.places.follow(private, done.data, public=flown, **how, side="1km")
+    assert found.public_left_out == 2
+    assert "2 public places lie farther than 750 km" in str(found)
+    assert abs(found.restored[0][-1] - done.data[-1]["lat"]) < 1e-6
+    assert abs(found.restored[1][-1] - done.data[-1]["lon"]) < 1e-6
+    assert found.guess_error_m < 20_000
+    again = voile.places.protect(private, **how, restore=flown, side="1km", pass_="all", seed=1)
+    assert again.traces.public_left_out == 2
+    assert "2 public places lie farther" in str(again)
+    assert abs(again.data[-1]["lon"] + 74) < 0.5
+    plain = voile.places.follow(private, done.data, public=OTHERS, **how, side="1km")
+    assert plain.public_left_out == 0
+    assert "public places lie" not in str(plain)
 
 
 def test_a_reader_without_public_trips_or_rows_that_match_is_refused():

@@ -180,6 +180,56 @@ def test_a_remap_releases_public_places_only():
         assert public.latitudes[ways.argmin()] == got[0][i]
 
 
+@pytest.mark.parametrize("by", ["nearest", "bayes"])
+def test_the_private_file_is_no_list_of_public_places(by):
+    rng = np.random.default_rng(4)
+    people = [{"lat": 45 + a, "lon": 5 + b} for a, b in rng.normal(0, 0.1, (40, 2)).tolist()]
+    junctions = [{"lat": 45 + a, "lon": 5 + b} for a, b in rng.normal(0, 0.1, (60, 2)).tolist()]
+    copies = {
+        "itself": people,
+        "in another order": people[::-1],
+        "some": people[:2],
+        "rounded": [{name: round(value, 5) for name, value in row.items()} for row in people],
+        "among others": [*people, *junctions[:39]],
+    }
+    for copy in copies.values():
+        with pytest.raises(InvalidInput, match="--remap must not be the private file"):
+            voile.places.protect(people, epsilon=2, remap=copy, remap_by=by)
+    public = [*junctions, *people[:20]]  # some people are at public places
+    stations = junctions[:12]  # all people are, several at each
+    for private, known in ((people, public), (stations * 5, stations)):
+        done = voile.places.protect(private, epsilon=2, remap=known, remap_by=by, seed=1)
+        assert done.rows.released == len(private)
+
+
+@pytest.mark.parametrize("by", ["nearest", "bayes"])
+@pytest.mark.parametrize("away", [0.0, 30.0])
+def test_how_far_a_remap_moves_draws_is_told_and_noise_is_told_for_noise(by, away):
+    """Public places here, and 30 degrees off, where no bound of the noise holds for releases."""
+    rng = np.random.default_rng(6)
+    people = [{"lat": 45 + a, "lon": 5 + b} for a, b in rng.normal(0, 0.1, (300, 2)).tolist()]
+    spots = rng.normal((45, 5 + away), 0.1, (80, 2))
+    public = [{"lat": a, "lon": b} for a, b in spots.tolist()]
+    how = {"epsilon": 1, "remap": public, "remap_by": by, "seed": 3}
+    done = voile.places.protect(people, **how, batch_rows=70)
+    fall, said = done.fall, str(done)
+    assert "Noise alone, before the remap, moves a place by at most 2.36 km" in said
+    assert ("mean error at most", "2.36 km") not in done.report().tables[0].rows
+    noise = PlacesNoise(1.0, remap=PublicPlaces(*spots.T, by == "bayes"))
+    true = noise.located(*np.array([[row["lat"], row["lon"]] for row in people]).T)[0]
+    lat, lon, km = noise.drawn_and_moved(true, voile.seeded_rng(3))
+    same = noise.drawn(true, voile.seeded_rng(3))
+    assert (same[0] == lat).all()
+    assert (same[1] == lon).all()
+    assert km.max() / 1.3 < fall.moved_most_km < 1.3 * km.max()
+    assert abs(fall.moved_mean_km / km.mean() - 1) < 0.2
+    assert ("That is far" in said) is (away > 0)
+    assert done.to_dict()["fall"]["moved_mean_km"] == fall.moved_mean_km
+    plain = voile.places.protect(people, epsilon=1)
+    assert plain.fall.moved_mean_km is None
+    assert ("mean error at most", "2.36 km") in plain.report().tables[0].rows
+
+
 # ── files and tables ───────────────────────────────────────────────────────────────────────────
 
 
@@ -311,6 +361,18 @@ def test_places_beyond_a_map_are_bad_rows_and_lines_are_no_points(tmp_path):
     done = voile.places.protect(shapes, epsilon=2, wkt="g", on_error="skip")
     assert done.rows.released == 1
     assert done.rows.skipped == 3
+
+
+def test_a_point_keeps_the_name_of_its_system():
+    rows = [{"at": text} for text in ("POINT (2 48)", "srid = 4326 ; point (2 48)")]
+    shown = [row["at"] for row in voile.places.protect(rows, epsilon=2, wkt="at").data]
+    assert shown[0].startswith("POINT (")
+    assert shown[1].startswith("SRID=4326;POINT (")
+    feet = [{"at": f"{srid}POINT (985000 201000)"} for srid in ("SRID=2263;", "")]
+    made = voile.places.protect(feet, epsilon=2, wkt="at", crs="EPSG:2263", pass_=())
+    assert [row["at"].partition("POINT")[0] for row in made.data] == ["SRID=2263;", ""]
+    again = voile.places.protect(made.data, epsilon=2, wkt="at", crs="EPSG:2263")
+    assert again.rows.released == 2  # what is written can be read
 
 
 def test_a_point_that_names_another_system_is_a_bad_row():

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import voile
-from voile.errors import InvalidInput
+from voile.errors import BadFile, InvalidInput
 from voile.optimise.region import RegionMechanism
 from voile.places import settings
+from voile.places.designs import places_design_from_record
 from voile.places.settings import Map, Solving
 
 BOX = (45.0, 5.0, 45.03, 5.04)
@@ -92,6 +93,30 @@ def test_roads_of_a_region_have_the_losses_of_the_map():
     every = np.arange(len(dense.places)), np.arange(len(dense.outputs))
     assert region.losses.between(*every) == pytest.approx(dense.loss)
     assert region.prior == pytest.approx(dense.prior)
+
+
+@pytest.mark.parametrize("step", [1e-9, 5e-324, 0.0, -1.0, float("nan"), 50.0])
+@pytest.mark.parametrize("method", ["region", "bilinear"])
+def test_a_forged_step_of_the_lattice_is_refused_before_anything_is_tabled(step, method, saved):
+    made, _ = saved
+    if method == "bilinear":
+        made = voile.places.design(box=BOX, cells=(3, 3), epsilon=1.6, method=method, bound=False)
+    _, meta, arrays = made.to_record()
+    forged = {**meta, "inner": {**meta["inner"], "resolution": step}}
+    with pytest.raises(BadFile, match="resolution must be at least"):
+        places_design_from_record(forged, arrays)
+
+
+def test_a_region_announces_no_bound_that_is_not_worked_out(monkeypatch):
+    said = []
+    monkeypatch.setattr("voile.places._design.say", said.append)
+    how = {"box": BOX, "cells": (3, 3), "epsilon": 1.6}
+    voile.places.design(**how, method="region")
+    assert said == []
+    voile.places.design(**how, method="laplace")
+    assert "now what none can go below" in said[0]
+    voile.places.design(**how, method="laplace", bound=False, against_aipo=True)
+    assert "now AIPO, to compare with" in said[1]
 
 
 def test_what_a_region_cannot_be_is_refused(tmp_path):

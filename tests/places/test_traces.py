@@ -20,6 +20,7 @@ from voile.places.earth import BoxMap, Globe
 from voile.places.geodesy import GEODESIC_ERROR, geodesic_km
 from voile.places.knowing import Trip
 from voile.places.lengths import length_km
+from voile.places.noise import PlacesNoise
 from voile.places.sample_trips import trips
 from voile.places.split import STEPS, _error, fitted_to
 from voile.places.trace_releaser import Look, MakeTraceReleaser
@@ -379,6 +380,38 @@ def test_an_odd_trace_is_released_near_where_it_was(odd, way):
         assert off.max() < 3
     assert off[0] < 3
     assert [r["at"] for r in done.data] == [r["at"] for r in rows]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("per", PER)
+def test_how_far_draws_fall_is_told_where_they_do_least_and_most(way, per):
+    """By the law that was drawn from: its ε is what each trace's length leaves for a draw."""
+    rows = [
+        {"v": f"{count}", "lat": lat, "lon": lon}
+        for count in (2, 9, 23)
+        for lat, lon in zip(*walk(count, seed=count, step=0.02), strict=True)
+    ]
+    how = {"trace": "v", "way": way, "per": per, "every": 3, "window": 4}
+    done = voile.places.protect(rows, epsilon=20, **how, pass_="all", batch_rows=7, seed=1)
+    ruled, fall = law(way, per, every=3, window=4), done.traces.fall
+    assert (fall.closest_places, fall.farthest_places) == (2, 23)
+    for count, error in (
+        (fall.closest_places, fall.closest_error_km),
+        (fall.farthest_places, fall.farthest_error_km),
+    ):
+        draws = {"each": count, "every": len(law("every", every=3).drawn_places(count))}
+        if way in draws:
+            noise = PlacesNoise(ruled.noise(ruled.share(count, draws[way])).epsilon)
+            assert noise.mean_error <= error <= 1.001 * noise.mean_error
+    assert fall.closest_error_km <= fall.farthest_error_km
+    if per == "trace" and way == "each":
+        assert 2.36 * 23 / 20 <= fall.farthest_error_km <= 1.03 * 2.36 * 23 / 20
+        assert "in one of 23 places, by the law" in str(done)
+    if per == "place":
+        assert "off on average, by the law" in str(done)
+    told = dict(done.report().tables[0].rows)
+    assert told["mean error of a draw at most, 2 places"]
+    assert done.to_dict()["traces"]["fall"]["farthest_error_km"] == fall.farthest_error_km
 
 
 def test_bad_rows_of_traces_are_counted():

@@ -66,6 +66,20 @@ def test_the_nearest_are_counted_exactly():
         nearest_kept(before, after, public, k=31)
 
 
+def test_places_all_over_the_world_are_compared():
+    """Counted by hand: errors are geodesic, areas as wide as at their own parallel."""
+    before = [(48.86, 2.35), (-33.9, 151.2), (40.7, -74.0), (89.99, 10.0), (0.004, 179.999)]
+    after = [(48.86, 2.36), (-33.9, 151.2), (40.8, -74.0), (89.99, 10.0), (0.004, -179.999)]
+    files = [[{"lat": a, "lon": b} for a, b in rows] for rows in (before, after)]
+    found = voile.places.utility(*files, area="5km", poi=files[0])
+    off = geodesic_km(*np.array(before).T, *np.array(after).T)
+    assert found.mean_error_km == pytest.approx(off.mean())
+    assert found.use.areas_misplaced == 0.4  # 11 km north, and across the seam
+    assert found.use.nearest_kept == 1.0
+    again = voile.places.utility(files[0], files[0], area="5km")
+    assert again.use.areas_misplaced == 0
+
+
 def test_a_release_says_what_is_left_of_it(rows, tmp_path):
     (tmp_path / "mine.py").write_text(
         "import numpy as np\ndef north(a, b):\n    return np.abs(a[:, 0] - b[:, 0]) * 111\n"

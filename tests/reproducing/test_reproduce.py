@@ -79,6 +79,7 @@ def test_no_figure_table_or_theorem_of_the_papers_is_left_out():
 def test_the_list_and_what_cannot_be_run():
     listed = voile.reproduce()
     assert [one.id for one in listed.listed] == [one.id for one in ENTRIES]
+    assert voile.reproduce(("list",)).listed == listed.listed
     assert "can be run" in str(listed).replace("\n", " ")
     with pytest.raises(InvalidInput, match="did you mean teda-3"):
         voile.reproduce(("teda3",))

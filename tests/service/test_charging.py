@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sqlite3
 import time
@@ -11,11 +12,13 @@ from pathlib import Path
 import pytest
 
 import voile
-from voile.errors import CannotWrite
+from voile.errors import CannotWrite, VoileError
 from voile.ledger import Ledger, read_key
+from voile.ledger.commit import clear_errors
 from voile.service import app as app_module
 from voile.service import releasing as releasing_module
 from voile.service.asking import Asked, as_json
+from voile.service.logs import cause_of
 from voile.service.tokens import token_hash
 
 from .conftest import TOKEN, built, stated, talking
@@ -194,7 +197,7 @@ def test_what_is_kept_is_the_release_and_no_original(ledger):
         assert secret not in key + request + content.replace(b"guarantee", b"")
 
 
-def test_a_disk_that_is_full_releases_nothing_and_loses_nothing(ledger, monkeypatch):
+def test_a_disk_that_is_full_releases_nothing_and_loses_nothing(ledger, monkeypatch, caplog):
     service = built(stated(places={"epsilon": 2.0, **ledger}))
     real = sqlite3.connect
 
@@ -219,6 +222,10 @@ def test_a_disk_that_is_full_releases_nothing_and_loses_nothing(ledger, monkeypa
         assert {answer.status_code for answer in refused} == {503}
         assert refused[0].json()["error"]["code"] == "ledger"
         assert "release" not in refused[0].json()
+        assert refused[0].headers["retry-after"] == "5"
+        await to.post("/v1/places", of("ann"), **keyed("f9"))
+        told = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+        assert told == ["the ledger cannot be written: the disk is full"], "once a minute"
         Full.full = False
         again = await to.post("/v1/places", of("ann"), **keyed("f0"))
         assert again.status_code == 200
@@ -228,6 +235,27 @@ def test_a_disk_that_is_full_releases_nothing_and_loses_nothing(ledger, monkeypa
 
     talking(service, talk)
     assert spent(ledger, "ann") == [4.0]
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("PRAGMA query_only = 1; CREATE TABLE x (y)", "it may be read and not written"),
+        ("CREATE TABLE x (y)", "another process has it locked"),
+        ("SELECT * FROM nowhere", "OperationalError"),
+    ],
+)
+def test_faults_of_the_ledger_are_told_by_their_kind(tmp_path, statement, told):
+    with (
+        contextlib.closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as holds,
+        contextlib.closing(sqlite3.connect(tmp_path / "x.db", timeout=0)) as database,
+    ):
+        if "locked" in told:
+            holds.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(VoileError) as refused, clear_errors("x.db"):
+            database.executescript(statement)
+    assert cause_of(refused.value) == told
+    assert cause_of(KeyError("secret")) == "KeyError"
 
 
 def test_a_database_that_may_not_grow_releases_nothing_and_goes_on_when_it_may(ledger):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import threading
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from voile.errors import InvalidInput
 from voile.service.config import Gateway
 from voile.service.groups import BRIEF
+from voile.service.prompts import read_prompt
 from voile.service.upstream import Upstream
 from voile.text.conversation import Conversation
 
@@ -154,6 +156,80 @@ def test_an_error_of_the_model_is_not_quoted(gateway, stream, status, told):
     assert not any(secret in answer.text for secret in SECRETS)
 
 
+def spoken(*said, **more):
+    choices = [{"index": 0, "delta": {"content": text}, **more} for text in said]
+    return [json.dumps({"id": "x", "choices": [one]}).encode() for one in choices]
+
+
+HALVES = spoken("You said: ", "yes. ")
+LEGAL = {
+    "two lines of data": b"".join(b"data: " + o[:7] + b"\ndata:" + o[7:] + b"\n\n" for o in HALVES),
+    "bare CR": b"".join(b"data: " + one + b"\r\r" for one in HALVES),
+    "CRLF": b"".join(b"data:" + one + b"\r\n\r\n" for one in HALVES),
+    "byte order": b"\xef\xbb\xbfdata: "
+    + HALVES[0]
+    + b"\n\n: hm\nid: 3\ndata: "
+    + HALVES[1]
+    + b"\n\n",
+}
+
+
+def answering(content, size):
+    async def pieces():
+        for at in range(0, len(content), size):
+            yield content[at : at + size]
+
+    return lambda request: httpx.Response(200, content=pieces())
+
+
+def streamed(gateway, model):
+    async def talk(to):
+        return await to.post(CHAT, prompt(TEXT, stream=True))
+
+    return talking(service_with(gateway, model), talk)
+
+
+@pytest.mark.parametrize("size", [1, 2, 1000])
+@pytest.mark.parametrize("how", LEGAL)
+@pytest.mark.parametrize("done", [b"data: [DONE]\n\n", b"data: [DONE]"])
+def test_events_are_read_as_the_standard_has_them(gateway, how, size, done):
+    answer = streamed(gateway, answering(LEGAL[how] + done, size))
+    *events, last = (event for event in answer.text.split("\n\n") if event)
+    assert last == "data: [DONE]"
+    choices = [json.loads(event.removeprefix("data: "))["choices"][0] for event in events]
+    assert "".join(choice["delta"]["content"] for choice in choices) == "You said: yes. "
+
+
+BROKEN = {
+    "no end": b"",
+    "in the middle of an event": b'data: {"choi',
+    "an error": b'data: {"error": {"message": "vendors words"}}\n\ndata: [DONE]\n\n',
+    "an event that is one": b'event: error\ndata: {"vendors": "words"}\n\ndata: [DONE]\n\n',
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_stream_that_broke_off_is_not_told_as_whole(gateway, how):
+    begun = b"".join(b"data: " + one + b"\n\n" for one in HALVES)
+    answer = streamed(gateway, answering(begun + BROKEN[how], 1000))
+    assert answer.status_code == 200, "it had begun"
+    assert "You said: " in answer.text
+    assert "[DONE]" not in answer.text
+    assert "words" not in answer.text
+    *_, last = (event for event in answer.text.split("\n\n") if event)
+    assert json.loads(last.removeprefix("data: "))["error"]["code"] == "upstream"
+    assert streamed(gateway, answering(BROKEN[how], 1000)).status_code == 502, "from the start"
+
+
+def test_an_error_in_place_of_an_answer_is_one(gateway):
+    async def talk(to):
+        return await to.post(CHAT, prompt(TEXT))
+
+    said = {"error": {"message": "vendors words"}}
+    answer = talking(service_with(gateway, lambda r: httpx.Response(200, json=said)), talk)
+    assert (answer.status_code, "words" in answer.text) == (502, False)
+
+
 def test_a_model_that_cannot_be_reached_or_understood(gateway):
     def gone(request):
         raise httpx.ConnectError("no route to Ann Smith")
@@ -213,6 +289,31 @@ def test_settings_and_models_that_are_named_go_on(gateway):
     assert body["top_p"] == 0.1235
 
 
+def test_what_is_taken_is_described(gateway):
+    """By OpenAPI: settings, texts in parts, and what may go wrong."""
+
+    async def talk(to):
+        return (await to.get("/openapi.json", token=None)).json()
+
+    service = service_with({**gateway, "models": ["m"], "messages": 7}, Model())
+    told = talking(service, talk)["paths"][CHAT]["post"]
+    assert told["responses"].keys() >= {"200", "400", "401", "413", "422", "429", "502", "503"}
+    assert "text/event-stream" in told["responses"]["200"]["content"]
+    schema = told["requestBody"]["content"]["application/json"]["schema"]
+    taken = schema["properties"]
+    assert (taken["temperature"]["type"][0], taken["temperature"]["maximum"]) == ("number", 2)
+    assert (taken["seed"]["type"][0], taken["messages"]["maxItems"]) == ("integer", 7)
+    assert taken["model"]["enum"] == ["m"]
+    content = taken["messages"]["items"]["properties"]["content"]["oneOf"]
+    assert [one["type"] for one in content] == ["string", "array"]
+    assert not schema["additionalProperties"]
+    facts = service.gateway.facts()
+    named = {"voile": facts["voile"], "guarantee": facts["guarantee"]}
+    named["identity"] = facts["decided_by"]
+    written = json.dumps(named, sort_keys=True).encode()
+    assert facts["id"] == hashlib.sha256(written).hexdigest()[:32]
+
+
 def test_prompts_that_wait_are_bounded(gateway):
     async def talk(to):
         assert (await to.post(CHAT, prompt("x" * 101))).status_code == 413
@@ -221,6 +322,30 @@ def test_prompts_that_wait_are_bounded(gateway):
         assert (await to.post(CHAT, prompt("x" * 100))).status_code == 200, "none waits any more"
 
     talking(service_with({**gateway, "waiting_signs": 100}, Model()), talk)
+
+
+def test_many_messages_are_bounded_and_weigh_more_than_their_signs(gateway, monkeypatch):
+    """A thousand messages of one sign are no brief prompt."""
+    lanes, service = [], service_with({**gateway, "messages": 200}, Model())
+    hide = Conversation.hide
+
+    def told(self, texts, blur):
+        lanes.append("long" if blur is service.gateway.long.blur else "brief")
+        return hide(self, texts, blur)
+
+    monkeypatch.setattr(Conversation, "hide", told)
+
+    async def talk(to):
+        assert (await to.post(CHAT, prompt(*["x"] * 201))).status_code == 413
+        assert (await to.post(CHAT, prompt(*["x"] * 200))).status_code == 200
+        assert (await to.post(CHAT, prompt("x" * BRIEF))).status_code == 200
+        counted = (await to.get("/metrics")).text
+        assert 'voile_records_total{route="chat"} 21' in counted, "of its rate it takes 20"
+
+    talking(service, talk)
+    assert lanes == ["long", "brief"]
+    few = replace(service.config.tokens[0], batch=3, burst=3)
+    assert read_prompt(prompt(*["x"] * 200), most=200).records(few) == 3, "else never let through"
 
 
 def test_a_token_cannot_end_the_conversations_of_another(gateway):

@@ -161,3 +161,47 @@ def test_killed_at_any_moment_answered_is_charged_once_and_answered_again(tmp_pa
     assert "Traceback" not in log
     assert "leaked" not in log
     assert "The service has stopped." in log
+
+
+HEAD = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
+LONG = b"a" * 200_000
+ENDLESS = {
+    "one header": HEAD + b"X: " + LONG + b"\r\n\r\n",
+    "one that does not end": HEAD + b"X: " + LONG * 5,
+    "its name": HEAD + LONG * 5,
+    "many": HEAD + b"".join(b"x%d: abc\r\n" % n for n in range(20_000)) + b"\r\n",
+    "the address": b"GET /" + LONG + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    "trailers": b"POST /v1/places HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: "
+    + LONG * 5,
+}
+
+
+def sent(server, content):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
+        try:
+            for at in range(0, len(content), 10_000):
+                line.sendall(content[at : at + 10_000])
+        except OSError:
+            pass  # it does not listen any more
+        try:
+            return line.recv(4000)
+        except ConnectionResetError:
+            return b"closed"
+
+
+def test_headers_without_end_are_not_kept(tmp_path):
+    """Nobody needs a token to send them."""
+    voile.ledger.init(tmp_path / "ledger.db", budget=1e6)
+    server = Service(tmp_path)
+    try:
+        for content in ENDLESS.values():
+            answer = sent(server, content)
+            assert answer == b"closed" or answer.startswith((b"HTTP/1.1 431 ", b"HTTP/1.1 401 "))
+        fits = HEAD + b"".join(b"x%d: abc\r\n" % n for n in range(2000)) + b"\r\n"
+        assert sent(server, fits + fits).startswith(b"HTTP/1.1 200 ")
+        assert server.get("/healthz") == b'{"status":"alive"}'
+        large = b'{"records":[' + b" " * 500_000 + b"]}"  # no header, and as large as it may be
+        keyed = {"authorization": f"Bearer {TOKEN}"}
+        assert b"releases" in server.get("/v1/places", data=large, **keyed)
+    finally:
+        server.end(signal.SIGTERM)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 
@@ -10,6 +11,7 @@ import httpx
 import numpy as np
 import pytest
 
+import voile
 from voile.core.randomness import is_secure
 from voile.ledger import Ledger, read_key
 from voile.service.tokens import token_hash
@@ -72,8 +74,25 @@ def test_all_domains_one_record_and_many(vectors):
         assert told["places"]["guarantee"]["epsilon"] == 2.0
         assert told["places"]["in_clear"] == ["stop"]
         assert told["text"]["decided_by"]["vocabulary_sha256"]
+        for route, one in told.items():
+            assert one["id"] == worked_out(one), f"whoever asks can work out the name of {route}"
 
     talking(service, talk)
+
+
+def worked_out(told):
+    """As docs/how-to/serve.md says."""
+    named = {name: told[name] for name in ("voile", "guarantee")} | {"identity": told["decided_by"]}
+    return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def test_a_route_promises_what_its_command_writes_beside_a_file(tmp_path):
+    data = tmp_path / "trips.csv"
+    data.write_text("lat,lon\n48.8,2.3\n")
+    voile.places.protect(data, epsilon=2.0)
+    written = json.loads((tmp_path / "trips.protected.csv.guarantee.json").read_text())
+    told = built(stated(places={"epsilon": 2.0})).domains["places"].facts()
+    assert written["guarantee"] == told["guarantee"]
 
 
 def test_draws_are_secure_and_those_of_the_law(monkeypatch):
@@ -96,6 +115,9 @@ def test_draws_are_secure_and_those_of_the_law(monkeypatch):
     assert abs(mean - stated_mean) < 7 * stated_mean / np.sqrt(1000)
 
 
+DEEP = b"[" * 967 + b"]" * 967
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [
@@ -106,7 +128,8 @@ def test_draws_are_secure_and_those_of_the_law(monkeypatch):
         (b"{}", 422), (b'{"records": {}}', 422), (b'{"record": {}, "records": []}', 422),
         (b'{"record": []}', 422), (b'{"record": {"lat": null, "lon": "\\ud800"}}', 422),
         (b'{"record": {"lat": 1, "lon": 1, "\\u0000": 1}}', 422),
-        (b'{"records": [' + b"1," * 2000 + b"1]}", 413),
+        (b'{"records": [' + b"1," * 2000 + b"1]}", 413), (b'{"record": ' + DEEP + b"}", 400),
+        ('{"record": {"lat": 1, "lon": 2}}'.encode("utf-16"), 400),
     ],
 )  # fmt: skip
 def test_bad_bodies_have_a_clear_status_and_are_not_repeated(body, status):
@@ -134,6 +157,19 @@ def fuzzed(rng, depth=0):
     names = ["record", "records", "lat", "lon", "who", "", "\x00", "guarantee"]
     chosen = rng.choice(names, size=int(rng.integers(0, 5)))
     return {str(name): fuzzed(rng, depth + 1) for name in chosen}
+
+
+def test_a_body_that_is_nested_deeply_is_refused_under_a_key_too(ledger):
+    """There what was asked is written once more, which takes another depth than reading it."""
+
+    async def talk(to):
+        for depth in (30, 33, 100, 900, 967, 990):
+            nested = b"[" * depth + b"]" * depth
+            body = b'{"record": {"lat": 1, "lon": 2, "who": ' + nested + b"}}"
+            answer = await to.post("/v1/places", body, headers={"idempotency-key": str(depth)})
+            assert answer.status_code == (422 if depth == 30 else 400), depth
+
+    talking(built(stated(places={"epsilon": 2.0, **ledger})), talk)
 
 
 def test_fuzzed_bodies_break_nothing_and_charge_nobody(ledger):

@@ -13,6 +13,7 @@ from voile.files.column_guesses import glance
 from voile.files.source import open_source
 from voile.labels.sample_clinic import write_clinic
 from voile.places.sample_trips import write_trips
+from voile.studio._studio import StudioClosed, studio
 from voile.studio.away import chosen, taken_away
 from voile.studio.desk import Latest, Superseded
 from voile.text.sample_messages import write_messages
@@ -212,6 +213,25 @@ def test_command_python_and_recipe_release_the_same(command, tmp_path, monkeypat
     assert made["page"][0] != data.read_bytes()
 
 
+NAMELESS = {
+    "no classes": ({"mechanism": "rr"}, "classes must be public"),
+    "no recipe": ({"mechanism": "cf"}, "give a --recipe"),
+    "no such recipe": ({"mechanism": "ldp", "recipe": "nowhere.json"}, "nowhere.json"),
+    "both": ({"mechanism": "rr", "classes": ["a", "b"], "learn_from_private": True}, "beside"),
+    "one class": ({"mechanism": "rr", "classes": ["a"]}, "class"),
+}
+
+
+@pytest.mark.parametrize("how", NAMELESS)
+def test_labels_that_the_command_would_refuse_are_not_taken_away(how):
+    """By the command's own rules, before a record is read."""
+    options, why = NAMELESS[how]
+    given = {"data": "mine.csv", "label": "diabetic", "epsilon": 1.0}
+    with pytest.raises(voile.VoileError, match=why):
+        taken_away("labels protect", given | options)
+    assert taken_away("labels protect", given | {"mechanism": "cf", "learn_from_private": True})
+
+
 # ── audits ─────────────────────────────────────────────────────────────────────────────────────
 
 OWN = "def same(text):\n    return text\n\ndef blank(text):\n    return 'x'\n"
@@ -391,3 +411,16 @@ def test_a_form_is_the_signature(client):
     assert found["delta"]["kind"] == "number"
     assert found["attacks"]["kind"] == "words"
     assert client.ask("form", {"command": "studio"}, status=400)["error"]
+
+
+def test_a_file_that_is_not_there_is_told_in_the_terminal(tmp_path):
+    """Before a page is opened on nothing."""
+    with pytest.raises(voile.errors.BadFile, match=r"must exist, got 'nope\.csv'"):
+        studio(tmp_path / "nope.csv", browser=False)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(3.2, "open for 3 s,"), (89, "89 s,"), (100, "about 2 min")]
+)
+def test_how_long_it_was_open_is_told_as_it_was(seconds, told):
+    assert told in StudioClosed(seconds, 1)._report().answer

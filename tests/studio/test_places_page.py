@@ -145,6 +145,9 @@ def test_labels_weigh_features_and_pick_a_point(page, place):
     page.until("document.getElementById('file').textContent === 'clinic.csv'")
     to(page, "labels")
     choose(page, "The secret label", "diabetic")
+    shown = "document.querySelector('section[aria-label=\"Take it away\"] .ways').textContent"
+    page.until(f"{shown}.includes('which values the label has')")
+    assert page.ask("document.querySelector('button.main').disabled"), "it would be refused"
     page.click("section[aria-label='What features add'] button")
     page.until("!!document.querySelector('section[aria-label=\"What features add\"] .bars')")
     names = page.ask(
@@ -160,15 +163,19 @@ def test_labels_weigh_features_and_pick_a_point(page, place):
     )
     page.press("Enter")
     page.until("document.querySelector('.epsilon').textContent === 'rr, ε = 2'")
-    command = "document.querySelector('.way pre').textContent"
+    command = "(document.querySelector('.way pre')?.textContent ?? '')"
+    choose(page, "Values of the label", "no,yes")
     page.until(f"{command}.includes('--epsilon 2.0') && {command}.includes('--mechanism rr')")
     looked_over(page, page.port)
     pick = (
         "[...document.querySelectorAll('.pick')].find(p => p.getAttribute('aria-label')"
         ".startsWith({0}))"
     )
+    assert not page.ask("document.querySelector('button.main').disabled")
     page.ask(pick.format("'sampled column, ε 4:'") + ".focus()")
     page.press("Enter")
+    page.until(f"{shown}.startsWith('Name a public recipe')")
+    page.click("section[aria-label='Chosen'] input[type=checkbox]")
     page.until(f"{command}.includes('--mechanism sample')")
     page.ask(pick.format("'central DP'") + ".focus()")
     page.press("Enter")

@@ -72,6 +72,14 @@ def test_the_token_is_good_once(client):
     assert client.keys.header.encode() not in content
 
 
+def test_a_look_at_the_headers_leaves_the_token_good(client):
+    answer, _ = client.send("HEAD", f"/?token={client.keys.token}", cookie=None)
+    assert answer.status == 403
+    assert "set-cookie" not in answer.headers
+    assert not client.keys.used
+    assert client.send("GET", f"/?token={client.keys.token}", cookie=None)[0].status == 200
+
+
 def test_a_page_of_another_name_gets_nothing(client):
     """DNS rebinding: the name is the attacker's, the address is ours."""
     answer, content = client.send("GET", f"/?token={client.keys.token}", host="evil.example:80")

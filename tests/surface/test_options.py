@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -148,3 +149,17 @@ def test_python_reads_the_variable_that_the_command_line_reads(monkeypatch):
     assert with_a_key("mine.key") == "mine.key"
     monkeypatch.setenv("VOILE_TEST_KEY", "")
     assert with_a_key() == "None"
+
+
+def test_numbers_among_names_go_by_their_text_and_a_wrong_one_is_told_by_its_place():
+    assert "('0', '1', 'True')" in echo("x", pass_=(0, np.int8(1), True)).given
+    assert "('0.5',)" in echo("x", pass_=[0.5]).given
+    for given, said in (
+        (("a", None), "got a tuple whose value 2 is nothing"),
+        ([b"a"], "got a list whose value 1 is a bytes"),
+        (True, "got a bool"),
+    ):
+        with pytest.raises(InvalidInput, match=f"--pass must be all or names, {said}$"):
+            echo("x", pass_=given)
+    with pytest.raises(InvalidInput, match="--levels must be numbers, got a list whose value 2 is"):
+        echo("x", levels=[1, "much"])

@@ -1,6 +1,7 @@
 """A release that stands in a repository: its recipe runs, and its thresholds are held."""
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -11,8 +12,10 @@ pytest.importorskip("numba", reason="the text extra is not installed")
 
 from in_process import voile
 from voile import check, run
+from voile.core.rounding import at_most
 from voile.errors import BadFile, CannotWrite, InvalidInput
 from voile.recipe import read_recipe, write_recipe
+from voile.runs import Check, Checked
 
 WORDS = ["the", "cat", "sat", "ann", "bob", "london", "hiv"]
 
@@ -58,6 +61,56 @@ def test_a_saved_recipe_runs_again_and_does_the_same(folder):
     assert done.guarantee_file() == guarantee
     assert stat.S_IMODE(recipe.stat().st_mode) == 0o600
     assert read_recipe(recipe).options["pass_"] == ["n"]
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "said"),
+    [
+        ("in.csv", (), "--save-recipe must name a .toml file, got 'in.csv'"),
+        ("out.toml", ("--out", "out.toml"), "a file of its own, and out.toml is one"),
+        ("other.toml", (), "exists already; name another file"),
+        ("other.toml", ("--overwrite",), "replaces recipes only, and other.toml is none"),
+        ("kept.toml", ("--overwrite",), "thresholds under .checks., which would be lost"),
+        ("folder.toml", (), "folder.toml is a folder"),
+        ("nowhere/r.toml", (), "cannot write nowhere/r.toml: No such file"),
+    ],
+)
+def test_a_recipe_takes_nobodys_place_and_is_refused_before_anything_is_done(
+    folder, name, more, said
+):
+    Path("other.toml").write_text("[tool]\nmine = 1\n")
+    Path("kept.toml").write_text("voile = 1\ncommand = 'explain'\n[checks]\nepsilon = 1\n")
+    Path("folder.toml").mkdir()
+    before = {path: path.is_dir() or path.read_bytes() for path in folder.iterdir()}
+    code, _, err = voile(*ASKED, "--pass", "n", *more, "--save-recipe", name)
+    assert code == 2
+    assert re.search(said, err), err
+    assert {path: path.is_dir() or path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_recipe_is_written_once_its_command_succeeded_and_replaced_if_asked(folder):
+    code, _, err = voile(*ASKED, "--save-recipe", "r.toml")
+    assert (code, "n" in err, Path("r.toml").exists()) == (2, True, False)
+    made()
+    Path("in.protected.csv").unlink()
+    assert "r.toml exists already" in voile(*ASKED, "--pass", "n", "--save-recipe", "r.toml")[2]
+    made("--overwrite")
+    assert read_recipe("r.toml").options["overwrite"] is True
+
+
+def test_a_recipe_is_not_written_over_what_its_command_reads(folder):
+    Path("in.csv").rename("in.toml")
+    data = Path("in.toml").read_bytes()
+    code, _, err = voile("text", "protect", "in.toml", "--overwrite", "--save-recipe", "./in.toml")
+    assert (code, "in.toml is one that text protect reads or writes" in err) == (2, True)
+    assert Path("in.toml").read_bytes() == data
+
+
+def test_what_runs_a_recipe_has_none_to_save():
+    for name in ("run", "check"):
+        assert "Write these options as" not in voile(name, "--help")[1]
+        assert "No such option" in voile(name, "r.toml", "--save-recipe", "s.toml")[2]
+    assert "Write these options as" in voile("explain", "--help")[1]
 
 
 def test_thresholds_that_are_kept_and_missed(folder):
@@ -144,6 +197,37 @@ def test_a_value_of_another_type_is_refused_and_never_read_as_true(folder, line,
     recipe.write_text(recipe.read_text() + line + "\n")
     with pytest.raises(InvalidInput, match=said):
         run(recipe)
+
+
+def test_a_recipe_may_spell_an_option_as_the_command_line_does(folder):
+    made("--batch-rows", "3")
+    recipe, written = Path("r.toml"), Path("r.toml").read_text()
+    Path("in.protected.csv").unlink()
+    recipe.write_text(written.replace("pass_ =", "pass =").replace("batch_rows", "batch-rows"))
+    assert run(recipe).columns.passed_in_clear == ("n",)
+    recipe.write_text(written + 'pass = "all"\n')
+    with pytest.raises(BadFile, match=r"r\.toml must say pass once, it says it in two spellings"):
+        run(recipe)
+
+
+def test_one_number_is_told_in_one_way_and_rounded_up(folder):
+    made()
+    missed = check(with_checks(worst_watched=0.5))
+    shown = at_most(missed.checks[-1].found, digits=4)
+    assert re.findall(r"0\.\d{2,}", str(missed)) == [shown, shown]
+    close = Checked("x.csv", (Check("epsilon", "ε", 0.90385, 0.903812, True),))
+    assert "0.903812" in str(close)
+    assert "0.9039" not in str(close)
+
+
+def test_a_release_that_is_not_found_is_told_by_where_it_was_looked_for(folder, monkeypatch):
+    made()
+    recipe = with_checks(epsilon=2).absolute()
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    with pytest.raises(BadFile, match=rf"none in {elsewhere}; run the recipe first, or go to"):
+        check(recipe)
 
 
 def test_a_signed_address_stays_out_of_recipes(tmp_path):

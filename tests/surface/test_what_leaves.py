@@ -17,6 +17,7 @@ from voile.core.guarantee import Basis
 from voile.errors import InvalidInput
 from voile.mechanisms import word_exponential
 from voile.report.provenance import spelled
+from voile.text.reading import texts_of, values_of
 
 SECRET = "Ann Secretname"
 WORDS = ["ann", "has", "hiv", "the", "cat", "sat"]
@@ -103,7 +104,10 @@ def test_a_law_of_your_own_is_claimed_whatever_it_says(asked):
         (law(lambda secrets: [10**6] * len(secrets)), "must release one of"),
         (law(lambda secrets: 1 / 0), "failed with ZeroDivisionError"),
         (lambda space, *, epsilon: None, "must return a mechanism"),
-        (lambda space: None, "failed with TypeError"),
+        (lambda space: None, r"a function \(space, \*, epsilon\) .* it takes \(space\);"),
+        (lambda text, epsilon, rng: text, r"takes \(text, epsilon, rng\); .* text compare"),
+        (lambda text, epsilon: text.upper(), r"takes \(text, epsilon\); .* text compare"),
+        (lambda space, *, epsilon, **more: 1 / 0, "failed with ZeroDivisionError"),
     ],
 )
 def test_a_law_that_does_not_answer_is_one_clear_line(asked, mechanism, said):
@@ -133,6 +137,34 @@ def test_one_name_is_one_column_and_not_its_letters(asked):
     frame = pandas.DataFrame({"text": ["the cat"], "a": [1], "b": [2], "ab": [3]})
     with pytest.raises(InvalidInput, match="got neither for column 2, column 3"):
         text.protect(frame, **asked, pass_="ab")
+
+
+def test_no_tick_stands_above_an_index_of_keys(asked):
+    frame = pandas.DataFrame({"text": ["the cat", "ann sat", "the ann"]}, index=[3, 1007, 88213])
+    done = text.protect(frame, **asked)
+    assert list(done.data.index) == [3, 1007, 88213]
+    assert done.columns.passed_in_clear == ("the index",)
+    assert "IN CLEAR: the index." in str(done)
+    assert "✓" not in str(done)
+    assert "✓" in str(text.protect(frame, **asked, drop="index"))
+    with pytest.raises(InvalidInput, match="got neither for index"):
+        text.protect(frame[::-1], **asked)
+
+
+def test_of_a_series_only_its_index_is_asked_about(asked):
+    notes = pandas.Series(["the cat sat", "ann has hiv"], index=["x", "y"], name="my note")
+    with pytest.raises(InvalidInput, match="got neither for index;"):
+        text.protect(notes, **asked)
+    released = text.protect(notes, **asked, drop="index").data
+    assert (released.name, list(released.index)) == ("my note", [0, 1])
+    assert list(text.protect(notes, **asked, pass_="index").data.index) == ["x", "y"]
+
+
+def test_texts_and_labels_in_a_series_are_its_values_and_not_its_index(asked):
+    keys = [f"key {number}" for number in range(80)]
+    texts = pandas.Series(["the cat sat", "ann has hiv"] * 40, index=keys, name="note")
+    assert texts_of(texts) == list(texts)
+    assert values_of(texts, texts, "label", rows=80) == list(texts)
 
 
 def test_a_series_is_its_own_column_whatever_its_name(asked):

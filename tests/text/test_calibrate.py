@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import sys
 
 import numpy as np
@@ -192,6 +193,19 @@ def test_the_symmetric_form_on_the_command_line(pairs):
     assert (plain["symmetric"], other["symmetric"]) == (False, True)
     assert plain["attacks"][0]["lower"] != other["attacks"][0]["lower"]
     assert plain["attacks"][0]["successes"] == other["attacks"][0]["successes"]
+
+
+@pytest.mark.parametrize("candidates", [2, 5])
+def test_a_share_of_sources_named_is_that_in_either_form(pairs, candidates):
+    """Answers of yes or no about the first of five are right far more often than sources named."""
+    words = (pairs, "--released", "released", "--candidates", str(candidates), "--trials", "400")
+    plain, other = (invoke(*words, *form).output for form in ((), ("--symmetric",)))
+    share = r"names the source of (?:a release )?([\d.]+) %"
+    assert re.search(share, plain)[1] == re.search(share, other)[1]
+    rows = [json.loads(invoke(*words, *form, "--json").output)["attacks"][0]
+            for form in ((), ("--symmetric",))]  # fmt: skip
+    assert rows[0]["successes"] == rows[1]["successes"]
+    assert rows[0]["lower"] != rows[1]["lower"]
 
 
 def test_a_judge_joins_and_its_replies_are_kept(pairs, tmp_path, monkeypatch):

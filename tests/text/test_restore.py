@@ -118,6 +118,18 @@ def test_a_prior_of_another_kind_is_noticed_and_not_used(folder: Path) -> None:
     assert "was not asked" in str(used)
 
 
+def test_a_few_words_do_not_say_that_the_public_text_fits(folder: Path) -> None:
+    """Nor that it does not: they are read with it, and the report says that it could not tell."""
+    given = {
+        "epsilon": 2.5, "vocabulary": str(folder / "vectors.txt"), "seed": 1, "no_cache": True,
+        "mechanism": "word-exponential", "restore": "reading", "public": str(folder / "public.csv"),
+    }  # fmt: skip
+    for text in ("please book thing1", "alien3 alien7"):
+        said = str(voile.text.protect([text], **given))
+        assert "Too few words to tell whether the public text fits" in said
+        assert "The public text fits" not in said
+
+
 def test_without_public_text_each_word_is_read_by_itself(folder: Path) -> None:
     release = protect(folder, restore="reading")
     assert release.restored.prior.file is None
@@ -297,11 +309,12 @@ def test_a_recipient_reads_what_the_holder_would_have(folder: Path) -> None:
     assert said["restored"]["use"] == "reading"
     again = voile.text.restore(texts_of(drawn.data), guarantee=drawn, **given)
     assert again.data == texts_of(wanted.data)
-    with pytest.raises(InvalidInput, match="lengths of the released ones"):
-        voile.text.restore(
-            str(folder / "sent.csv"), overwrite=True,
-            **(given | {"public": str(folder / "private.csv")}),
-        )  # fmt: skip
+    shuffled = np.random.default_rng(2).permutation(texts_of(folder / "private.csv")).tolist()
+    for private in (str(folder / "private.csv"), shuffled):
+        with pytest.raises(InvalidInput, match="lengths of the released ones"):
+            voile.text.restore(
+                str(folder / "sent.csv"), overwrite=True, **(given | {"public": private})
+            )
     with pytest.raises(InvalidInput, match="read as a whole already"):
         voile.text.restore(str(folder / "whole.csv"), **given)
     with pytest.raises(InvalidInput, match=r"there is no public\.csv\.guarantee\.json"):

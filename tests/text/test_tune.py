@@ -189,6 +189,15 @@ def test_the_sentence_says_what_the_interval_says():
     assert "gained 0.12 nats a secret" in str(made(gain=0.12))
 
 
+def test_the_first_round_is_said_to_be_that_of_the_plain_strengths():
+    """Beside as many trials as were asked for: two of them are three rounds."""
+    first = Round((1.0, 1.0), 0.3, 0.2, 0.5)
+    found = made()
+    (table,) = (t for t in replace(found, rounds=(first, found.chosen)).report().tables
+                if t.caption.startswith("The rounds"))  # fmt: skip
+    assert [row[-1] for row in table.rows] == ["plain strengths", "chosen"]
+
+
 def test_releasing_nothing_stands_beside_the_choice():
     """Where it costs less, the answer says that the draws are worth nothing."""
     dear = made(loss=0.45, free=0.2)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attackers.label_linear import PenalisedLinear
+from voile.attackers.label_pairs import Pair, telling_pairs, with_pairs
 from voile.attackers.label_reading import Block, ReadAs, Values, learn_block, read_as
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
@@ -94,8 +96,9 @@ def fit_classifier(
 ) -> FittedClassifier:
     """Fit several classifiers on four fifths of the records, stack them on the last fifth.
 
-    Each column is read as what it looks like (`read_as`); a logistic regression reads the sparse
-    encodings, gradient-boosted trees the dense ones (or `only` the named one). They are stacked and
+    Each column is read as what it looks like (`read_as`), and a few sums and differences of two
+    numbers beside them (`telling_pairs`); a logistic regression reads the sparse encodings,
+    gradient-boosted trees the dense ones (or `only` the named one). They are stacked and
     calibrated at once, by maximum likelihood with a weak pull to their even geometric mean. Costs
     a few seconds for 10⁴ records.
 
@@ -138,8 +141,9 @@ def fit_drawn(
         own.append(block)
         later.append(read(values[held]))
         readers.append(read)
+    pairs = telling_pairs(own, labels[~held])
     members = [
-        (name, _fitted(member, own, labels[~held], classes))
+        (name, _fitted(member, own, pairs, labels[~held], classes))
         for name, member in _members(seed).items()
         if only in (None, name)
     ]
@@ -180,7 +184,6 @@ class _Member:
 def _members(seed: int) -> dict[str, _Member]:
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
-        from sklearn.linear_model import LogisticRegression
     except ImportError as problem:
         raise MissingExtra("scikit-learn", extra="labels") from problem
 
@@ -195,17 +198,22 @@ def _members(seed: int) -> dict[str, _Member]:
         )
 
     return {
-        LINEAR: _Member(lambda blocks: LogisticRegression(max_iter=300), sparse=True),
+        LINEAR: _Member(lambda blocks: PenalisedLinear(seed), sparse=True),
         TREES: _Member(trees, sparse=False),
     }
 
 
 def _fitted(
-    member: _Member, blocks: Sequence[Block], labels: Indices, classes: int
+    member: _Member,
+    blocks: Sequence[Block],
+    pairs: Sequence[Pair],
+    labels: Indices,
+    classes: int,
 ) -> Callable[[Sequence[Block]], Floats]:
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
+    blocks = with_pairs(blocks, pairs)
     model = member.build(blocks)
     # One thread: at these sizes OpenMP's waiting costs more than it brings on a shared machine.
     with warnings.catch_warnings(), threadpool_limits(1):
@@ -214,7 +222,7 @@ def _fitted(
     known = np.asarray(model.classes_, dtype=np.intp)
 
     def raw(others: Sequence[Block]) -> Floats:
-        rows = member.table(others)
+        rows = member.table(with_pairs(others, pairs))
         table = np.zeros((rows.shape[0], classes))
         with threadpool_limits(1):
             table[:, known] = model.predict_proba(rows)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attackers.label_dates import dates_of, parts_of
+from voile.attackers.label_spelling import learn_spelling
 from voile.core.arrays import Floats, Indices
 
 FEW = 32
@@ -37,6 +38,7 @@ class Kind(StrEnum):
     CODES = "codes"
     DATE = "a date"
     TEXT = "text"
+    SPELLING = "how it is written"
     CONSTANT = "a constant"
 
 
@@ -60,7 +62,10 @@ def read_as(values: Values) -> ReadAs:
     """What a column is taken for; labels are not looked at.
 
     Whole numbers and dates that repeat are taken as codes as well: a postcode is a number too.
+    Bytes are how cells are written (`as_written`).
     """
+    if values.dtype.kind == "S":
+        return ReadAs(Kind.SPELLING, len(np.unique(values)))
     number = values.dtype.kind == "f"
     there = values[~np.isnan(values)] if number else values
     distinct = len(np.unique(there))
@@ -95,10 +100,12 @@ class Block:
     wide: Any
     dense: Floats
     categorical: bool = False
+    number: bool = False
+    """Whether the first dense column is the number itself, or the day of a date."""
 
     def taken(self, rows: Indices) -> Block:
         """The same for these rows."""
-        return Block(self.wide[rows], self.dense[rows], self.categorical)
+        return replace(self, wide=self.wide[rows], dense=self.dense[rows])
 
 
 Encoded = tuple[Any, Floats]
@@ -121,7 +128,8 @@ def learn_block(
 
         wide = hstack([csr_array(part[0]) for part in parts], format="csr")
         dense = np.hstack([part[1] for part in parts])
-        return Block(wide, dense, how.kind is Kind.CATEGORIES)
+        measured = how.kind in (Kind.NUMBER, Kind.DATE)
+        return Block(wide, dense, how.kind is Kind.CATEGORIES, measured)
 
     first = side_by_side([part for part, _ in learned])
     return first, lambda others: side_by_side([encode(others) for _, encode in learned])
@@ -224,7 +232,7 @@ def _worded(values: Values, labels: Indices, seed: int) -> tuple[Encoded, Encode
 
 
 def _spelt(values: Values, labels: Indices, seed: int) -> tuple[Encoded, Encode]:
-    """A code by its spelling: how it begins, and its triples of characters."""
+    """A code by its spelling: how it begins and ends, and its triples of characters."""
     from sklearn.feature_extraction.text import HashingVectorizer
 
     hashing = HashingVectorizer(
@@ -235,7 +243,8 @@ def _spelt(values: Values, labels: Indices, seed: int) -> tuple[Encoded, Encode]
 
 def _spelling(name: str) -> list[str]:
     starts = [f"^{name[:size]}" for size in range(1, min(len(name), 6) + 1)]
-    return starts + [name[at : at + 3] for at in range(len(name) - 2)]
+    ends = [f"{name[-size:]}$" for size in range(1, min(len(name), 3) + 1)]
+    return [*starts, *ends, *(name[at : at + 3] for at in range(len(name) - 2))]
 
 
 def _weighed(hashing: Any, values: Values, labels: Indices, seed: int) -> tuple[Encoded, Encode]:
@@ -283,5 +292,6 @@ _WAYS: dict[Kind, Learn] = {
     Kind.CODES: _spelt,
     Kind.DATE: _dated,
     Kind.TEXT: _worded,
+    Kind.SPELLING: learn_spelling,
     Kind.CONSTANT: _nothing,
 }

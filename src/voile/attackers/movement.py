@@ -100,8 +100,8 @@ class Movement:
     """Up to which gap each chain but the last is used."""
 
     def steps(self, gaps: Floats | None, count: int) -> list[MarkovPrior]:
-        """The chain of each of so many steps."""
-        if gaps is None or not self.longest:
+        """The chain of each of so many steps; of a place without a step, the one it starts by."""
+        if gaps is None or not len(gaps) or not self.longest:
             return [self.chains[len(self.longest) // 2]] * count
         return [self.chains[k] for k in np.searchsorted(self.longest, gaps).tolist()]
 

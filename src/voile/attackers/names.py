@@ -34,7 +34,7 @@ ON_TEXTS = Family(
         ),
         Named(
             "shape",
-            "Number of words, punctuation and case, which rewriters of words leave in clear.",
+            "Number of words, signs, spacing and case, which rewriters of words leave in clear.",
             home=f"{_HOME}.attribution_shape:Shape",
         ),
         Named(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
@@ -22,23 +22,26 @@ OUTPUT = {
     "as_json": (bool, "--json", "Print JSON for another program."),
 }
 """What every command can do with its result."""
+RUNS_RECIPES = ("run", "check")
+"""They are given a recipe, and have none to save."""
 
 
 def command(use_case: Callable[..., Any]) -> Callable[..., None]:
     """A function that Typer takes for a command: it calls the use case and shows its result."""
     case = case_of(use_case)
+    offered = [name for name in OUTPUT if name != "save_recipe" or case.name not in RUNS_RECIPES]
 
     def run(**given: Any) -> None:
         from voile.cli.showing import finish, heard, prepared
 
-        output = {name: given.pop(name) for name in OUTPUT}
+        output = {name: given.pop(name) for name in offered}
         options = {name: value for name, value in _read(case, given) if value is not UNSET}
         wanted = prepared(case, options, **output)
         with heard(quiet=output["as_json"]):
             result = use_case(**options)
         finish(result, wanted)
 
-    shown = [*(_parameter(p) for p in case.parameters.values()), *_output()]
+    shown = [*(_parameter(p) for p in case.parameters.values()), *_output(offered)]
     shown.sort(key=_place)
     run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in shown}
@@ -187,7 +190,7 @@ def _one(word: str, kind: Any) -> Any:
 _NAMES = {float: "numbers", int: "whole numbers", str: "names", Path: "files"}
 
 
-def _output() -> list[inspect.Parameter]:
+def _output(offered: Iterable[str]) -> list[inspect.Parameter]:
     return [
         inspect.Parameter(
             name,
@@ -195,5 +198,6 @@ def _output() -> list[inspect.Parameter]:
             default=False if kind is bool else None,
             annotation=Annotated[kind, typer.Option(flag, help=text, rich_help_panel="Output")],
         )
-        for name, (kind, flag, text) in OUTPUT.items()
+        for name in offered
+        for kind, flag, text in (OUTPUT[name],)
     ]

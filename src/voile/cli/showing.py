@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from voile.options import Parameter, UseCase, case_of
+from voile.options import UseCase
 from voile.progress import Step, heard_by
 
 if TYPE_CHECKING:
+    from voile.cli.saved_recipe import SavedRecipe
     from voile.report.model import Report
     from voile.report.result import Result
 
@@ -31,6 +32,7 @@ class Wanted:
     report: Path | None
     charts: Path | None
     as_json: bool
+    recipe: SavedRecipe | None = None
 
 
 def prepared(
@@ -39,10 +41,10 @@ def prepared(
     *,
     report: Path | None,
     charts: Path | None,
-    save_recipe: Path | None,
+    save_recipe: Path | None = None,
     as_json: bool,
 ) -> Wanted:
-    """Refuse what could not be written in the end, and write the recipe that was asked for."""
+    """Refuse what could not be written in the end."""
     from voile.errors import CannotWrite, InvalidInput, MissingExtra
 
     if report is not None or charts is not None:
@@ -64,33 +66,15 @@ def prepared(
             raise CannotWrite(f"--charts must name a folder, {charts} is a file")
         there = next(folder for folder in (charts, *charts.absolute().parents) if folder.is_dir())
         _probe(there, charts)
-    if save_recipe is not None:
-        _save_recipe(save_recipe, case, options)
-    return Wanted(report, charts, as_json)
+    return Wanted(report, charts, as_json, _recipe(save_recipe, case, options))
 
 
-def _save_recipe(path: Path, case: UseCase, options: Mapping[str, Any]) -> None:
-    """Write the options that may stand in a repository, and say which ones were left out."""
-    from voile.errors import InvalidInput
-    from voile.recipe import write_recipe
-    from voile.surface import use_case_named
+def _recipe(path: Path | None, case: UseCase, options: Mapping[str, Any]) -> SavedRecipe | None:
+    if path is None:
+        return None
+    from voile.cli.saved_recipe import saved_recipe
 
-    if case.name in ("run", "check"):
-        raise InvalidInput(f"--save-recipe must not go with {case.name}, which has a recipe")
-    hidden = [case.parameters[name] for name in options if case.parameters[name].option.secret]
-    later = case_of(use_case_named("run")).parameters
-    lost = [p for p in hidden if p.name not in later and not p.option.environment]
-    if any(p.required for p in lost):
-        raise InvalidInput(f"no recipe may hold {_named(lost)}: {case.name} cannot be one")
-    left_out = {p.name for p in hidden}
-    write_recipe(path, case.name, {n: value for n, value in options.items() if n not in left_out})
-    told = f", without {_named(hidden)}" if hidden else ""
-    told += ": to be given when it is run" if hidden and not lost else ""
-    typer.echo(f"Wrote {path}{told}", err=True)
-
-
-def _named(parameters: Iterable[Parameter]) -> str:
-    return ", ".join(p.name.upper() if p.positional else p.flag for p in parameters)
+    return saved_recipe(path, case, options)
 
 
 def _probe(folder: Path, wanted: Path) -> None:
@@ -106,6 +90,8 @@ def _probe(folder: Path, wanted: Path) -> None:
 
 def finish(result: Result, wanted: Wanted) -> None:
     """Show the result, write what was asked for, and exit with 1 if a claim was violated."""
+    if wanted.recipe is not None:
+        wanted.recipe.write()
     if wanted.report is not None or wanted.charts is not None:
         result.report(wanted.report, charts=wanted.charts)
     piped = result._piped()

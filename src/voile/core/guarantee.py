@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from voile.core.granularity import Words
 from voile.core.metric import Metric, MetricRecord
 from voile.core.rounding import (
     at_most,
@@ -166,18 +167,17 @@ class Guarantee:
         Two locations 1 km apart: whatever is released, the odds between them change by at most e^0.8 = 2.23×.
         An attacker who knows that the location is one of 100 equally likely ones within 1 km of each other names the right one at most 2.2 % of the time, instead of 1 %.
         """  # noqa: E501
-        unit, noun = self.metric.unit, self.granularity.removeprefix("one ")
-        bounded = math.isfinite(self.metric.largest)
-        chosen = tuple(distances) or (self.metric.largest if bounded else 1.0,)
+        unit, largest = self.metric.unit, self.metric.largest
+        chosen = tuple(distances) or (largest if math.isfinite(largest) else 1.0,)
+        words = Words(self.granularity, unit)
         lines = [self.headline()]
-        lines += [f"{self._pair(d, noun)}: {self._odds(d)}." for d in chosen]
+        lines += [f"{words.pair(None if d >= largest else d)}: {self._odds(d)}." for d in chosen]
         reach = max(chosen) if within is None else within
         guess = self.best_guess(candidates=candidates, within=reach)
-        far = "" if bounded else f" within {reach:g} {unit} of each other"
+        far = None if math.isfinite(largest) else reach
         lines.append(
-            f"An attacker who knows that the {noun} is one of {candidates} equally likely "
-            f"ones{far} names the right one at most {percent_at_most(guess)} of the time, "
-            f"instead of {_percent(1 / candidates)}."
+            f"An attacker who knows that {words.candidates(candidates, far)} names the right one "
+            f"at most {percent_at_most(guess)} of the time, instead of {_percent(1 / candidates)}."
         )
         lines += [f"Not covered: {item}." for item in self.outside]
         return "\n".join(lines)
@@ -196,18 +196,14 @@ class Guarantee:
             return str(self.basis)
         return f"a statistical certificate at {100 * self.confidence:.12g} %"
 
-    def _pair(self, distance: float, noun: str) -> str:
-        if math.isfinite(self.metric.largest) and distance >= self.metric.largest:
-            return f"Any two {_plural(noun)}"
-        return f"Two {_plural(noun)} {distance:g} {self.metric.unit} apart"
-
     def _odds(self, distance: float) -> str:
-        text = (
-            "whatever is released, the odds between them change by at most "
-            f"e^{product_at_most(self.epsilon, min(distance, self.metric.largest))} = "
-            f"{odds_at_most(self.odds_factor(distance))}"
-        )
-        return text + (f", except with probability {at_most(self.delta)}" if self.delta else "")
+        factor, far = self.odds_factor(distance), min(distance, self.metric.largest)
+        power = f"e^{product_at_most(self.epsilon, far)}"
+        if math.isinf(factor):
+            return f"the odds between them may change by {power}, which is no bound worth the name"
+        text = f"whatever is released, the odds between them change by at most {power} = "
+        but = f", except with probability {at_most(self.delta)}" if self.delta else ""
+        return f"{text}{odds_at_most(factor)}{but}"
 
     # ── in a file ──────────────────────────────────────────────────────────────────────────
 
@@ -283,10 +279,6 @@ def _likeliest(candidates: int | None, prior: Sequence[float] | None) -> tuple[f
         f"{values.size} numbers summing to {float(values.sum()):.6g}",
     )
     return float(values.max()), int((values > 0).sum())
-
-
-def _plural(noun: str) -> str:
-    return noun.replace(" of ", "s of ", 1) if " of " in noun else f"{noun}s"
 
 
 def _percent(share: float) -> str:

@@ -12,7 +12,7 @@ from voile.core.arrays import Floats, Indices, Items
 from voile.core.channel import Channel
 from voile.errors import InvalidInput, require
 from voile.estimate.debiasing import checked_counts, output_counts, unbiased_scores
-from voile.estimate.intervals import Estimate, interval
+from voile.estimate.intervals import Estimate, contradicted, impossible, interval
 
 CONFIDENCE = 0.95
 
@@ -57,8 +57,9 @@ def unbiased_frequencies(
 ) -> Frequencies:
     """Shares whose mean over the noise is the truth: the channel's matrix, inverted.
 
-    A share may come out below 0 or above 1: cutting it off would bias sums of many, so it is left.
-    Give the releases themselves or how often each output occurs.
+    A share may come out below 0 or above 1: cutting it off would bias sums of many, so it is left,
+    unless chance cannot have done it (`contradicted`): then the channel is not the one that drew,
+    and that is refused. Give the releases themselves or how often each output occurs.
 
     >>> import voile
     >>> warner = voile.mechanisms.randomised_response(["ill", "well"], epsilon=np.log(3))
@@ -67,6 +68,12 @@ def unbiased_frequencies(
     """
     found = _counts(channel, releases, counts)
     table = unbiased_scores(channel)
+    if any(contradicted(scores, found, times=len(table)) for scores in table):
+        raise impossible(channel.guarantee.epsilon)
+    return _inverted(channel, table, found, confidence)
+
+
+def _inverted(channel: Channel, table: Floats, found: Indices, confidence: float) -> Frequencies:
     each = [interval(scores, found, confidence=confidence) for scores in table]
     return Frequencies(
         channel.space.items,
@@ -104,7 +111,7 @@ def likeliest_frequencies(
     seen = found / found.sum()
     shares, left = _likeliest(law, seen, gap, steps)
     try:
-        plain = unbiased_frequencies(channel, counts=found, confidence=confidence)
+        plain = _inverted(channel, unbiased_scores(channel), found, confidence)
         lower = np.clip(np.minimum(plain.lower, shares), 0.0, 1.0)
         upper = np.clip(np.maximum(plain.upper, shares), 0.0, 1.0)
         ground = plain.ground

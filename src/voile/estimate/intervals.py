@@ -9,7 +9,7 @@ import numpy as np
 
 from voile.core.arrays import Floats, Indices
 from voile.core.channel import Channel
-from voile.errors import require
+from voile.errors import InvalidInput, require
 from voile.estimate.debiasing import unbiased_scores
 from voile.leakage.bounds import bernstein_interval, clopper_pearson
 
@@ -97,6 +97,37 @@ def bounded_interval(scores: Floats, counts: Indices, *, confidence: float) -> E
     seen, low, high = np.repeat(scores, counts), float(scores.min()), float(scores.max())
     ends = bernstein_interval(seen, low=low, high=high, failure_probability=1 - confidence)
     return Estimate(float(seen.mean()), *ends, confidence, len(seen), BOUNDED)
+
+
+ROUNDING = 1e-6
+"""So far beyond 0 or 1 an interval may end by the rounding of a table's inverse."""
+UNLIKELY = 1e-6
+"""Releases that a law gives seldomer than this, whatever the population, are not taken for its."""
+
+
+def contradicted(scores: Floats, counts: Indices, *, times: int = 1) -> bool:
+    """Whether a share with these scores lies below 0 or above 1 whatever chance did.
+
+    A share near 0 comes out below it half of the time, interval and all now and then: that is no
+    contradiction. This is one: an interval of confidence 1 − 10⁻⁶ / `times`, the number of shares
+    that are looked at, which holds whatever the law of the scores is, and lies wholly outside.
+    """
+    if 0 <= scores @ counts / counts.sum() <= 1:
+        return False
+    low, high = float(scores.min()), float(scores.max())
+    two = np.minimum(scores - low, high - scores).max() <= 1e-9 * max(high - low, 1e-300)
+    how = interval if two else bounded_interval
+    found = how(scores, counts, confidence=1 - UNLIKELY / times)
+    return found.upper < -ROUNDING or found.lower > 1 + ROUNDING
+
+
+def impossible(epsilon: float) -> InvalidInput:
+    """What is said of releases that a law at this epsilon does not give."""
+    return InvalidInput(
+        f"the releases must come from the law that is said, and at ε = {epsilon:g} they cannot: a "
+        "share would lie wholly below 0 or above 1 (by chance less than once in a million times); "
+        "give the guarantee file, or the epsilon and mechanism of the release"
+    )
 
 
 def quantile(confidence: float) -> float:

@@ -14,30 +14,33 @@ from collections.abc import Sequence
 from voile.errors import InvalidInput
 
 _WORDS = """
-account action activity address age amount answer article attribute author average avg balance
-birth birthdate block body brand bucket case category cell channel chat city class client code
-column comment company condition content cost count country county created currency customer
-data dataset date day degrees delta description destination device diagnosis direction distance
-district document dose dropoff duration edge education elevation email employee end epsilon eur
-event family feature feedback field file first flag from gender geo gid grade group hash head
-header height hour hours id ids idx income index input item job join journey key kg kind km km2
-label language last lat latitude lbl length lengths level line link list lng loan location lon
-long longitude mail max mean measure median member merchant message meters metres min minute
-model month n name node note notes nr num number object occupation offer order origin osmid
-outcome output owner page paragraph passenger patient payment pct person phone pickup pid place
-point points population post postcode price prior probability problem product profile provider
-purpose quantity query question quote race rank rate rating reason record ref region release
-released reply report request response result revenue review route row salary sample score
-seconds secret section segment sender sensitive sentence sequence service session sex share
-size source speed split stage star stars start state status std step stop store street subject
-sum summary survey symptom table tag target task team temperature test text ticket time
-timestamp title to token topic total town trace transaction transcript trip tweet txt type u
-uid unit update updated url usd user username utterance uuid v value vehicle version visit week
-weight width word words x y year z zip zone
+account action activity address age altitude amount answer article attribute author average avg
+balance birth birthdate block body brand bucket case category cell channel chat city class
+client code column comment company condition content cost count country county created currency
+customer data dataset date day degrees delta description destination device diagnosis direction
+distance district document dose dropoff duration edge education ele elevation email employee end
+epsilon eur event family feature feedback fid field file first flag from gender geo gid grade group
+hash head header height hour hours id ids idx income index input item job join journey key kg
+kind km km2 label language last lat latitude lbl length lengths level line link list lng loan
+location lon long longitude mail max mean measure median member merchant message meters metres
+min minute model month n name node note notes nr num number object occupation offer order
+origin osmid outcome output owner page paragraph passenger patient payment pct person phone
+pickup pid place point points population post postcode price prior probability problem product
+profile provider purpose quantity query question quote race rank rate rating reason record ref
+region release released reply report request response result revenue review route row salary
+sample score seconds secret section seg segment sender sensitive sentence sequence service session
+sex share size source speed split stage star stars start state status std step stop store
+street subject sum summary survey symptom table tag target task team temperature test text
+ticket time timestamp title to token topic total town trace track transaction transcript trip tweet
+txt type u uid unit update updated url usd user username utterance uuid v value vehicle version
+visit week weight width word words x y year z zip zone
 """
 USUAL = frozenset(_WORDS.split())
 """Words that columns are called by, in public files of every kind. None is a person or a secret;
 answers (yes, no, m, f), grades and blood groups are left out."""
+
+THE_INDEX = "the index"
+"""What a frame's index is called in a message that has no name, or none that may be shown."""
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^A-Za-z\d]+")
 _BETWEEN = frozenset(["_", "-", ".", " ", "/"])

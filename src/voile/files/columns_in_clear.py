@@ -8,8 +8,9 @@ from itertools import islice
 from typing import Any, Literal
 
 from voile.errors import InvalidInput
-from voile.files.column_names import usual
+from voile.files.column_names import THE_INDEX, usual
 from voile.files.column_signs import sign_of
+from voile.files.geojson import HEIGHT
 from voile.files.rows import ColumnRows, Row, RowProblem
 from voile.files.source import Source
 
@@ -76,43 +77,65 @@ def columns_in_clear(
     looked at for what identifies, and no message repeats one. A column of an unusual name
     goes by its number unless the user named it: a file without a header has a record there.
     A field that only later JSON records have passes if it is named, never because all do.
+    An index that a filter left with gaps passes by itself, and is told as any other.
     """
     names, signs = _looked_at(source, {*changed, *dropping})
-    if source.format == "jsonl" and passing != ALL:
-        later = [name for name in dict.fromkeys(passing) if name not in names]
+    labels = source.row_labels
+    if labels is not None and labels.in_order and passing != ALL and labels.name not in dropping:
+        passing = [*passing, labels.name]
+    given = () if passing == ALL else passing
+    if source.format == "jsonl":
+        later = [name for name in dict.fromkeys(given) if name not in names]
         names, signs = [*names, *later], signs | {name: sign_of(name, []) for name in later}
-    said = {*dropping, *(() if passing == ALL else passing)}  # what the user typed is no secret
-    shown = {
-        name: name if usual(name) or name in said else f"column {place}"
-        for place, name in enumerate(names, 1)
-    }
     if "all" in dropping and "all" not in names:
         raise InvalidInput("--drop must name its columns, got all")
-    for option, given in (("--pass", () if passing == ALL else passing), ("--drop", dropping)):
-        _require_known(option, given, names, changed)
-    both = set(dropping) & set(() if passing == ALL else passing)
+    _require_known("--pass", given, names, changed)
+    _require_known("--drop", dropping, names, changed)
+    both = set(dropping) & set(given)
     if both:
         raise InvalidInput(f"a column must be in --pass or in --drop, {len(both)} are in both")
+    shown = _shown(source, names, {*dropping, *given})  # what the user typed is no secret
     others = [name for name in names if name not in changed]
     kept = [name for name in others if name not in dropping]
-    unnamed = [] if passing == ALL else [name for name in kept if name not in passing]
+    unnamed = [] if passing == ALL else [name for name in kept if name not in given]
     if unnamed:
-        listed = ", ".join(
-            shown[name] + (f" (looks like {signs[name]})" if signs[name] else "")
-            for name in unnamed[:20]
-        )
-        more = f" and {len(unnamed) - 20} more" if len(unnamed) > 20 else ""
-        raise InvalidInput(
-            f"every column that is not protected must be named in --pass (it is released IN "
-            f"CLEAR) or in --drop (it is left out), got neither for {listed}{more}; "
-            "--pass all passes every one"
-        )
+        raise _unnamed(source, unnamed, shown, signs)
     return ColumnsInClear(
         tuple(kept),
         tuple(name for name in others if name in dropping),
         passing == ALL and bool(kept),
         signs,
         shown,
+    )
+
+
+def _shown(source: Source, names: Sequence[str], said: Set[str]) -> dict[str, str]:
+    """How each column may be called in a message: by its name, or by where its owner finds it."""
+    shown = {
+        name: name if usual(name) or name in said else source.place_of(name) or f"column {place}"
+        for place, name in enumerate(names, 1)
+    }
+    index = {} if source.row_labels is None else {source.row_labels.name: THE_INDEX}
+    return shown | index
+
+
+def _unnamed(
+    source: Source, names: Sequence[str], shown: Mapping[str, str], signs: Mapping[str, str]
+) -> InvalidInput:
+    """What is said of columns that were neither passed nor dropped."""
+    notes = {name: f" (looks like {sign})" for name, sign in signs.items() if sign}
+    if source.says_where is not None:
+        notes[HEIGHT] = " (the z of the points)"
+    index = None if source.row_labels is None else source.row_labels.name
+    told = [name if name == index else shown[name] for name in names[:20]]
+    listed = ", ".join(
+        name + notes.get(own, "") for name, own in zip(told, names[:20], strict=True)
+    )
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return InvalidInput(
+        f"every column that is not protected must be named in --pass (it is released IN "
+        f"CLEAR) or in --drop (it is left out), got neither for {listed}{more}; "
+        "--pass all passes every one"
     )
 
 
@@ -123,6 +146,7 @@ def _looked_at(source: Source, out: Set[str]) -> tuple[list[str], dict[str, str]
     """
     rows = [row for _, row in islice(source.rows(), SAMPLE) if not isinstance(row, RowProblem)]
     names = list(dict.fromkeys([*source.columns, *(name for row in rows for name in row)]))
+    names += [] if source.row_labels is None else [source.row_labels.name]
     return names, {
         name: "" if name in out else sign_of(name, [row.get(name) for row in rows])
         for name in names

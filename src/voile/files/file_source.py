@@ -161,9 +161,19 @@ def _file_source(place: Location, header: bool) -> FileSource:
         return bare
     if kind == "csv":
         return _csv_source(bare)
-    rows = (row for _, row in bare.rows() if not isinstance(row, RowProblem))
+    rows = (row for _, row in bare.rows() if row and not isinstance(row, RowProblem))
     first = rows if kind == "geojson" else islice(rows, 1)  # of what is read whole, all names
-    return replace(bare, columns=tuple(dict.fromkeys(name for row in first for name in row)))
+    found = list(dict.fromkeys(name for row in first for name in row))
+    return replace(bare, columns=tuple(found)) if found else _fieldless(bare)
+
+
+def _fieldless(source: FileSource) -> FileSource:
+    """A source none of whose records has a field: refused by what is wrong with the first."""
+    number, first = next(source.rows(), (0, None))
+    if first is not None:
+        wrong = first.reason if isinstance(first, RowProblem) else "must have at least one field"
+        raise InvalidInput(f"{source.name}, {source.where(number)}: {wrong}")
+    return source
 
 
 def _csv_source(bare: FileSource) -> FileSource:

@@ -94,7 +94,7 @@ def _read(path: Path, ending: str) -> Any:
         if ending == "parquet":
             frame = geopandas.read_parquet(path)
             # an index of names or keys is a column as any other: no index is written
-            return frame if row_numbers(frame.index) else frame.reset_index()
+            return frame.reset_index(drop=row_numbers(frame.index))
         import pyogrio
 
         layers = [name for name, kind in pyogrio.list_layers(path) if kind is not None]

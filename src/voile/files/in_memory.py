@@ -16,7 +16,7 @@ from voile.files.locations import Location
 from voile.files.pieces import Block
 from voile.files.rows import ColumnRows
 from voile.files.source import IN_MEMORY, Source
-from voile.files.tables import Changes, Table
+from voile.files.tables import Changes, RowLabels, Table
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,22 @@ class InMemory(Source):
         """As the table says."""
         known: bool | None = getattr(self.table, "says_where", None)
         return known
+
+    @property
+    def alone(self) -> str | None:
+        """The column of a Series, or the only one there is."""
+        only = self.columns[0] if len(self.columns) == 1 else None
+        return getattr(self.table, "alone", None) or only
+
+    @property
+    def row_labels(self) -> RowLabels | None:
+        """As the table says."""
+        return getattr(self.table, "row_labels", None)
+
+    def place_of(self, column: str) -> str:
+        """As the table says."""
+        places: Mapping[str, str] = getattr(self.table, "places", {})
+        return places.get(column, "")
 
     def pieces(self, *, size: int) -> Iterator[Piece]:
         """The rows in pieces of `size`."""

@@ -164,11 +164,13 @@ def _json_object(line: str) -> dict[str, Any] | RowProblem:
     except RecursionError:
         return RowProblem(f"nested more than {MOST_NESTED} deep")
     except UnicodeEncodeError:
-        return RowProblem("half a character: a lone surrogate escape, which no text may hold")
+        return RowProblem(
+            "not valid Unicode: half a character, a lone surrogate escape, which no text may hold"
+        )
     except ValueError:
         return RowProblem("not valid JSON")
     if not isinstance(value, dict):
-        return RowProblem("not a JSON object")
+        return RowProblem("must be a JSON object, and is another value")
     if line.count("[") + line.count("{") > MOST_NESTED and _depth(value) > MOST_NESTED:
         return RowProblem(f"nested more than {MOST_NESTED} deep")
     return value

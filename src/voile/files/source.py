@@ -12,6 +12,7 @@ from voile.files.cutting import Piece
 from voile.files.locations import Location
 from voile.files.pieces import Block
 from voile.files.rows import Row, RowProblem
+from voile.files.tables import RowLabels
 
 
 class Source(ABC):
@@ -68,6 +69,20 @@ class Source(ABC):
     def says_where(self) -> bool | None:
         """Whether points came with their reference system; None for what is no set of points."""
         return None
+
+    @property
+    def alone(self) -> str | None:
+        """The one column of data that has no other, its index aside: a Series, a list of texts."""
+        return None
+
+    @property
+    def row_labels(self) -> RowLabels | None:
+        """An index that is no column and says more than which row of this data it is."""
+        return None
+
+    def place_of(self, column: str) -> str:
+        """Where its owner finds a column, if that is not its place among `columns`."""
+        return ""
 
     @property
     def in_memory(self) -> bool:

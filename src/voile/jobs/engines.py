@@ -124,13 +124,36 @@ def spread(
     >>> spread(pow, [1, 2, 3], common=2)
     [2, 4, 8]
     """
-    answers: dict[int, Answer] = {}
+    found = []
+    for answer in spread_out(work, items, common=common, engine=engine):
+        found.append(answer)
+        progress(len(found))
+    return found
+
+
+def spread_out(
+    work: Callable[[Any, Task], Answer],
+    items: Iterable[Task],
+    *,
+    common: Any = None,
+    engine: Engine | None = None,
+) -> Iterator[Answer]:
+    """The same as they come, in the items' order: one that is early waits for those before it.
+
+    Items are taken when there is room for them, so that what they are may depend on answers.
+
+    >>> next(spread_out(pow, [1, 2, 3], common=2))
+    2
+    """
+    early: dict[int, Answer] = {}
+    wanted = 0
     numbered: Iterator[tuple[int, Task]] = iter(enumerate(items))
     chosen = Processes() if engine is None else engine
     for number, answer in chosen.run(partial(_given, common), partial(_numbered, work), numbered):
-        answers[number] = answer
-        progress(len(answers))
-    return [answers[number] for number in range(len(answers))]
+        early[number] = answer
+        while wanted in early:
+            yield early.pop(wanted)
+            wanted += 1
 
 
 def _given(common: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from voile.core.guarantee import Guarantee
 from voile.errors import BadFile, InvalidInput
 from voile.files.locations import Location, location, sha256_of
 from voile.files.source import Source
@@ -45,6 +46,14 @@ def guarantee_record(guarantee: Any) -> Mapping[str, Any]:
     if not isinstance(record, dict):
         raise BadFile(f"{place.name} is not a guarantee file")
     return record
+
+
+def stated_guarantee(path: Any) -> Guarantee:
+    """The guarantee that a guarantee file states; nothing of it is checked."""
+    record = guarantee_record(path).get("guarantee")
+    if not isinstance(record, dict):
+        raise BadFile(f"{location(path).name} is damaged: it states no guarantee")
+    return Guarantee.from_dict(record)
 
 
 def fields_of(kind: Callable[..., T], record: Mapping[str, Any]) -> T:

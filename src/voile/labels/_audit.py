@@ -56,12 +56,13 @@ def audit(
 
     Example: `voile labels audit patients.csv --label diagnosis --epsilon 0.1,1,2,4,8`
 
-    At most `records` records, drawn at random, are used; the notes say if some were not. What is
+    How cells are written is read beside what they say, where they are not all written alike. At
+    most `records` records, drawn at random, are used; the notes say if some were not. What is
     random in a fit is drawn before it is handed out, so the figures do not depend on who works.
     """
     rng = seeded_rng(seed)
     tell("reading records")
-    table = read_labelled(data, label=label, reading=reading, edges=cut.at())
+    table = read_labelled(data, label=label, reading=reading, edges=cut.at(), spelling=True)
     notes = (*_notes(table, reading), *bins_note(table, cut))
     table, less = sampled(table, records, rng)
     columns, names, labels = prepared(table)
@@ -146,19 +147,17 @@ def sampled(table: Table, most: int | None, rng: Generator) -> tuple[Table, tupl
 
 
 def prepared(table: Table) -> tuple[Columns, tuple[str, ...], Indices]:
-    """Features that vary as they stand in the file, their names, and labels as codes."""
-    varying = [i for i, values in enumerate(table.columns) if not constant(values)]
+    """Features that vary, and their spelling where it does, their names, and labels as codes."""
+    written = [(f"{n} as written", c) for n, c in zip(table.names, table.cells, strict=False)]
+    features = [*zip(table.names, table.columns, strict=True), *written]
+    varying = [(n, values) for n, values in features if values is not None and not constant(values)]
     if not varying:
         raise InvalidInput(
             "at least one feature must vary, all are constant: the features give nothing away, "
             "and the label's own epsilon is the whole story"
         )
     labels = np.searchsorted(np.array(table.classes), table.labels)
-    return (
-        [table.columns[i] for i in varying],
-        tuple(table.names[i] for i in varying),
-        labels.astype(np.intp),
-    )
+    return [v for _, v in varying], tuple(n for n, _ in varying), labels.astype(np.intp)
 
 
 def _notes(table: Table, reading: Reading) -> tuple[str, ...]:
@@ -173,7 +172,9 @@ def _notes(table: Table, reading: Reading) -> tuple[str, ...]:
         notes.append(f"{table.skipped:,} records with missing or broken values were left out")
     if table.masked:
         notes.append(f"{table.masked:,} records had missing values, taken as values of their own")
-    flat = [n for n, v in zip(table.names, table.columns, strict=True) if constant(v)]
+    told = {n for n, cells in zip(table.names, table.cells, strict=False) if cells is not None}
+    pairs = zip(table.names, table.columns, strict=True)
+    flat = [n for n, values in pairs if constant(values) and n not in told]
     if flat:
         notes.append(f"constant, so of no use to anybody: {', '.join(flat)}")
     for name, values in zip(table.names, table.columns, strict=True):

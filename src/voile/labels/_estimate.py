@@ -10,12 +10,21 @@ from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
 from voile.estimate.debiasing import scores_of
 from voile.estimate.frequencies import CONFIDENCE, likeliest_shares
-from voile.estimate.intervals import FEWEST, Estimate, bounded_interval, interval, records_for
+from voile.estimate.intervals import (
+    FEWEST,
+    Estimate,
+    bounded_interval,
+    contradicted,
+    impossible,
+    interval,
+    records_for,
+)
 from voile.files.source import open_source
 from voile.labels.bins import middles
 from voile.labels.estimated import EstimatedLabels, Share
 from voile.labels.made_by import BESIDE, MadeBy
 from voile.labels.reports import Reports, View, read_reports
+from voile.labels.values import MISSING
 from voile.options import Data, Option, use_case
 
 HALF_WIDTH = 0.02
@@ -77,7 +86,7 @@ def _classes(
 ) -> tuple[tuple[Share, ...], tuple[Share, ...], int | None]:
     """The share of each class: from the label's own channel, or from every report's.
 
-    And the mean of a label that is a number, over the middles of its bins.
+    And the mean of a label that is a number, over the middles of its bins, if none may be missing.
     """
     names, channel = found.recipe.classes, found.label_channel()
     size = len(names)
@@ -105,36 +114,46 @@ def _classes(
             None,
         )
     asked = np.hstack([a @ t for (_, a, _), t in zip(laws, tables, strict=True) if t is not None])
+    _check(found, asked, whole)
     shares = tuple(
         Share("", name, interval(row, whole, confidence=confidence), float(one))
         for name, row, one in zip(names, asked, likely, strict=True)
     )
     means: tuple[Share, ...] = ()
-    if found.recipe.edges:
+    if found.recipe.edges and MISSING not in names:
         values = middles(found.recipe.edges)
         held = bounded_interval(values @ asked, whole, confidence=confidence)
         means = (Share(found.recipe.label, "mean", held, float(values @ likely)),)
     return shares, means, max(records_for(row, whole, half_width, confidence) for row in asked)
 
 
+def _check(found: Reports, asked: Floats, seen: Indices) -> None:
+    """Refuse releases that cannot come from the law that is said of them."""
+    if any(contradicted(row, seen, times=len(asked)) for row in asked):
+        raise impossible(found.epsilon)
+
+
 def _features(found: Reports, view: View, confidence: float) -> list[Share]:
     size = len(found.recipe.classes)
     asked: Floats = np.repeat(np.eye(len(view.names)), size, axis=1)
-    return _shares(view, asked, view.names, confidence)
+    return _shares(found, view, asked, view.names, confidence)
 
 
 def _table(found: Reports, view: View, confidence: float) -> tuple[Share, ...]:
     """The share of each value with each class."""
     pairs = [f"{value} & {name}" for value in view.names for name in found.recipe.classes]
-    return tuple(_shares(view, np.eye(len(pairs)), tuple(pairs), confidence))
+    return tuple(_shares(found, view, np.eye(len(pairs)), tuple(pairs), confidence))
 
 
-def _shares(view: View, asked: Floats, names: tuple[str, ...], confidence: float) -> list[Share]:
+def _shares(
+    found: Reports, view: View, asked: Floats, names: tuple[str, ...], confidence: float
+) -> list[Share]:
     """The share of some secrets of a view, or of sums of them; nothing where none can be told."""
     seen: Indices = view.counts
     table = scores_of(view.law)
     if table is None or seen.sum() < FEWEST:
         return []
+    _check(found, asked @ table, seen)
     likely = asked @ likeliest_shares(view.law, seen)
     return [
         Share(view.name, name, interval(row, seen, confidence=confidence), float(one))

@@ -19,7 +19,7 @@ from voile.labels.protection import Protection
 from voile.labels.reading import table_from
 from voile.labels.recipes import Recipe
 from voile.labels.reports import Reports, read_reports, tables_model
-from voile.labels.values import numbers_of
+from voile.labels.values import MISSING, numbers_of
 from voile.options import Data, Option, use_case
 from voile.report.model import Report, Table
 from voile.report.result import SILENT, Result
@@ -79,7 +79,8 @@ class LearnedLabels(Result):
         if not self.edges:
             raise InvalidInput("predict must go with a label that is a number; use predict_proba")
         if isinstance(self.reports, Reports):
-            return np.asarray(self.predict_proba(records) @ middles(self.edges))
+            bins = self.predict_proba(records)[:, : len(self.edges) - 1]
+            return np.asarray(bins / bins.sum(axis=1, keepdims=True) @ middles(self.edges))
         return np.asarray(self.model.predict(matrix_of(self.columns, self._values(records))[0]))
 
     def _judged_sentence(self) -> str:
@@ -155,6 +156,8 @@ def _marginal(
     if drop:
         raise InvalidInput("--drop must go with features in clear (rr, prior)")
     reports = read_reports(source, recipe, protection)
+    if not reports.views:
+        raise InvalidInput("a model needs features, and all were left out of this release")
     model = tables_model(reports.views, len(recipe.classes))
     return _learned("Naive Bayes on estimated tables", reports, model, model.strength_, recipe)
 
@@ -165,6 +168,11 @@ def _forward(
     from voile.estimate.debiased_ridge import DebiasedRidge
     from voile.estimate.forward_logistic import ForwardLogistic
 
+    if recipe.edges and MISSING in recipe.classes:
+        raise InvalidInput(
+            f"a regression needs a number in every record, and {MISSING} is a class of this "
+            "release; use `voile labels estimate`, or release by ldp, cf or sample to learn from"
+        )
     table = table_from(
         source, label=recipe.label, on_error=OnError.MASK, drop=drop, edges=recipe.edges
     )
@@ -221,7 +229,8 @@ def _judged(made: LearnedLabels, source: Source, recipe: Recipe) -> LearnedLabel
         raise InvalidInput("each clean record must have one of the recipe's classes as its label")
     if recipe.edges:
         numbers = numbers_of([row.get(recipe.label) for row in rows])
-        wrong = made.predict(rows) - numbers
+        there = np.isfinite(numbers)
+        wrong, numbers = (made.predict(rows) - numbers)[there], numbers[there]
         error, spread = float(np.sqrt((wrong**2).mean())), float(numbers.std())
         return replace(made, test_records=len(rows), error=error, spread=spread)
     beliefs = made.predict_proba(rows)

@@ -34,6 +34,7 @@ from voile.labels.recipe_file import recipe_digest, recipe_from, recipe_text
 from voile.labels.recipes import Recipe
 from voile.labels.released import ProtectedLabels
 from voile.labels.sampling import COLUMN, REPORT
+from voile.labels.values import MISSING
 from voile.options import Data, Option, use_case
 
 BY_CELLS = LabelChoice()
@@ -78,8 +79,9 @@ def protect(
     output shows beside the draws comes from a recipe, which must be public. One that is made here
     is written beside the output when all is drawn; until then the job's folder keeps it, where a
     restart of the interrupted job finds it. A value that is missing or unknown to the recipe is
-    coded with --on-error mask, and stops the job otherwise. With a ledger, a record charges its
-    person the bound that adds up, and the person's column is dropped unless it is passed by name.
+    coded with --on-error mask (not by cf), and stops the job otherwise. With a ledger, a record
+    charges its person the bound that adds up, and the person's column is dropped unless it is
+    passed by name.
     """
     choice = choice.checked(epsilon)
     handing.check(choice.mechanism, charge)
@@ -238,11 +240,12 @@ def _edges(cut: Cut, choice: LabelChoice, epsilon: float) -> tuple[float, ...]:
     """The edges of a number's bins, if they go together with what else was said."""
     edges = cut.at(epsilon)
     learns = choice.learn_from_private or choice.learn_epsilon is not None
-    if edges and (choice.changes_features or choice.recipe is not None or choice.classes or learns):
+    named = choice.classes not in ((), (MISSING,))
+    if edges and (choice.changes_features or choice.recipe is not None or named or learns):
         raise InvalidInput(
-            "--edges must go with --mechanism rr or prior, and without a recipe, --classes or "
-            "learning; for cf, ldp and sample `voile labels recipe` takes them, and the recipe "
-            "says them"
+            "--edges must go with --mechanism rr or prior, and without a recipe, learning or "
+            f'--classes (but "{MISSING}"); for cf, ldp and sample `voile labels recipe` takes '
+            "them, and the recipe says them"
         )
     return edges
 

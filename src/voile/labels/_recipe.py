@@ -16,9 +16,10 @@ from voile.labels.bins import Cut
 from voile.labels.cells import learn_cells
 from voile.labels.columns import LEVELS, Column, NumberColumn
 from voile.labels.mechanisms import MECHANISMS
-from voile.labels.reading import Label, Reading, source_digest, table_from
+from voile.labels.origin import origin_of
+from voile.labels.reading import Label, Reading, table_from
 from voile.labels.recipe_file import recipe_text
-from voile.labels.recipes import Recipe, draft_recipe, label_recipe, with_known
+from voile.labels.recipes import Recipe, common_classes, draft_recipe, label_recipe, with_known
 from voile.labels.table import Table
 from voile.labels.values import MISSING
 from voile.options import Data, Option, use_case
@@ -47,6 +48,8 @@ class MadeRecipe(Result):
     with_missing: tuple[str, ...]
     cells: int | None
     records: int
+    left_out: int
+    """Records without a label, where `(missing)` is no class; or with gaps that were skipped."""
     content: Recipe = field(metadata=SILENT)
 
     def _report(self) -> Report:
@@ -60,8 +63,20 @@ class MadeRecipe(Result):
                 f"{len(self.classes)} classes, {counted(len(self.features), 'feature')}{cells}."
             ),
             guarantee=("Every release by it shows its ranges, names and typical records.",),
-            notes=(f"With a code for missing values: {missing}.",) if missing else (),
+            notes=(
+                *((f"With a code for missing values: {missing}.",) if missing else ()),
+                *self._left_out_sentences(),
+            ),
             about="What it fixes",
+        )
+
+    def _left_out_sentences(self) -> tuple[str, ...]:
+        if not self.left_out:
+            return ()
+        return (
+            f"LEFT OUT: {counted(self.left_out, 'record')} without a label, or with gaps that were "
+            f'skipped. With "{MISSING}" among --classes a label that is missing is one of them; '
+            "without it a release stops there.",
         )
 
     def _outputs(self) -> tuple[str, ...]:
@@ -117,12 +132,20 @@ def recipe(
         "rr and prior need the names of the classes alone: --classes",
     )
     edges = cut.at(epsilon)
-    require(not (edges and classes), "edges", "without --classes, which they make", "both")
+    alone = not edges or set(classes) <= {MISSING}
+    require(alone, "classes", f'none but "{MISSING}" beside --edges, which make them', "others")
     source = open_source(public, header=reading.header)
     target = _target(source, out, overwrite=overwrite)
     tell("reading public records")
     policy = reading.policy
-    table = table_from(source, label=label, on_error=policy, drop=reading.drop, edges=edges)
+    table = table_from(
+        source,
+        label=label,
+        on_error=policy,
+        drop=reading.drop,
+        edges=edges,
+        missing=MISSING in classes,
+    )
     made = drafted_recipe(
         table,
         seeded_rng(seed),
@@ -132,9 +155,10 @@ def recipe(
         cells=cells,
         epsilon=epsilon,
         label_share=label_share,
-        made_from=source_digest(source),
         edges=edges,
     )
+    known = (label, *(column.name for column in made.columns))
+    made = replace(made, made_from=origin_of(source, known))
     if target is not None:
         write_recipe(made, target, like=source)
     return MadeRecipe(
@@ -145,6 +169,7 @@ def recipe(
         with_missing=tuple(column.name for column in made.columns if _missing(column)),
         cells=None if made.cells is None else len(made.cells),
         records=len(table),
+        left_out=table.skipped,
         content=made,
     )
 
@@ -183,13 +208,15 @@ def drafted_recipe(
     epsilon: float | None = None,
     label_share: float | None = None,
     private: bool = False,
-    made_from: str = "",
     edges: tuple[float, ...] = (),
 ) -> Recipe:
     """A recipe learned from a table: for rr and prior its classes, for cf with cells.
 
-    For sample with what public records know of each column; private ones are not asked.
+    Classes that fewer than five private records have become `(other)`. For sample with what public
+    records know of each column; private ones are not asked.
     """
+    if private and not classes and not edges:
+        classes = common_classes(table)
     if mechanism not in FEATURES_TOO:
         return replace(label_recipe(table.label, classes or table.classes), learned=private)
     usual = CELLS_SHARE if mechanism == "cf" else COLUMNS_SHARE
@@ -200,7 +227,6 @@ def drafted_recipe(
         label_share=own,
         classes=classes,
         private=private,
-        made_from=made_from,
         edges=edges,
     )
     if mechanism == "sample" and not private:

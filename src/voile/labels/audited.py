@@ -117,15 +117,16 @@ class AuditedLabels(Result):
                 "The attacker is a linear classifier and boosted trees, stacked (the better one "
                 f"by itself: {self.classifier}), cross-fitted: judged on "
                 f"{counted(self.records, 'record')} that it had not seen when it guessed. How it "
-                "read each column stands in the table of features.",
+                "read each column stands in the table of features; where cells are not all written "
+                "alike, their spelling was read too.",
                 f"A blind guess is right {percent(self.guess)} of the time, one from the features "
                 f"alone {percent(first.features_alone)}; they say {self.nats:.3g} nats about the "
                 f"label and rank it with an AUC of {self.auc:.3f}.",
             ),
             not_protected=(
                 "What the features say of the label: noise on the label does not touch them.",
-                "How a cell is written (blanks, decimals) and the order of rows: the attacker "
-                "reads values alone.",
+                "The order of rows, and what a cell's spelling says beyond its length, ends, "
+                "blanks, noughts in front, decimals, capitals and words for what is missing.",
                 ONE_ATTACKER,
                 OWN_FIGURES,
             ),

@@ -98,6 +98,13 @@ def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
     return tuple(shown(float(np.floor(v) if whole else v)) for v in found)
 
 
+def rounded(edges: Sequence[float]) -> bool:
+    """Whether some bin is released as another number than its middle."""
+    return any(
+        float(n) != middle for n, middle in zip(bin_names(edges), middles(edges), strict=True)
+    )
+
+
 def bin_codes(edges: Sequence[float], values: Sequence[Any]) -> Indices:
     """The bin of each number, −1 for what is none; a bin holds its lower edge."""
     numbers = numbers_of(list(values))

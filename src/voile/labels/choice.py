@@ -15,7 +15,7 @@ from voile.labels._recipe import FEATURES_TOO, MadeRecipe, drafted_recipe
 from voile.labels.columns import LEVELS
 from voile.labels.mechanisms import MECHANISMS
 from voile.labels.private_learning import Price, learn_privately
-from voile.labels.reading import one_record_each, source_digest, table_from
+from voile.labels.reading import one_record_each, table_from
 from voile.labels.recipe_file import load_recipe, recipe_from
 from voile.labels.recipes import Recipe, binned_recipe, label_recipe
 from voile.options import Data, Option, Options
@@ -45,7 +45,8 @@ class LabelChoice(Options):
         Option("For cf, ldp and sample: a public recipe (`voile labels recipe`).", reads="public"),
     ] = None
     classes: Annotated[
-        tuple[str, ...], Option("For rr and prior: the names of the classes, a,b,c.")
+        tuple[str, ...],
+        Option('For rr and prior: the names of the classes, a,b,c; with --edges "(missing)".'),
     ] = ()
     learn_from_private: Annotated[
         bool,
@@ -198,7 +199,7 @@ def chosen_recipe(
         price = Price(require_epsilon(choice.learn_epsilon), choice.learn_delta)
         return _learned(choice, price, source, label, leave, on_error, rng, person), True
     if edges:
-        return binned_recipe(label, edges), True
+        return binned_recipe(label, edges, missing=bool(choice.classes)), True
     if choice.classes:
         return label_recipe(label, choice.classes), True
     if choice.learn_from_private:
@@ -264,7 +265,7 @@ def _refusal(choice: LabelChoice, beside: Location | None) -> str:
 
 def _public(recipe: Recipe, source: Source, *, private: bool) -> Recipe:
     """The recipe if it is public, or if a private one was asked for in a word."""
-    same = bool(recipe.made_from) and source_digest(source) == recipe.made_from
+    same = recipe.made_from.is_of(source)
     if (recipe.learned or same) and not private:
         what = "was made from this very file" if same else "was learned from private records"
         raise InvalidInput(

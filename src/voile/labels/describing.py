@@ -37,7 +37,8 @@ def described(
         domain="labels",
         mechanism=protection.name,
         guarantee=guarantee,
-        columns=ColumnsReleased.of(clear),
+        columns=_columns(recipe, protection, clear),
+        drawn=_drawn(recipe, protection, clear),
         rows=Rows.of(report),
         seed=seed,
         explanation=explained,
@@ -52,6 +53,24 @@ def described(
         protection=protection,
         by=recipe,
     )
+
+
+def _drawn(recipe: Recipe, protection: Protection, clear: ColumnsInClear) -> tuple[str, ...]:
+    """The columns that draws speak of; the recipe names them, which is public."""
+    features = () if protection.passes_features else recipe.columns
+    names = (recipe.label, *(column.name for column in features))
+    left = () if protection.sampler is not None else clear.dropped  # whose job drops them all
+    return tuple(name for name in names if name not in left)
+
+
+def _columns(recipe: Recipe, protection: Protection, clear: ColumnsInClear) -> ColumnsReleased:
+    """What passed and what was left out; a column that reports speak of was not."""
+    found = ColumnsReleased.of(clear)
+    if protection.sampler is None:
+        return found
+    drawn = _drawn(recipe, protection, clear)
+    left = tuple(clear.shown[name] for name in clear.dropped if name not in drawn)
+    return replace(found, dropped=left)
 
 
 def _shape(recipe: Recipe, clear: ColumnsInClear) -> Shape | None:

@@ -40,7 +40,9 @@ class LabelReleaser:
     """Releases a batch: the label, and with cf and ldp the recipe's columns; the rest passes as is.
 
     No record is left out or emptied for what it holds, since that would tell it: with `masking`
-    every value has a code, without it a value that has none stops the job.
+    every value has a code, without it a value that has none stops the job. It always does for cf,
+    whose bound speaks of records that the recipe's population may have. Nor is a record of nobody:
+    who is named and who is not may hang together with the label.
     """
 
     protection: Protection
@@ -49,7 +51,7 @@ class LabelReleaser:
     kinds: Mapping[str, type]
     masking: bool
     person: str | None = None
-    """The column of persons, where a memo makes their reports permanent."""
+    """The column of persons, where a memo makes their reports permanent or a ledger charges."""
     shuffling: bool = False
     """Whether rows come out in a random order; then all of them are one batch."""
 
@@ -102,15 +104,16 @@ class LabelReleaser:
         return Replaced(columns)
 
     def _persons(self, batch: Batch, problems: dict[int, RowProblem]) -> list[str]:
-        """Whose each record is, for a memo; a record of nobody is a bad row."""
+        """Whose each record is, for a memo or a ledger; at a record of nobody the job stops."""
         if self.person is None:
             return []
         found = [person_name(value) for value in batch.column(self.person)]
-        for place, name in enumerate(found):
-            if name is None:
-                problems.setdefault(
-                    place, RowProblem(f"the column {self.person!r} names no person")
-                )
+        problem = Telling(
+            f"the column {self.person!r} names no person; name everybody in the file (records "
+            "that are left out or emptied would tell their label, if it is why nobody is named)"
+        )
+        nobody = [place for place, name in enumerate(found) if name is None]
+        problems |= dict.fromkeys([p for p in nobody if p not in problems], problem)
         return [name or "" for name in found]
 
     @property
@@ -119,27 +122,36 @@ class LabelReleaser:
 
     def _problems(self, batch: Batch, labels: Indices, values: Columns) -> dict[int, RowProblem]:
         found = dict(self.clear.strangers(batch.rows))
-        if not self.masking:
+        if self.protection.typical or not self.masking:
             for column, part in zip(self.recipe.columns, values, strict=False):
-                what = (
-                    "is no number" if isinstance(column, NumberColumn) else "is missing or unknown"
-                )
-                problem = Telling(
-                    f"the feature {column.name!r} {what}, and the recipe has no code for that; "
-                    "mend the file, or use --on-error mask (it is taken for another value)"
-                )
-                found |= dict.fromkeys(np.flatnonzero(column.unknown(part)).tolist(), problem)
+                places = np.flatnonzero(column.unknown(part)).tolist()
+                found |= dict.fromkeys(places, self._without_code(column, len(places)))
         strangers = np.flatnonzero(labels < 0).tolist()
         given = batch.column(self.recipe.label)
         for i in strangers:
             absent = written(given[i]).lower() in ABSENT
             what = "is missing" if absent else "is none of the recipe's classes"
-            name = MISSING if absent else "(other)"
+            what = "is no number" if self.recipe.edges and not absent else what
+            add = f", or add {MISSING if absent else OTHER!r} to the classes"
             found[i] = Telling(
-                f"the label {what}; mend the file, or add {name!r} to the classes (records that "
-                "are left out would tell their label)"
+                f"the label {what}; mend the file{'' if what == 'is no number' else add} (records "
+                "that are left out would tell their label)"
             )
         return found
+
+    def _without_code(self, column: Column, count: int) -> Telling:
+        """What a record is told that has a value which no code of the recipe stands for."""
+        what = "is no number" if isinstance(column, NumberColumn) else "is missing or unknown"
+        reason = f"the feature {column.name!r} {what}, and the recipe has no code for that"
+        if not self.protection.typical:
+            return Telling(
+                f"{reason}; mend the file, or use --on-error mask (it is taken for another value)"
+            )
+        return Telling(
+            f"{reason} ({count:,} of the records read here): the bound of cf speaks of records "
+            "such as the recipe's own, and of no others; make the recipe from public records that "
+            "have such values too, or use ldp or sample with --on-error mask"
+        )
 
     def _written(self, name: str, values: NDArray[Any], good: Indices, count: int) -> list[Any]:
         """Values in the column's type (see `kinds_of`), at their rows."""
@@ -173,10 +185,9 @@ class MakeReleaser:
 
     def __call__(self) -> LabelReleaser:
         """One releaser."""
-        law, person = self.law, None if self.law.memo is None else self.person
         return LabelReleaser(
-            law.protection(), recipe_from(law.recipe), self.clear, self.kinds, self.masking, person,
-            self.shuffling,
+            self.law.protection(), recipe_from(self.law.recipe), self.clear, self.kinds,
+            self.masking, self.person, self.shuffling,
         )  # fmt: skip
 
 

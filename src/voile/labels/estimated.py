@@ -31,6 +31,11 @@ class Share:
         one = self.estimate
         return (self.column, self.value, one.value, one.lower, one.upper, self.likeliest)
 
+    def between(self) -> tuple[float, float]:
+        """The interval of a share within 0 and 1, widened to the likeliest share."""
+        one, likely = self.estimate, self.likeliest
+        return max(0.0, min(one.lower, likely)), min(1.0, max(one.upper, likely))
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class EstimatedLabels(Result):
@@ -73,11 +78,11 @@ class EstimatedLabels(Result):
 
     def _answer(self) -> str:
         top = max(self.classes, key=lambda share: share.likeliest)
-        one = top.estimate
+        low, high = top.between()
         return (
             f"{counted(self.records, 'report')} by {self.mechanism}: {top.value} is "
             f"{100 * top.likeliest:.1f} % of the population at the likeliest, between "
-            f"{100 * max(0.0, one.lower):.1f} % and {100 * min(1.0, one.upper):.1f} %."
+            f"{100 * low:.1f} % and {100 * high:.1f} %."
         )
 
     def _notes(self) -> tuple[str, ...]:
@@ -89,6 +94,11 @@ class EstimatedLabels(Result):
             return ()
         ends = self.label_edges
         widest = max(high - low for low, high in pairwise(ends))
+        if len(self.classes) == len(ends):  # one more than there are bins
+            return (
+                f"The label is a number in bins between {ends[0]:g} and {ends[-1]:g}, or missing: "
+                "the shares of its bins are given, and no mean.",
+            )
         return (
             f"The label is a number in bins between {ends[0]:g} and {ends[-1]:g}: its mean is that "
             f"of the bins' middles, at most {widest / 2:g} from that of numbers in that range.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -11,7 +10,6 @@ from voile.errors import InvalidInput
 from voile.files import no_such_column
 from voile.files.rows import OnError, RowProblem
 from voile.files.source import Source, open_source
-from voile.jobs.standing import Expected
 from voile.labels.table import Table, table_of
 from voile.ledger import person_name
 from voile.options import Data, Option, Options
@@ -44,12 +42,22 @@ AS_WRITTEN = Reading()
 
 
 def read_labelled(
-    data: Data, *, label: str, reading: Reading = AS_WRITTEN, edges: tuple[float, ...] = ()
+    data: Data,
+    *,
+    label: str,
+    reading: Reading = AS_WRITTEN,
+    edges: tuple[float, ...] = (),
+    spelling: bool = False,
 ) -> Table:
     """A labelled table from any file or frame that `open_source` takes; see `table_of`."""
-    source = open_source(data, header=reading.header)
-    policy = reading.policy
-    return table_from(source, label=label, on_error=policy, drop=reading.drop, edges=edges)
+    return table_from(
+        open_source(data, header=reading.header),
+        label=label,
+        on_error=reading.policy,
+        drop=reading.drop,
+        edges=edges,
+        spelling=spelling,
+    )
 
 
 def table_from(
@@ -60,6 +68,8 @@ def table_from(
     drop: tuple[str, ...] = (),
     edges: tuple[float, ...] = (),
     features: bool = True,
+    spelling: bool = False,
+    missing: bool = False,
 ) -> Table:
     """The records of a source as a labelled table; a number is cut at the edges of its bins."""
     require_label(source, label)
@@ -82,6 +92,8 @@ def table_from(
         where=source.where,
         edges=edges,
         features=features,
+        spelling=spelling,
+        missing=missing,
     )
 
 
@@ -89,17 +101,6 @@ def require_label(source: Source, label: str) -> None:
     """Refuse a label that is no column of the file."""
     if label not in source.columns:
         raise no_such_column(label, source.columns, what="the label")
-
-
-def source_digest(source: Source) -> str:
-    """The SHA-256 of a file's bytes; of data in memory, what tells it from other data."""
-    if source.in_memory or isinstance(source, Expected):
-        return source.fingerprint()
-    digest = hashlib.sha256()
-    with source.location.open() as file:
-        while block := file.read(2**20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def one_record_each(

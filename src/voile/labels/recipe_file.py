@@ -18,8 +18,10 @@ from voile.files import require_regular
 from voile.labels.bins import bin_names, checked_edges
 from voile.labels.cells import Cells
 from voile.labels.columns import CategoryColumn, Column, NumberColumn, matrix_of
+from voile.labels.origin import Origin
 from voile.labels.recipes import Recipe
 from voile.labels.scorecard import fits
+from voile.labels.values import MISSING
 
 FORMAT = "voile label recipe"
 VERSION = 2
@@ -31,13 +33,16 @@ def recipe_text(recipe: Recipe) -> str:
         "format": FORMAT,
         "version": VERSION,
         "learned": recipe.learned,
-        "made_from": recipe.made_from,
+        "made_from": recipe.made_from.digest,
         "spent": recipe.spent,
         "label": recipe.label,
         "classes": recipe.classes,
         "columns": [asdict(column) for column in recipe.columns],
         "shares": recipe.shares,
     }
+    if recipe.made_from.columns:
+        origin = recipe.made_from
+        body |= {"made_of": origin.columns, "made_records": origin.records}
     body |= {"known": [table.tolist() for table in recipe.known]} if recipe.known else {}
     body |= {"groups": recipe.groups} if recipe.groups else {}
     body |= {"edges": recipe.edges} if recipe.edges else {}
@@ -87,7 +92,7 @@ def recipe_from(text: str, *, path: str = "the recipe") -> Recipe:
             tuple(float(share) for share in _list(body["shares"])),
             cells,
             learned=bool(body.get("learned", False)),
-            made_from=str(body.get("made_from", "")),
+            made_from=_origin(body),
             spent=_spent(body.get("spent", [0.0, 0.0])),
             known=tuple(np.array(_list(t), dtype=float) for t in _list(body.get("known", []))),
             groups=tuple(tuple(map(int, _list(g))) for g in _list(body.get("groups", []))),
@@ -97,6 +102,12 @@ def recipe_from(text: str, *, path: str = "the recipe") -> Recipe:
         raise BadFile(f"{path} is damaged ({type(problem).__name__})") from None
     _check(recipe, path)
     return recipe
+
+
+def _origin(body: dict[str, Any]) -> Origin:
+    """Which records it was made from; an earlier version knew a file's bytes alone."""
+    digest, columns = str(body.get("made_from", "")), _texts(body.get("made_of", []))
+    return Origin(digest, columns, int(body.get("made_records", 0)))
 
 
 def _spent(given: Any) -> tuple[float, float]:
@@ -188,8 +199,11 @@ def _check_edges(recipe: Recipe, path: str) -> None:
         names = bin_names(checked_edges(recipe.edges))
     except InvalidInput as problem:
         raise BadFile(f"{path}: {problem}") from None
-    if names != recipe.classes:
-        raise BadFile(f"{path}: the classes of a number must be the middles between its edges")
+    if recipe.classes not in (names, (*names, MISSING)):
+        raise BadFile(
+            f"{path}: the classes of a number must be the middles between its edges, and at most "
+            f"{MISSING} after them"
+        )
 
 
 def _check_sampling(recipe: Recipe, path: str) -> None:

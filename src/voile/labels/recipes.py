@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices
-from voile.errors import require
+from voile.errors import InvalidInput, require
 from voile.labels.bins import bin_codes, bin_names, checked_edges
 from voile.labels.cells import Cells
 from voile.labels.columns import (
@@ -19,8 +19,9 @@ from voile.labels.columns import (
     Column,
     columns_of,
 )
+from voile.labels.origin import NOWHERE, Origin
 from voile.labels.table import Table
-from voile.labels.values import ABSENT, MISSING, as_listed, names_of
+from voile.labels.values import ABSENT, MISSING, as_listed, is_absent, names_of, written
 
 FEWEST = 5
 """So many private records must have a category, or lie at or beyond a level, that is learned."""
@@ -32,12 +33,12 @@ class Recipe:
 
     All of it is released: the output shows levels, categories, classes and typical records as they
     stand here. So it must be public. `learned` says that it was taken from private records instead;
-    `made_from` is the SHA-256 of the public file that it was made from, if there was one; `spent`
-    is (ε, δ) of a recipe that was learned from private records under differential privacy
+    `made_from` is the digest of the public records that it was made from, if any; `spent` is (ε, δ)
+    of a recipe that was learned from private records under differential privacy
     (`private_learning`), which every release by it adds to its own. A recipe for the label alone
     has no columns. For releases of one sampled column, `known` says how often public records had
     each code with each class, and `groups` which codes are released as one. A label that is a
-    number has `edges`, and its classes are the bins between them.
+    number has `edges`, and its classes are the bins between them, perhaps with `(missing)` last.
     """
 
     label: str
@@ -46,7 +47,7 @@ class Recipe:
     shares: tuple[float, ...]
     cells: Cells | None = None
     learned: bool = False
-    made_from: str = ""
+    made_from: Origin = NOWHERE
     spent: tuple[float, float] = (0.0, 0.0)
     known: tuple[Floats, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
@@ -57,10 +58,14 @@ class Recipe:
 
         An empty label is the class `(missing)` where there is one, a name that is not listed
         `(other)`. A class that is a number is met by the same number (`as_listed`). A number is in
-        the bin between its edges.
+        the bin between its edges, and what is missing in `(missing)`, if that is a class too.
         """
         if self.edges:
-            return bin_codes(self.edges, list(values))
+            codes = bin_codes(self.edges, list(values))
+            if self.classes[-1] != MISSING:
+                return codes
+            absent = [is_absent(value) or written(value) == MISSING for value in values]
+            return np.where(absent, len(self.classes) - 1, codes).astype(np.intp)
         known = {name: code for code, name in enumerate(self.classes)}
         other = known.get(OTHER, -1)
         gone = known.get(MISSING, other)
@@ -117,14 +122,14 @@ def draft_recipe(
     label_share: float = 0.5,
     classes: Sequence[str] = (),
     private: bool = False,
-    made_from: str = "",
     edges: tuple[float, ...] = (),
 ) -> Recipe:
     """A recipe learned from a table: half of the budget to the label, the rest to the features.
 
     A learner's signal is about ε_label·ε_feature for each feature, a product that is largest when
     both halves are equal. From `private` records extremes and rare names are not taken: at least 5
-    records stand behind each end of a range and each category. That is a courtesy, no guarantee.
+    records stand behind each end of a range and each category (and each class, by
+    `common_classes`). That is a courtesy, no guarantee.
     """
     require(0 < label_share < 1, "label_share", "between 0 and 1", label_share)
     require(2 <= levels <= 1000, "levels", "between 2 and 1000", levels)
@@ -134,13 +139,24 @@ def draft_recipe(
     own = label_share if any(free) else 1.0
     return Recipe(
         table.label,
-        bin_names(edges) if edges else tuple(classes) or table.classes,
+        (*bin_names(edges), *classes) if edges else checked_classes(classes or table.classes),
         columns,
         (*(share if varies else 0.0 for varies in free), own),
         learned=private,
-        made_from=made_from,
         edges=edges,
     )
+
+
+def common_classes(table: Table) -> tuple[str, ...]:
+    """The classes that at least five records have; the others together are `(other)`."""
+    names, counts = np.unique(table.labels, return_counts=True)
+    common = [name for name in names[counts >= FEWEST].tolist() if name != OTHER]
+    if len(common) + (len(common) < len(names)) < 2:
+        raise InvalidInput(
+            f"at least two classes must have {FEWEST} records each to be taken from a private "
+            f"file, {len(common)} have; merge rare ones, or name the classes"
+        )
+    return (*common, *((OTHER,) if len(common) < len(names) else ()))
 
 
 def with_known(recipe: Recipe, table: Table) -> Recipe:
@@ -156,13 +172,23 @@ def with_known(recipe: Recipe, table: Table) -> Recipe:
 
 def label_recipe(label: str, classes: Sequence[str]) -> Recipe:
     """A recipe for the label alone, from the names of its classes."""
+    return Recipe(label, checked_classes(classes), (), (1.0,))
+
+
+def checked_classes(classes: Sequence[str]) -> tuple[str, ...]:
+    """Names of classes, if they are that: two or more, all different, none of them empty."""
     names = tuple(classes)
-    good = len(set(names)) == len(names) >= 2 and all(names)
-    require(good, "classes", "at least two different names", f"{len(set(names))} different")
-    return Recipe(label, names, (), (1.0,))
+    empty = sum(not name.strip() for name in names)
+    require(not empty, "classes", "names that are not empty", f"{empty} empty of {len(names)}",
+            f"a label that is empty is the class {MISSING}")  # fmt: skip
+    different = len(set(names))
+    good = different == len(names) >= 2
+    require(good, "classes", "at least two different names", f"{different} different")
+    return names
 
 
-def binned_recipe(label: str, edges: Sequence[float]) -> Recipe:
-    """A recipe for a label that is a number, from the edges of its bins."""
+def binned_recipe(label: str, edges: Sequence[float], *, missing: bool = False) -> Recipe:
+    """A recipe for a label that is a number, from the edges of its bins, or that may be missing."""
     found = checked_edges(edges)
-    return Recipe(label, bin_names(found), (), (1.0,), edges=found)
+    classes = (*bin_names(found), *((MISSING,) if missing else ()))
+    return Recipe(label, classes, (), (1.0,), edges=found)

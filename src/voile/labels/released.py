@@ -9,6 +9,7 @@ from voile.core.guarantee import Basis
 from voile.core.rounding import at_most, percent_at_most
 from voile.files.locations import location
 from voile.jobs.release import Release
+from voile.labels.bins import rounded
 from voile.labels.charts import belief_chart
 from voile.labels.handing import Shuffling
 from voile.labels.law import Draws
@@ -66,6 +67,8 @@ class ProtectedLabels(Release):
     recipe: str | None
     learned_from_private: bool
     draws: Draws
+    drawn: tuple[str, ...]
+    """The columns that were drawn: the label, and the features that did not pass."""
     epsilon: LabelBounds
     kept_cells: float
     shape: Shape | None
@@ -144,6 +147,14 @@ class ProtectedLabels(Release):
 
     def _notes(self) -> tuple[str, ...]:
         found = [] if self.shape is None else [self._shape_sentence(self.shape)]
+        if self.protection.sampler is not None:
+            listed = ", ".join(self.drawn[1:])
+            found.append(f"Reported with the label, one of them a record: {listed}.")
+        if self.by.edges and rounded(self.by.edges):
+            found.append(
+                "A bin of the label is released as its middle, rounded down, since all edges are "
+                "whole; estimates take the middle itself."
+            )
         if self.columns.dropped:
             found.append(f"Left out: the columns {', '.join(self.columns.dropped)}.")
         if self.kept_cells < 1:

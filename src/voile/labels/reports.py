@@ -18,7 +18,7 @@ from voile.labels.columns import Column, NumberColumn
 from voile.labels.protection import Protection
 from voile.labels.recipes import Recipe
 from voile.labels.sampling import COLUMN, REPORT, grouped_codes
-from voile.labels.values import numbers_of, shown
+from voile.labels.values import MISSING, numbers_of, shown
 
 if TYPE_CHECKING:
     from voile.estimate.marginal_bayes import MarginalBayes
@@ -54,6 +54,11 @@ class Reports:
     labels: Indices | None
     """Positions among the outputs of the label's channel; none where a report is joint."""
 
+    @property
+    def epsilon(self) -> float:
+        """That of the law by which it is read."""
+        return self.protection.strongest().epsilon
+
     def label_channel(self) -> Channel | None:
         """The channel of the label, where it has one of its own."""
         return None if self.labels is None else self.protection.channels[-1]
@@ -70,8 +75,13 @@ class Reports:
 
 
 def read_reports(source: Source, recipe: Recipe, protection: Protection) -> Reports:
-    """The reports in a released file; refused if it cannot be a release by this recipe."""
+    """The reports in a released file; refused if it cannot be a release by this recipe.
+
+    Of typical records (cf) some columns may have been left out: the others are read.
+    """
     wanted = _columns_of(recipe, protection)
+    if protection.typical:
+        wanted = [name for name in wanted if name == recipe.label or name in source.columns]
     absent = [name for name in wanted if name not in source.columns]
     if absent:
         raise InvalidInput(
@@ -91,8 +101,9 @@ def read_reports(source: Source, recipe: Recipe, protection: Protection) -> Repo
     labels = _label_positions(recipe, protection.channels[-1], kept[recipe.label])
     if protection.passes_features:
         return Reports(recipe, protection, len(labels), (), labels)
-    parts = [_positions(column, kept[column.name]) for column in recipe.columns]
-    views = drawn_views(recipe, protection, parts, labels)
+    there = [at for at, column in enumerate(recipe.columns) if column.name in kept]
+    parts = [_positions(recipe.columns[at], kept[recipe.columns[at].name]) for at in there]
+    views = drawn_views(recipe, protection, parts, labels, there) if parts else ()
     return Reports(recipe, protection, len(labels), views, labels)
 
 
@@ -135,11 +146,20 @@ def sampled_views(
 
 
 def drawn_views(
-    recipe: Recipe, protection: Protection, parts: list[Indices], labels: Indices
+    recipe: Recipe,
+    protection: Protection,
+    parts: list[Indices],
+    labels: Indices,
+    there: Sequence[int] | None = None,
 ) -> tuple[View, ...]:
-    """Released records as codes, and released labels: what each column, or the cell, tells."""
-    views = _cell_view if protection.typical else _column_views
-    return views(recipe, protection, parts, labels)
+    """Released records as codes, and released labels: what each column, or the cell, tells.
+
+    Of typical records the columns that are `there`; all unless said.
+    """
+    if protection.typical:
+        every = range(len(recipe.columns)) if there is None else there
+        return _cell_view(recipe, protection, parts, labels, every)
+    return _column_views(recipe, protection, parts, labels)
 
 
 def tables_model(views: Sequence[View], classes: int) -> MarginalBayes:
@@ -169,12 +189,16 @@ def _column_views(
 
 
 def _cell_view(
-    recipe: Recipe, protection: Protection, parts: list[Indices], labels: Indices
+    recipe: Recipe,
+    protection: Protection,
+    parts: list[Indices],
+    labels: Indices,
+    there: Sequence[int],
 ) -> tuple[View, ...]:
     """Label DP-CF: the cell with the label; cells of one typical record are one output."""
     cells, response = protection.channels
     assert recipe.cells is not None
-    typical = np.array(recipe.cells.typical, dtype=np.intp)
+    typical = np.array(recipe.cells.typical, dtype=np.intp)[:, list(there)]
     different, merged = np.unique(typical, axis=0, return_inverse=True)
     law = np.zeros((len(typical), len(different)))
     np.add.at(law.T, merged.ravel(), cells.probabilities().T)
@@ -203,7 +227,8 @@ def _label_positions(recipe: Recipe, channel: Channel, values: Sequence[Any]) ->
     codes = recipe.label_codes(values)
     if recipe.edges:  # of all numbers in a bin one alone is released
         told, shown_as = numbers_of(list(values)), numbers_of(recipe.classes)
-        codes = np.where(told == shown_as[codes], codes, -1)
+        gone = np.array([name == MISSING for name in recipe.classes])
+        codes = np.where((told == shown_as[codes]) | gone[codes], codes, -1)
     names = {name: i for i, name in enumerate(channel.outputs.tolist())}
     classes = [names.get(name, -1) for name in recipe.classes]
     found = np.where(codes >= 0, np.array(classes, dtype=np.intp)[codes], -1)

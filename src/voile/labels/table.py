@@ -14,7 +14,8 @@ from voile.errors import InvalidInput
 from voile.files import no_such_column
 from voile.files.rows import OnError
 from voile.labels.bins import bin_codes, bin_names
-from voile.labels.values import column_of, is_absent, written
+from voile.labels.spellings import Cells, odd_cells
+from voile.labels.values import MISSING, column_of, is_absent, written
 
 MOST_CLASSES = 100
 
@@ -34,6 +35,8 @@ class Table:
     lines: Indices
     skipped: int = 0
     masked: int = 0
+    cells: tuple[Cells | None, ...] = ()
+    """How each column is written, where that tells more than its values; nothing unless asked."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -52,6 +55,7 @@ class Table:
         return replace(
             self, columns=columns, labels=self.labels[keep], lines=self.lines[keep],
             skipped=0, masked=0,
+            cells=tuple(None if cells is None else cells[keep] for cells in self.cells),
         )  # fmt: skip
 
 
@@ -66,14 +70,17 @@ def table_of(
     where: Callable[[int], str] = "line {}".format,
     edges: tuple[float, ...] = (),
     features: bool = True,
+    spelling: bool = False,
+    missing: bool = False,
 ) -> Table:
     """A table of records (line, values in the order of `names`), or of their labels alone.
 
     Records with missing features (empty, ?, NA, …) stop the reading (`fail`), are left out (`skip`)
     or have a value of their own there (`mask`). A label is missing if it is empty, and nothing
     else: None and NA are names of classes; such records are left out unless it is `fail`. With
-    `edges` the label is a number and becomes its bin; what is no number is missing. Messages give
-    line numbers, never values.
+    `edges` the label is a number and becomes its bin; what is no number is missing. If `missing`
+    is a class of its own, records without a label are in it. Messages give line numbers, never
+    values.
     """
     if label not in names:
         raise no_such_column(label, names, what="the label")
@@ -89,7 +96,7 @@ def table_of(
     if features and not others:
         raise InvalidInput("records must have a feature beside the label, got none")
     chosen = others if features else []
-    named = _bin_of(edges) if edges else written
+    named = _label_of(edges, missing)
     for line, row in rows:
         absent = [i for i in chosen if is_absent(row[i])]
         no_label = not named(row[position])
@@ -106,17 +113,27 @@ def table_of(
         kept.append((line, row))
     if not kept:
         raise InvalidInput("there must be at least one complete record, got none")
+    values = [[row[i] for _, row in kept] for i in chosen]
+    columns = tuple(map(column_of, values))
     table = Table(
         label=label,
         names=tuple(names[i] for i in chosen),
-        columns=tuple(column_of([row[i] for _, row in kept]) for i in chosen),
+        columns=columns,
         labels=np.array([named(row[position]) for _, row in kept]),
         lines=np.array([line for line, _ in kept], dtype=np.intp),
         skipped=skipped,
         masked=masked,
+        cells=tuple(map(odd_cells, values, columns)) if spelling else (),
     )
     _check(table)
     return table
+
+
+def _label_of(edges: tuple[float, ...], missing: bool) -> Callable[[Any], str]:
+    """The name of a label; nothing for one that is not there, unless that is a class."""
+    named = _bin_of(edges) if edges else written
+    gone = is_absent if edges else lambda value: not written(value)
+    return (lambda value: MISSING if gone(value) else named(value)) if missing else named
 
 
 def _bin_of(edges: tuple[float, ...]) -> Callable[[Any], str]:

@@ -69,10 +69,13 @@ class Accounts(Result):
         )
 
     def _answer(self) -> str:
-        if self.counts is None or self.budget is None:
+        if self.budget is None:
             return "Nothing was charged yet; the first release sets kind and budget."
         delta = f", δ = {self.budget_delta:g}" if self.budget_delta else ""
-        return f"Counts {self.counts}; budget {self.budget:g} a person{delta}."
+        budget = f"budget {self.budget:g} a person{delta}"
+        if self.counts is None:
+            return f"Nothing was charged yet; {budget}; the first release sets what it counts."
+        return f"Counts {self.counts}; {budget}."
 
     def _sums(self) -> str:
         return (

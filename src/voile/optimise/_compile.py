@@ -40,8 +40,12 @@ def compiled_loosely(function: F) -> F:
 
 
 def in_slices(work: Callable[[int, slice], None], count: int) -> int:
-    """Run work(worker, slice) on all cores over equal slices of `count`; how many there were."""
-    workers = max(1, min(os.cpu_count() or 1, count))
+    """Run work(worker, slice) on all cores over equal slices of `count`; how many there were.
+
+    OMP_NUM_THREADS lowers the number of cores, as it does for matrix products: one of several
+    processes at work takes its own.
+    """
+    workers = max(1, min(_threads(), count))
     cuts = [count * i // workers for i in range(workers + 1)]
     parts = [slice(low, high) for low, high in itertools.pairwise(cuts)]
     if workers == 1:
@@ -51,3 +55,8 @@ def in_slices(work: Callable[[int, slice], None], count: int) -> int:
         for done in [pool.submit(work, i, part) for i, part in enumerate(parts)]:
             done.result()
     return workers
+
+
+def _threads() -> int:
+    cores, told = os.cpu_count() or 1, os.environ.get("OMP_NUM_THREADS", "")
+    return min(cores, int(told)) if told.isdigit() and int(told) > 0 else cores

@@ -14,10 +14,25 @@ from voile.core.arrays import Floats, Indices, Integers, Items
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.core.space import lookup, positions_of
-from voile.errors import InvalidInput
+from voile.errors import InvalidInput, require
 from voile.optimise.certificate import SmoothCertificate
 from voile.optimise.plane import plane_points
 from voile.optimise.splines import SplineGrid
+
+MOST_STEPS = 2**23
+"""Of a lattice along an axis, at most: 8,000 km in metres, or 80 km in centimetres."""
+
+
+def require_resolution(grid: SplineGrid, resolution: float) -> None:
+    """Refuse a step wider than a cell, or so fine that the lattice has too many places to table."""
+    narrowest = min(grid.steps)
+    widest = max(high - low for low, high in zip(grid.low, grid.high, strict=True))
+    require(
+        widest / MOST_STEPS <= resolution <= narrowest,
+        "resolution",
+        f"at least {widest / MOST_STEPS:.3g} and at most a cell's side ({narrowest:g})",
+        resolution,
+    )
 
 
 @dataclass(frozen=True, eq=False)

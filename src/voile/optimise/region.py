@@ -36,7 +36,7 @@ from voile.metrics.lattice import rounding_clause
 from voile.metrics.lp_norms import lp
 from voile.optimise.certificate import ROUNDING, SmoothCertificate
 from voile.optimise.cones import dual_exponent
-from voile.optimise.on_lattice import SplineMechanism
+from voile.optimise.on_lattice import SplineMechanism, require_resolution
 from voile.optimise.smooth import DEFAULT_RESOLUTION
 from voile.optimise.splines import SplineGrid, axis_tables
 
@@ -71,9 +71,7 @@ class RegionMechanism(SplineMechanism):
             require(given.dtype.kind in "iu" and given.ndim == 1, name, "integers", given.dtype)
             object.__setattr__(self, name, frozen(np.ascontiguousarray(given, dtype=kind)))
         require(self.grid.dimensions == 2 and self.grid.degree == 2, "grid", "smooth, a plane", "")
-        narrowest = min(self.grid.steps)
-        ok = 0 < self.resolution <= narrowest
-        require(ok, "resolution", f"> 0 and at most a cell's side ({narrowest:g})", self.resolution)
+        require_resolution(self.grid, self.resolution)
         self._require_table()
         p, unit = self.p, self.guarantee.metric.unit
         require(p in (1.0, 2.0, math.inf), "p", "1, 2 or infinity", p)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from voile.core.arrays import Floats
 from voile.core.guarantee import Basis, Guarantee
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.interrupts import asked_to_stop, worth_keeping
@@ -24,7 +26,7 @@ from voile.optimise.cones import dual_exponent
 from voile.optimise.region import RegionMechanism
 from voile.optimise.region_problem import RegionProblem
 from voile.optimise.region_start import Rows, started
-from voile.optimise.region_windows import Run, State
+from voile.optimise.region_windows import Asked, Run, State, Window, solved
 from voile.optimise.smooth import DEFAULT_RESOLUTION
 from voile.optimise.splines import SplineGrid
 from voile.optimise.windows import SIDE, duration
@@ -34,6 +36,15 @@ NAME = "(f) smooth spline, a region by windows"
 WIDEST = 0.5
 """Times 1/ε: wider cells cannot follow the noise that it begins with."""
 MOST_CELLS = 100_000
+
+
+Spread = Callable[[Callable[[object, Asked], Floats], Iterator[Asked]], Iterator[Floats]]
+"""Solves windows somewhere: answers in the order of what was asked."""
+
+
+def in_turn(work: Callable[[object, Asked], Floats], asked: Iterator[Asked]) -> Iterator[Floats]:
+    """One after the other, here."""
+    return (work(None, one) for one in asked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +78,13 @@ def region_descent(
     unit: str = "km",
     kept: Mapping[str, Any] | None = None,
     keep: Callable[[State], None] | None = None,
+    spread: Spread = in_turn,
 ) -> RegionDescent:
     """A spline on `cells`, from Laplace noise with a remap down by windows; sparse, certified.
 
     After each window `keep` is given the state. Its numbers given back as `kept`, the descent goes
-    on from there and ends where it would have ended.
+    on from there and ends where it would have ended. `spread` solves the windows of one colour, in
+    processes or on a cluster for one; the answer is the same but for the order of sums.
     Asked to stop, it ends with the state of that moment.
     """
     begun, epsilon = time.monotonic(), require_epsilon(epsilon)
@@ -83,22 +96,13 @@ def region_descent(
     tell(f"{NAME}: {'×'.join(map(str, grid.cells))} cells, {len(table.listed):,} numbers")
     planned = 0
     while state.sweeps < sweeps and not asked_to_stop():
-        windows = run.windows(side, state.sweeps)
-        planned = planned or sweeps * len(windows)
-        clock, before = time.monotonic(), state.windows
-        while state.done < len(windows) and not asked_to_stop():
-            left = (time.monotonic() - clock) / max(1, state.windows - before)
-            tell(
-                f"sweep {state.sweeps + 1}: {state.gained:.4f} {unit} gained, "
-                f"{duration(left * max(0, planned - state.windows))} left at most",
-                done=state.windows,
-                total=max(planned, state.windows + 1),
-            )
-            run.solve(windows[state.done])
-            state.done += 1
-            if keep is not None:
-                keep(state)
-        if state.done >= len(windows):
+        colours = run.windows(side, state.sweeps)
+        planned = planned or sweeps * sum(map(len, colours))
+        for colour in colours_left(colours, state.done):
+            if asked_to_stop():
+                break
+            _solve_colour(run, colour, spread, keep, planned=planned, unit=unit)
+        if state.done >= sum(map(len, colours)):
             state.sweeps, state.done = state.sweeps + 1, 0
     mechanism = integral(
         state.table, grid, some, epsilon=epsilon, p=p, resolution=resolution, unit=unit
@@ -108,6 +112,54 @@ def region_descent(
         NAME, mechanism, loss, loss + state.gained, state.sweeps, state.windows, planned,
         state.rejected, len(state.table.listed), time.monotonic() - begun,
     )  # fmt: skip
+
+
+def colours_left(colours: Sequence[Sequence[Window]], done: int) -> Iterator[Sequence[Window]]:
+    """The windows of each colour that are still to be solved.
+
+    >>> list(colours_left([["a", "b"], ["c"]], done=1))
+    [['b'], ['c']]
+    """
+    for colour in colours:
+        if done < len(colour):
+            yield colour[done:]
+        done = max(0, done - len(colour))
+
+
+def _solve_colour(
+    run: Run,
+    windows: Sequence[Window],
+    spread: Spread,
+    keep: Callable[[State], None] | None,
+    *,
+    planned: int,
+    unit: str,
+) -> None:
+    """Ask for all windows of one colour, and take the answers in their order."""
+    state, first, clock = run.state, run.state.windows, time.monotonic()
+    under_way: deque[Asked] = deque()
+
+    def asking() -> Iterator[Asked]:
+        for number, window in enumerate(windows, first):
+            if asked_to_stop():
+                return
+            under_way.append(run.asked(window, number))
+            yield under_way[-1]
+
+    for answer in spread(solved, asking()):
+        run.take(under_way.popleft(), answer)
+        state.done += 1
+        each = (time.monotonic() - clock) / (state.windows - first)
+        tell(
+            f"sweep {state.sweeps + 1}: {state.gained:.4f} {unit} gained, "
+            f"{duration(each * max(0, planned - state.windows))} left at most",
+            done=state.windows,
+            total=max(planned, state.windows + 1),
+        )
+        if keep is not None:
+            keep(state)
+        if asked_to_stop():
+            return
 
 
 def region_grid(

@@ -9,6 +9,11 @@ with. No lift over the whole region mends that here (it would cost every output 
 window is solved at a strength a hair below what the next one may have, and what does not obey all
 constraints at the next strength, looked at one by one, is not taken. So window k is solved inside
 the cone of `inside(k)`·ε, which grows with k, and every state before it lies inside that cone.
+
+Windows have four colours, as the squares of two chessboards: between two of one colour lies
+another window, so that neither holds a coefficient that the other's constraints know. All of one
+colour can be solved for at once, anywhere (`Asked` is what travels), with the answer that they
+have one after the other.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices
 from voile.errors import require
@@ -28,6 +34,7 @@ from voile.optimise.region_start import Rows, numbered
 from voile.optimise.splines import SplineGrid
 from voile.optimise.windows import around_window
 
+Window = tuple[slice, slice]
 MOST = 400
 """Outputs that take part in a window at most: those with the most mass there."""
 SEEN = 2e-4
@@ -66,8 +73,41 @@ class State:
         return State(replace(table, values=values), gained=float(kept["gained"]), **counts)
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """All that the solve of a window needs: a few MB, whatever the region's size.
+
+    `nodes` are those of the window and its ring, `free` the window's among them, `bumps` and
+    `floor` (outputs, nodes) what stands there, `now` and `then` the strengths to solve and to look
+    at it with.
+    """
+
+    nodes: Indices
+    free: Indices
+    outputs: Indices
+    bumps: Floats
+    floor: Floats
+    costs: Floats
+    index: Indices
+    rows: Floats
+    now: float
+    then: float
+    p: float
+
+
+def solved(_: object, asked: Asked) -> Floats:
+    """The coefficients of least cost for one window; the first argument is what engines share."""
+    cones = gradient_cones(asked.index, asked.rows, len(asked.nodes), epsilon=asked.now, p=asked.p)
+    begin = asked.bumps + asked.floor
+    inner, offset = around_window(cones, begin, asked.free)
+    start = begin[:, asked.free]
+    around = Surroundings(offset, start.sum(axis=0), start)
+    found = solve_blocks(asked.costs, inner, tolerance=2e-3, iterations=45, around=around)
+    return found.coefficients
+
+
 class Run:
-    """One descent: the windows of a sweep, and the solve of one."""
+    """One descent: the windows of a sweep, what each asks for, and what is made of the answer."""
 
     def __init__(
         self, problem: RegionProblem, grid: SplineGrid, state: State, strength: float, p: float
@@ -79,13 +119,17 @@ class Run:
         self.cells, _ = grid.locate(problem.places)
         self.shares = state.table.shares
 
-    def windows(self, side: int, sweep: int) -> list[tuple[slice, slice]]:
-        """The windows of a sweep in which people are, most people first."""
-        found = [(self._people(w), w) for w in _windows(self.numbers.shape, side, sweep)]
-        shares = [(float(self.problem.prior[here].sum()), w) for here, w in found]
-        return [w for share, w in sorted(shares, key=lambda s: -s[0]) if share > WORTH]
+    def windows(self, side: int, sweep: int) -> list[list[Window]]:
+        """The windows of a sweep in which people are, colour by colour, most people first."""
+        found: list[list[tuple[float, Window]]] = [[], [], [], []]
+        for colour, window in _windows(self.numbers.shape, side, sweep):
+            share = float(self.problem.prior[self._people(window)].sum())
+            if share > WORTH:
+                found[colour].append((share, window))
+        found.sort(key=lambda colour: -sum(share for share, _ in colour))
+        return [[w for _, w in sorted(colour, key=lambda s: -s[0])] for colour in found if colour]
 
-    def _people(self, window: tuple[slice, slice]) -> Indices:
+    def _people(self, window: Window) -> Indices:
         """The places whose law the window's coefficients are part of."""
         inside = [
             (self.cells[:, axis] > w.start - 3) & (self.cells[:, axis] < w.stop)
@@ -93,45 +137,52 @@ class Run:
         ]
         return np.flatnonzero(inside[0] & inside[1])
 
-    def solve(self, window: tuple[slice, slice]) -> None:
-        """Solve for one window's coefficients, and keep them if they gain and obey."""
-        from voile.optimise import _region_kernels as kernels
+    def asked(self, window: Window, number: int) -> Asked:
+        """What the solve of the window that comes as number so-and-so needs."""
+        from voile.optimise._region_kernels import gather
+
+        table = self.state.table
+        block, free = self._block(window)
+        nodes = np.ascontiguousarray(self.numbers[block].ravel())
+        outputs = self._outputs(nodes[free])
+        bumps = np.zeros((len(outputs), len(nodes)))
+        gather(nodes, table.rows, table.listed, table.values, self._local(outputs), bumps)
+        floor = self.shares[outputs][:, None] * self._left(nodes)[None, :]
+        now, then = (self.strength * inside(number + k) for k in (0, 1))
+        costs = self._costs(window, nodes[free], outputs)
+        index, rows = self._constraints(block)
+        return Asked(nodes, free, outputs, bumps, floor, costs, index, rows, now, then, self.p)
+
+    def take(self, asked: Asked, coefficients: Floats) -> None:
+        """Keep what was found for a window if it gains and obeys, or a part of the way to it."""
+        from voile.optimise._region_kernels import scatter
 
         state, table = self.state, self.state.table
-        now, next_ = (self.strength * inside(state.windows + k) for k in (0, 1))
         state.windows += 1
-        block, local_free = self._block(window)
-        nodes = np.ascontiguousarray(self.numbers[block].ravel())
-        free = nodes[local_free]
-        outputs = self._outputs(free)
-        local = np.full(len(self.shares), -1, dtype=np.int32)
-        local[outputs] = np.arange(len(outputs))
-        bumps = np.zeros((len(outputs), len(nodes)))
-        kernels.gather(nodes, table.rows, table.listed, table.values, local, bumps)
-        floor = self.shares[outputs][:, None] * self._left(nodes)[None, :]
-        index, rows = self._constraints(block)
-        cones = gradient_cones(index, rows, len(nodes), epsilon=now, p=self.p)
-        begin = bumps + floor
-        inner, offset = around_window(cones, begin, local_free)
-        start = begin[:, local_free]
-        costs = self._costs(window, free, outputs)
-        around = Surroundings(offset, start.sum(axis=0), start)
-        found = solve_blocks(costs, inner, tolerance=2e-3, iterations=45, around=around)
-        checked = gradient_cones(index, rows, len(nodes), epsilon=next_, p=self.p)
-        mine, under = bumps[:, local_free], floor[:, local_free]
+        checked = gradient_cones(
+            asked.index, asked.rows, len(asked.nodes), epsilon=asked.then, p=self.p
+        )
+        mine, under = asked.bumps[:, asked.free], asked.floor[:, asked.free]
         for part in (1.0, 0.9, 0.5):
-            new = np.maximum(mine + part * (found.coefficients - start), 0.0)
+            new = np.maximum(mine + part * (coefficients - mine - under), 0.0)
             new *= mine.sum(axis=0) / new.sum(axis=0)  # the floor, which all share, stays
-            trial = begin.copy()
-            trial[:, local_free] = new + under
-            gain = float((costs * (mine - new)).sum())
+            trial = asked.bumps + asked.floor
+            trial[:, asked.free] = new + under
+            gain = float((asked.costs * (mine - new)).sum())
             if gain > 0 and obeys(trial, checked.index, checked.matrix):
-                kernels.scatter(free, table.rows, table.listed, table.values, local, new)
+                free, local = asked.nodes[asked.free], self._local(asked.outputs)
+                scatter(free, table.rows, table.listed, table.values, local, new)
                 state.gained += gain
                 return
         state.rejected += 1
 
-    def _block(self, window: tuple[slice, slice]) -> tuple[tuple[slice, slice], Indices]:
+    def _local(self, outputs: Indices) -> NDArray[np.int32]:
+        """The number of each output among some, −1 for others."""
+        local = np.full(len(self.shares), -1, dtype=np.int32)
+        local[outputs] = np.arange(len(outputs))
+        return local
+
+    def _block(self, window: Window) -> tuple[Window, Indices]:
         """The window with its ring, and which of that block's nodes are the window's."""
         block = tuple(
             slice(max(0, w.start - 2), min(n, w.stop + 2))
@@ -146,7 +197,7 @@ class Run:
         ] = True
         return (block[0], block[1]), np.flatnonzero(inside.ravel())
 
-    def _constraints(self, block: tuple[slice, slice]) -> tuple[Indices, Floats]:
+    def _constraints(self, block: Window) -> tuple[Indices, Floats]:
         """Value and gradient in Bernstein form on the block's cells, by its own numbers."""
         shape = tuple(b.stop - b.start for b in block)
         steps = self.grid.steps
@@ -180,7 +231,7 @@ class Run:
             [1.0 - table.values[table.rows[n] : table.rows[n + 1]].sum() for n in nodes]
         )
 
-    def _costs(self, window: tuple[slice, slice], free: Indices, outputs: Indices) -> Floats:
+    def _costs(self, window: Window, free: Indices, outputs: Indices) -> Floats:
         """c[y, i] = Σ_x π(x)·B_i(x)·loss(x, y) for the window's coefficients."""
         here = self._people(window)
         place = np.full(self.grid.size, -1)
@@ -210,11 +261,11 @@ def obeys(table: Floats, index: Indices, matrix: Floats) -> bool:
     return True
 
 
-def _windows(shape: tuple[int, ...], side: int, sweep: int) -> Iterator[tuple[slice, slice]]:
-    """The windows of a sweep, shifted by halves and quarters from sweep to sweep."""
+def _windows(shape: tuple[int, ...], side: int, sweep: int) -> Iterator[tuple[int, Window]]:
+    """The windows of a sweep with their colours, shifted by halves and quarters from one to one."""
     shift = (0, side // 2, side // 4, 3 * side // 4)[sweep % 4]
     spans = [[slice(max(0, a), min(n, a + side)) for a in range(-shift, n, side)] for n in shape]
-    for first in spans[0]:
-        for second in spans[1]:
+    for i, first in enumerate(spans[0]):
+        for j, second in enumerate(spans[1]):
             if (first.stop - first.start) * (second.stop - second.start) >= 9:
-                yield first, second
+                yield 2 * (i % 2) + j % 2, (first, second)

@@ -18,7 +18,7 @@ from voile.errors import BadFile, GuaranteeBroken, require
 from voile.metrics.lattice import rounding_clause
 from voile.metrics.lp_norms import lp
 from voile.optimise.certificate import SmoothCertificate, certify_splines
-from voile.optimise.on_lattice import SplineMechanism
+from voile.optimise.on_lattice import SplineMechanism, require_resolution
 from voile.optimise.repair import largest_sum
 from voile.optimise.splines import SplineGrid
 
@@ -60,13 +60,7 @@ class SmoothMechanism(SplineMechanism):
         require(kind in "fiu", "coefficients", "real numbers", f"kind {kind!r}")
         finite = bool(np.isfinite(self.coefficients).all())
         require(finite, "coefficients", "finite", "NaN or infinity")
-        narrowest = min(self.grid.steps)
-        require(
-            0 < self.resolution <= narrowest,
-            "resolution",
-            f"> 0 and at most a cell's side ({narrowest:g})",
-            self.resolution,
-        )
+        require_resolution(self.grid, self.resolution)
         p, unit = self.p, self.guarantee.metric.unit
         clause = rounding_clause(self.resolution, p=p, dimensions=self.grid.dimensions, unit=unit)
         object.__setattr__(self, "guarantee", replace(self.guarantee, outside=(clause,)))

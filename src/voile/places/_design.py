@@ -67,10 +67,13 @@ def design(
         for path in [file_for(out, e) for e in epsilons] if len(epsilons) > 1 else [Path(out)]:
             check_output(path, overwrite=overwrite)
     alone = workers.engine == "local" and workers.jobs == 1
-    if len(epsilons) == 1 and not alone:
-        raise InvalidInput("--jobs and --engine spread designs for several epsilons, got one")
-    engine = workers.chosen()
     region = solving.as_region(area) and not compare
+    if len(epsilons) == 1 and not (alone or region):
+        raise InvalidInput(
+            "--jobs and --engine spread designs for several epsilons, or the windows of a region "
+            "(--method region), got one epsilon"
+        )
+    engine = workers.chosen()
     public = public_map(area, columns, step=solving.step, region=region)
     if compare:
         with best_so_far() as keeping:
@@ -82,24 +85,24 @@ def design(
     def ready(made: PlacesDesign) -> None:
         if out is not None:
             save(made, out)
-        if solving.bound or solving.against_aipo:
-            say(_first_line(made, out))
+        if not region and (solving.bound or solving.against_aipo):
+            say(_first_line(made, out, bounded=solving.bound))
 
     with best_so_far():
-        made = solve(public, epsilon=epsilons[0], solving=solving, ready=ready)
+        made = solve(public, epsilon=epsilons[0], solving=solving, ready=ready, engine=engine)
         curve = priced(public, made, epsilons=sweep, solving=solving)
     if out is not None:
         save(made, out)
     return replace(made, sweep=curve, saved=None if out is None else str(out))
 
 
-def _first_line(made: PlacesDesign, out: Path | None) -> str:
-    """What is known of a design before it is compared with others."""
+def _first_line(made: PlacesDesign, out: Path | None, *, bounded: bool) -> str:
+    """What is known of a design before it is compared with others; a region is with none."""
     facts = made.facts
     saved = "" if out is None else f", saved as {Path(out).name}"
     return (
         f"the design: loss {facts.loss:.4f} km, ε {facts.basis} at {facts.certificate:.6f}{saved}; "
-        "now what none can go below (Ctrl-C ends it)"
+        f"now {'what none can go below' if bounded else 'AIPO, to compare with'} (Ctrl-C ends it)"
     )
 
 

@@ -13,6 +13,7 @@ from voile.estimate.frequencies import likeliest_shares
 from voile.options import Data, Option, use_case
 from voile.places.columns import read_degrees
 from voile.places.coordinates import DEGREES, Coordinates
+from voile.places.geodesy import LARGEST_REACH
 from voile.places.knowing import in_order
 from voile.places.lengths import length_km, length_words
 from voile.places.made_by import BESIDE, MadeBy
@@ -133,7 +134,7 @@ def estimate(
     require(0.5 <= confidence < 1, "confidence", "between 0.5 and 1", confidence)
     require(resamples >= 20, "resamples", ">= 20", resamples)
     degrees = np.stack(read_degrees(released, columns), axis=1)
-    around = projection_around(*degrees.T)
+    around = _plane(degrees)
     seen = around.to_km(*degrees.T)
     side = length_km(area, "--area")
     law = made_by.of(released, tracing, as_drawn=True)
@@ -157,6 +158,18 @@ def estimate(
         table=shares.reshape(shape),
         middles=np.stack(around.to_degrees(middles), axis=1),
     )
+
+
+def _plane(degrees: Floats) -> Projection:
+    """The plane whose squares are counted; refused where releases lie too far apart for one."""
+    try:
+        return projection_around(*degrees.T)
+    except InvalidInput:
+        raise InvalidInput(
+            f"releases must lie within {LARGEST_REACH:,.0f} km of their middle, and some do not: "
+            "squares are counted on one plane. Estimate each region by itself; a journey, or noise "
+            "of a small ε, may have carried some places so far"
+        ) from None
 
 
 def _squares(seen: Floats, side: float, records: int) -> Floats:

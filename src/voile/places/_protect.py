@@ -18,14 +18,16 @@ from voile.jobs.release import Rows, carry_out, output_for
 from voile.jobs.settings import Columns, LedgerChoice, Running
 from voile.options import Data, Option, use_case
 from voile.places.blurring import Blurring
-from voile.places.columns import times_among
+from voile.places.columns import heights_among, times_among
 from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.designs import PlacesDesign
 from voile.places.earth import carrier
+from voile.places.fallen import fall, trace_fall
 from voile.places.made_by import trace_digest
-from voile.places.noise import Blur
+from voile.places.noise import Blur, PlacesNoise
+from voile.places.not_private import refuse_private_places
 from voile.places.outside import Outside
-from voile.places.released import PlacesRelease, Traces, distance, fall, named
+from voile.places.released import PlacesRelease, Traces, distance, named
 from voile.places.releaser import MakePlacesReleaser
 from voile.places.restoring import Restoring
 from voile.places.trace_releaser import MakeTraceReleaser
@@ -113,6 +115,8 @@ def protect(
         )
     chosen = blurring.chosen()
     blur = chosen.opened()
+    if isinstance(blur, PlacesNoise) and blur.remap is not None:
+        refuse_private_places(blur.remap, source, coordinates)
     clear = columns_in_clear(
         source, changed=coordinates.names, passing=columns.passing, dropping=columns.drop
     )
@@ -180,7 +184,16 @@ def _traces(
         made = _described(law, known, clear, times, report, seed)
         traces, draws = (int(report.totals.get(name, 0)) for name in ("traces", "draws"))
         fitted = None if restoring.every_by is None else tracing.every
-        drawn = Traces(tracing.way, tracing.per, traces, draws, restorer is not None, fitted)
+        drawn = Traces(
+            tracing.way,
+            tracing.per,
+            traces,
+            draws,
+            restored=restorer is not None,
+            every=fitted,
+            fall=trace_fall(report.totals),
+            public_left_out=0 if restorer is None else restorer.public.left_out,
+        )
         return replace(made, traces=drawn)
 
     return carry_out(
@@ -234,8 +247,9 @@ def _described(
         explanation=tuple(blur.guarantee.explain().splitlines()),
         distance=distance(blur),
         times_in_clear=times,
+        heights_in_clear=tuple(heights_among(clear)),
         mechanism_sha256=digest,
         places_outside_the_map=int(report.totals.get("outside", 0)),
-        fall=fall(blur),
+        fall=fall(blur, report.totals) if isinstance(blur, PlacesNoise) else None,
         blur=blur,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
@@ -20,6 +20,7 @@ from voile.options import Data
 from voile.places.coordinates import DEGREES, Coordinates
 
 _TIMES = frozenset(["time", "times", "timestamp", "date", "datetime", "hour", "minute", "day"])
+_HEIGHTS = frozenset(["altitude", "alt", "ele", "elevation"])
 _TIME = re.compile(r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}:\d{2})")
 
 
@@ -60,6 +61,7 @@ def read_times(data: Data, column: str) -> Floats:
     """Seconds of every row's time; a row without one is named by its line."""
     source = open_source(data)
     lines, (values,) = _columns(source, (column,), do="name the column of times with --time")
+    refuse_mixed(time_kinds(values), source.name, column)
     found = np.array([instant(value) for value in values])
     wrong = np.flatnonzero(~np.isfinite(found))
     if len(wrong):
@@ -73,20 +75,47 @@ def read_times(data: Data, column: str) -> Floats:
 def instant(value: Any) -> float:
     """Seconds of a time: a number, or an ISO date and time; NaN for anything else.
 
+    A time that names no zone is read in UTC, whatever the zone of the machine.
+
     >>> instant("2024-05-01T00:00:10") - instant("2024-05-01 00:00:00"), instant("later")
     (10.0, nan)
+    >>> instant("1970-01-02T00:00:00")
+    86400.0
     """
-    if isinstance(value, datetime):
-        return value.timestamp()
+    return _read(value)[0]
+
+
+def time_kinds(values: Sequence[Any]) -> frozenset[str]:
+    """In which ways times are told: as numbers, without a zone, with one."""
+    return frozenset(kind for _, kind in map(_read, values) if kind)
+
+
+def refuse_mixed(kinds: frozenset[str], where: str, column: str) -> None:
+    """Refuse a column of times that are told in several ways: nothing says how they compare."""
+    if len(kinds) > 1:
+        raise InvalidInput(
+            f"{where}: {column} must hold times of one kind, and some are "
+            f"{', others '.join(sorted(kinds))}; write all in one way"
+        )
+
+
+def _read(value: Any) -> tuple[float, str]:
+    """Seconds of a time, and how it was told; not a number, and nothing, for what is none."""
     try:
-        number = float(value)
-        return number if math.isfinite(number) else math.nan
+        number = math.nan if isinstance(value, datetime) else float(value)
+        return (number, "numbers") if math.isfinite(number) else _dated(value)
     except (TypeError, ValueError, OverflowError):
-        pass
+        return _dated(value)
+
+
+def _dated(value: Any) -> tuple[float, str]:
     try:
-        return datetime.fromisoformat(str(value).strip()).timestamp()
+        at = value if isinstance(value, datetime) else datetime.fromisoformat(str(value).strip())
+        kind = "dates without a zone" if at.tzinfo is None else "dates with a zone"
+        seconds = (at.replace(tzinfo=UTC) if at.tzinfo is None else at).timestamp()
     except (ValueError, OverflowError, OSError):
-        return math.nan
+        return math.nan, ""
+    return seconds, kind if math.isfinite(seconds) else ""
 
 
 def times_among(source: Source, clear: ColumnsInClear) -> list[str]:
@@ -103,10 +132,19 @@ def times_among(source: Source, clear: ColumnsInClear) -> list[str]:
     ]
 
 
+def heights_among(clear: ColumnsInClear) -> list[str]:
+    """Which of the columns that pass in clear are called heights: few places lie so high."""
+    return [clear.shown[name] for name in clear.passed if _words(name) & _HEIGHTS]
+
+
 def _is_time(name: str, values: Sequence[str]) -> bool:
-    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).lower()
     dated = sum(_TIME.match(value) is not None for value in values)
-    return bool(set(re.findall(r"[^\W_]+", parted)) & _TIMES) or 0 < len(values) <= 2 * dated
+    return bool(_words(name) & _TIMES) or 0 < len(values) <= 2 * dated
+
+
+def _words(name: str) -> set[str]:
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).lower()
+    return set(re.findall(r"[^\W_]+", parted))
 
 
 def _columns(

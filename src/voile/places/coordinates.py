@@ -101,7 +101,12 @@ class Coordinates(Options):
             digits = DECIMALS if _is_geographic(self.crs) else 2
         if self.wkt is not None:
             pairs = zip(x.tolist(), y.tolist(), strict=True)
-            return {self.wkt: [f"POINT ({a:.{digits}f} {b:.{digits}f})" for a, b in pairs]}
+            return {
+                self.wkt: [
+                    f"{named}POINT ({a:.{digits}f} {b:.{digits}f})"
+                    for named, (a, b) in zip(map(_srid, before[0]), pairs, strict=True)
+                ]
+            }
         return {
             name: _shown(values, () if numbers else old, digits)
             for name, values, old in zip(self.names, (y, x), before, strict=True)
@@ -148,6 +153,12 @@ def _parsed(texts: Sequence[Any], number: int | None) -> tuple[list[Any], list[A
     found = [_POINT.fullmatch(text) if isinstance(text, str) else None for text in texts]
     found = [m if m and (m[1] is None or int(m[1]) == number) else None for m in found]
     return [m and m[3] for m in found], [m and m[2] for m in found]
+
+
+def _srid(text: Any) -> str:
+    """What a WKT point says of its system: it stays so for the point that is released."""
+    found = _POINT.fullmatch(text) if isinstance(text, str) else None
+    return "" if found is None or found[1] is None else f"SRID={found[1]};"
 
 
 def _shown(values: Floats, before: Sequence[Any], digits: int) -> list[Any]:

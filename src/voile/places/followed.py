@@ -12,6 +12,7 @@ from voile.options import Data
 from voile.places.columns import read_degrees, read_names
 from voile.places.coordinates import Coordinates
 from voile.places.lengths import length_words
+from voile.places.one_map import left_out_words
 from voile.places.point_charts import Walk, walks_map
 from voile.places.projection import Projection
 from voile.report.charts_common import bar_chart
@@ -85,6 +86,8 @@ class Followed(Result):
     own_places: bool
     """Whether a trace's own places were learned from it: as public trips had it."""
     homes_named: tuple[NamedHome, ...] | None
+    public_left_out: int
+    """Public places that lie off the map, which is where most of them are."""
     restored: tuple[Floats, Floats] = field(metadata=SILENT)
     walks: tuple[Walk, ...] = field(default=(), metadata=SILENT)
     """Some traces, for their owner's own page."""
@@ -131,6 +134,7 @@ class Followed(Result):
         gained = (
             "brings nothing" if closer < 0.005 else f"takes {100 * closer:.0f} % of the error away"
         )
+        left = (left_out_words(self.public_left_out),) if self.public_left_out else ()
         own = ", and where a trace seems to be most for its person's own places"
         return (
             f"Forward–backward over {self.states:,} states, on chains fitted to the public trips; "
@@ -140,6 +144,7 @@ class Followed(Result):
             f"{own if self.own_places else ''}.",
             "The guesses are made of public trips and the release alone: they are a restored "
             "trace that may be used in its place, at the same ε.",
+            *left,
         )
 
     def _table(self) -> Table:

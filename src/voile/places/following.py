@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.attackers.movement import (
     Movement,
@@ -25,6 +26,7 @@ from voile.attackers.movement import (
 )
 from voile.core.arrays import Floats, Indices
 from voile.errors import require
+from voile.places.geodesy import LARGEST_REACH
 from voile.places.knowing import Trip
 from voile.places.projection import Projection, projection_around
 from voile.places.roads import RoadNetwork
@@ -80,7 +82,8 @@ class Follower:
         means = self.means(seen, beliefs)
         weight = self.reading.weight
         alone = self.law.alone(self.around, seen)
-        return ReadTrace(seen, weight * means + (1 - weight) * alone, beliefs.sum(axis=0))
+        guesses = np.where(_off(seen)[:, None], seen, weight * means + (1 - weight) * alone)
+        return ReadTrace(seen, guesses, beliefs.sum(axis=0))
 
     def guesses(self, released: Trip) -> Floats:
         """The best guess (km on the plane) of each place of a released trace."""
@@ -111,8 +114,9 @@ class Follower:
         return np.stack(summed, axis=1)[member]
 
     def evidence(self, seen: Floats) -> Floats:
-        """Ln of the likelihood of what was released, for each step and state."""
-        return self.law.table(Ground(self.states.points, self.around), seen)
+        """Ln of the likelihood of what was released, for each step and state; none off the map."""
+        table = self.law.table(Ground(self.states.points, self.around), seen)
+        return np.where(_off(seen)[:, None], 0.0, table)
 
 
 # ── fitting ────────────────────────────────────────────────────────────────────────────────────
@@ -145,6 +149,11 @@ def refitted(reader: Follower, public: Sequence[Trip]) -> Follower:
     known = [gap for gap in gaps if gap is not None]
     timed = known if len(known) == len(gaps) else None
     return replace(reader, movement=fit_movement(reader.states, trips, timed))
+
+
+def _off(seen: Floats) -> NDArray[np.bool_]:
+    """Which places lie farther from the map's centre than one plane keeps distances."""
+    return np.asarray(np.linalg.norm(seen, axis=1) > LARGEST_REACH)
 
 
 def _cells(points: Floats, side: float) -> Indices:

@@ -19,7 +19,6 @@ from voile.jobs.guarantee_file import (
 from voile.options import Data, Option, Options
 from voile.places.earth import carrier
 from voile.places.noise import PlacesNoise
-from voile.places.released import Traces
 from voile.places.traces import TraceLaw
 from voile.places.tracing import Tracing
 
@@ -53,6 +52,14 @@ class _Record:
     traces: Any
     output_sha256: Any
     repeat: Any
+
+
+@dataclass(frozen=True)
+class _Traces:
+    way: Any
+    per: Any
+    restored: Any
+    every: Any
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,7 @@ class MadeBy(Options):
                 f"--epsilon must be what the release's guarantee file says, {epsilon!r}, got "
                 f"{said!r}; leave it out"
             )
-        traces = None if record.traces is None else fields_of(Traces, record.traces)
+        traces = None if record.traces is None else fields_of(_Traces, record.traces)
         if traces is not None and traces.restored and not as_drawn:
             return epsilon  # its hash is of the public trips too
         own = (
@@ -138,7 +145,7 @@ def _record_of(record: Any) -> _Record:
         found = fields_of(_Record, record)
         require_epsilon(fields_of(_Strength, found.guarantee).epsilon)
         if found.traces is not None:
-            fields_of(Traces, found.traces)
+            fields_of(_Traces, found.traces)
         return found
     except KeyError as missing:
         raise BadFile(f"the guarantee file must have the field {missing.args[0]}") from None

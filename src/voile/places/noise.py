@@ -18,7 +18,7 @@ from voile.errors import InvalidInput, require, require_epsilon
 from voile.metrics.lattice import rounding_reach
 from voile.metrics.lp_norms import lp
 from voile.places.earth import SHARPEST, BoxMap, Globe
-from voile.places.geodesy import GEODESIC_ERROR, plane_epsilon
+from voile.places.geodesy import GEODESIC_ERROR, geodesic_km, plane_epsilon
 from voile.places.lengths import length_words
 from voile.places.public_places import PublicPlaces
 from voile.places.solved import LARGEST_EPSILON
@@ -130,12 +130,22 @@ class PlacesNoise:
 
     def drawn(self, points: Floats, rng: Generator) -> tuple[Floats, Floats]:
         """A blurred place for each point."""
-        lattice = np.rint(points / self.step).astype(np.int64)
-        noisy = self.noise.add(lattice, rng)
-        points = np.asarray(noisy * self.step, dtype=float)
+        noisy = self._noisy(points, rng)
         if self.remap is None:
-            return self.ground.to_degrees(points)
-        return self.remap.moved(points, self.ground, self.log_law)
+            return self.ground.to_degrees(noisy)
+        return self.remap.moved(noisy, self.ground, self.log_law)
+
+    def drawn_and_moved(self, points: Floats, rng: Generator) -> tuple[Floats, Floats, Floats]:
+        """What `drawn` draws, and how far (km) each draw was moved: a function of draws alone."""
+        noisy = self._noisy(points, rng)
+        lat, lon = fallen = self.ground.to_degrees(noisy)
+        if self.remap is not None:
+            lat, lon = self.remap.moved(noisy, self.ground, self.log_law)
+        return lat, lon, geodesic_km(*fallen, lat, lon)
+
+    def _noisy(self, points: Floats, rng: Generator) -> Floats:
+        lattice = np.rint(points / self.step).astype(np.int64)
+        return np.asarray(self.noise.add(lattice, rng) * self.step, dtype=float)
 
     # ── how far releases fall ──────────────────────────────────────────────────────────────
 

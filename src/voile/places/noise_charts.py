@@ -43,14 +43,14 @@ def fall_chart(noise: PlacesNoise) -> Chart:
         + dots.mark_point(filled=True, size=90, color=colour("orange"), opacity=1)
         + dots.mark_text(align="left", dx=10, dy=12, fontSize=12).encode(text="says:N")
     )
+    before = "" if noise.remap is None else ", before they are moved to a public place"
     return finished(
         figure,
         name="fall",
-        title="How far releases fall from the truth",
+        title="How far releases fall from the truth" + before,
         alt=(
             f"Half of the releases lie within {length_words(half)} of the true place, nine in ten "
-            f"within {length_words(most)}"
-            + (", before they are moved to a public place." if noise.remap is not None else ".")
+            f"within {length_words(most)}{before}."
         ),
         data=Table("Share of releases within a distance", ("km", "share"), rows),
         height=260,

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from voile.audit.finding import Verdict
 from voile.core.guarantee import Basis
-from voile.core.rounding import at_most, odds_at_most
+from voile.core.rounding import odds_at_most
 from voile.jobs.release import Release, Rows
 from voile.places.design_report import REPEATED, likely_place
 from voile.places.design_words import distance_words
 from voile.places.designs import PlacesDesign
 from voile.places.earth import Globe
-from voile.places.lengths import length_words
+from voile.places.fallen import Fall, TraceFall
 from voile.places.noise import Blur, PlacesNoise
 from voile.places.noise_charts import fall_chart
+from voile.places.one_map import left_out_words
 from voile.places.traces import TraceLaw
 from voile.report.charts_common import guarantee_chart
 from voile.report.model import Chart, Report, Table, promised
@@ -35,6 +37,10 @@ class Traces:
     """Whether traces were then read as a whole under public trips."""
     every: int | None = None
     """One new place in so many, where public trips decided that (`--every-by`)."""
+    fall: TraceFall | None = None
+    """How far draws fall from the truth, by the law."""
+    public_left_out: int = 0
+    """Public places off the map that traces were read on, which is where most of them are."""
 
     def sentence(self, places: int) -> str:
         """What a reader should know of it."""
@@ -58,35 +64,6 @@ class Traces:
         )
 
 
-@dataclass(frozen=True)
-class Fall:
-    """How far (km) noise moves a place, by its law: on average, and nine times in ten."""
-
-    mean_km: float
-    nine_in_ten_km: float
-    public_places: int | None
-    """Among how many public places one is then released, where that was asked for."""
-    bayes: bool = False
-    """Whether that is the one least far off on average, not the nearest."""
-
-    def sentence(self) -> str:
-        """What a reader should know of it."""
-        then = (
-            ""
-            if self.public_places is None
-            else f", and then to the nearest of {self.public_places:,} public places"
-        )
-        if self.bayes:
-            then = (
-                f", and then to that of {self.public_places:,} public places which is least far "
-                "off on average, if people are at those"
-            )
-        return (
-            f"Noise moves a place by at most {length_words(self.mean_km, bound=True)} on average, "
-            f"nine times in ten by less than {length_words(self.nine_in_ten_km, bound=True)}{then}"
-        )
-
-
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class PlacesRelease(Release):
     """A release of places: what ε is per, and what became of places off the map."""
@@ -94,6 +71,8 @@ class PlacesRelease(Release):
     distance: str
     times_in_clear: tuple[str, ...]
     """Columns that passed in clear and look like times."""
+    heights_in_clear: tuple[str, ...] = ()
+    """Columns that passed in clear and are called heights."""
     mechanism_sha256: str
     places_outside_the_map: int
     traces: Traces | None = None
@@ -107,7 +86,13 @@ class PlacesRelease(Release):
         guarantee, rows = self.guarantee, self.rows or Rows()
         claim, unit = guarantee.epsilon, guarantee.metric.unit
         clear = tuple(
-            line for line in (self.columns.sentence(), times_in_clear(self.times_in_clear)) if line
+            line
+            for line in (
+                self.columns.sentence(),
+                times_in_clear(self.times_in_clear),
+                _heights_in_clear(self.heights_in_clear),
+            )
+            if line
         )
         unsure = guarantee.basis == Basis.CLAIMED or clear
         outside = (sentence(item) for item in guarantee.outside)
@@ -150,7 +135,8 @@ class PlacesRelease(Release):
         return ("The same person in another trace: each trace has a budget of its own.",)
 
     def _charts(self) -> tuple[Chart, ...]:
-        odds = guarantee_chart(self.guarantee, farthest=2.0)
+        unit = self.guarantee.granularity if self.traces is None else "one trace"
+        odds = guarantee_chart(replace(self.guarantee, granularity=unit), farthest=2.0)
         if isinstance(self.blur, PlacesDesign):
             return likely_place(self.blur), odds
         return (fall_chart(self.blur), odds) if isinstance(self.blur, PlacesNoise) else (odds,)
@@ -159,6 +145,10 @@ class PlacesRelease(Release):
         """How the release went, in sentences."""
         said = [] if self.fall is None else [self.fall.sentence()]
         said += [] if self.traces is None else [self.traces.sentence(rows.released)]
+        if self.traces is not None and self.traces.fall is not None:
+            said.append(self.traces.fall.sentence(self.traces.restored))
+        if self.traces is not None and self.traces.public_left_out:
+            said.append(left_out_words(self.traces.public_left_out))
         if self.output is not None and self.seconds is not None:
             speed = rows.released / max(self.seconds, 1e-9)
             said.append(
@@ -198,17 +188,26 @@ class PlacesRelease(Release):
             ),
         )
 
-    def _fallen(self) -> tuple[tuple[str, int | str], ...]:
+    def _fallen(self) -> Sequence[tuple[str, int | str]]:
         """How far places were moved, or to how many they can be."""
         if self.fall is not None:
-            return (
-                ("mean error at most", length_words(self.fall.mean_km, bound=True)),
-                ("nine in ten within", length_words(self.fall.nine_in_ten_km, bound=True)),
-            )
+            return self.fall.rows()
         if self.traces is not None:
-            return (("traces", self.traces.traces), ("places drawn", self.traces.draws))
+            fallen = () if self.traces.fall is None else self.traces.fall.rows()
+            counts = (("traces", self.traces.traces), ("places drawn", self.traces.draws))
+            return (*counts, *fallen)
         assert isinstance(self.blur, PlacesDesign)
         return (("places that can be reported", len(self.blur.mechanism.outputs)),)
+
+
+def _heights_in_clear(names: Sequence[str]) -> str:
+    """That heights beside blurred places narrow these down."""
+    if not names:
+        return ""
+    return (
+        f"Heights IN CLEAR ({', '.join(names)}) narrow places down: of the places near a release, "
+        "few lie so high."
+    )
 
 
 def named(blur: Blur | TraceLaw) -> str:
@@ -232,12 +231,3 @@ def distance(blur: Blur | TraceLaw) -> str:
     if blur.reach == math.inf:
         return "geodesic km on the WGS 84 ellipsoid, between any two places on Earth"
     return distance_words(2.0, blur.reach)
-
-
-def fall(blur: Blur | TraceLaw) -> Fall | None:
-    """How far noise moves places; nothing for a design."""
-    if not isinstance(blur, PlacesNoise):
-        return None
-    places = None if blur.remap is None else len(blur.remap.latitudes)
-    mean, most = (float(at_most(d, digits=4)) for d in (blur.mean_error, blur.error_within(0.9)))
-    return Fall(mean, most, places, blur.remap is not None and blur.remap.bayes)

@@ -16,6 +16,7 @@ from voile.ledger import Bill
 from voile.ledger.amounts import Bools
 from voile.places.coordinates import Coordinates
 from voile.places.designs import PlacesDesign
+from voile.places.fallen import moved_totals
 from voile.places.lengths import length_words
 from voile.places.loading import load_design
 from voile.places.noise import Blur, PlacesNoise
@@ -102,10 +103,15 @@ class PlacesReleaser:
         """New coordinates for the rows that are paid, and counts of places on and off the map."""
         located: Located = planned.secrets
         lat, lon = np.zeros(len(paid)), np.zeros(len(paid))
-        lat[paid], lon[paid] = self.blur.drawn(located.points[paid[located.good]], rng)
+        points, totals = located.points[paid[located.good]], {}
+        if isinstance(self.blur, PlacesNoise) and self.blur.remap is not None:
+            lat[paid], lon[paid], km = self.blur.drawn_and_moved(points, rng)
+            totals = moved_totals(km)
+        else:
+            lat[paid], lon[paid] = self.blur.drawn(points, rng)
         return Replaced(
             self.columns.written(lat, lon, located.before, numbers=self.numbers),
-            {"places": int(paid.sum()), "outside": int(located.off.sum())},
+            {"places": int(paid.sum()), "outside": int(located.off.sum()), **totals},
         )
 
     def _refused(self, off: NDArray[np.bool_], far: NDArray[np.bool_]) -> NDArray[np.bool_]:

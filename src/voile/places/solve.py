@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from voile.errors import require, require_epsilon
 from voile.interrupts import asked_to_stop, worth_keeping
+from voile.jobs.engines import Engine, spread_out
 from voile.optimise.anchored import aipo
 from voile.optimise.best import best
 from voile.optimise.continuous import bilinear_axis, bilinear_cone, smooth_spline
@@ -36,12 +38,13 @@ def solve(
     epsilon: float,
     solving: Solving = USUAL,
     ready: Callable[[PlacesDesign], None] | None = None,
+    engine: Engine | None = None,
 ) -> PlacesDesign:
     """Solve, repair, certify; then the losses to compare with, and the lower bound.
 
     The design is handed to `ready` as soon as it is certified, before it is compared with others.
     Asked to stop (see `voile.interrupts`), it leaves out what is left to do and hands over the
-    best certified mechanism that there is.
+    best certified mechanism that there is. `engine` solves the windows of a region.
     """
     check_epsilon(epsilon)
     outputs = len(public.problem.outputs)
@@ -51,7 +54,10 @@ def solve(
     require_solver(outputs, public.cells, method=method, against_aipo=solving.against_aipo)
     tell(public.description)
     plane, begun = public.plane_epsilon(epsilon), time.monotonic()
-    mechanism, solved = _METHODS[method](public, plane, solving)
+    if method == "region":
+        mechanism, solved = _region(public, plane, solving, engine)
+    else:
+        mechanism, solved = _METHODS[method](public, plane, solving)
     worth_keeping()
     cells = (public.cells[1], public.cells[0])
     seconds = time.monotonic() - begun
@@ -119,9 +125,14 @@ def _best(public: PublicMap, plane: float, solving: Solving) -> Found:
     )
 
 
-def _region(public: PublicMap, plane: float, solving: Solving) -> Found:
+def _region(public: PublicMap, plane: float, solving: Solving, engine: Engine | None) -> Found:
     found = region_descent(
-        public.region, epsilon=plane, cells=public.cells, p=solving.p, resolution=solving.step
+        public.region,
+        epsilon=plane,
+        cells=public.cells,
+        p=solving.p,
+        resolution=solving.step,
+        spread=partial(spread_out, engine=engine),
     )
     columns, rows = found.mechanism.grid.cells
     return found.mechanism, Solved(
@@ -155,7 +166,6 @@ def _continuous(build: Callable[..., Any]) -> Callable[[PublicMap, float, Solvin
 
 _METHODS: dict[str, Callable[[PublicMap, float, Solving], Found]] = {
     "best": _best,
-    "region": _region,
     "spline": _continuous(smooth_spline),
     "bilinear": _continuous(bilinear_cone),
     "axis": _continuous(bilinear_axis),

@@ -15,9 +15,11 @@ from voile.places.columns import read_degrees, read_names, read_times
 from voile.places.coordinates import Coordinates
 from voile.places.followed import Followed, NamedHome, NamedPlaces
 from voile.places.following import Follower
+from voile.places.geodesy import geodesic_km
 from voile.places.homes import apart, homes
 from voile.places.knowing import Following, Trip, in_order
 from voile.places.lengths import length_km
+from voile.places.one_map import on_one_map
 from voile.places.rehearsing import found_homes
 from voile.places.trace_evidence import TraceEvidence
 from voile.places.tracing import Tracing
@@ -86,8 +88,8 @@ def followed(
     """What somebody finds who knows the law and public trips; work is spread trace by trace."""
     within = length_km(following.home, "--home")
     longest = max(len(some) for some in rows.traces)
-    public = following.trips(columns, tracing)
-    reader = following.reader(law, public, longest=longest, within=within)
+    public = on_one_map(following.trips(columns, tracing))
+    reader = following.reader(law, public.trips, longest=longest, within=within)
     around = reader.around
     true, seen = (around.to_km(*table.T) for table in (rows.truth, rows.shown))
     parts = list(_parts(rows.traces))
@@ -104,7 +106,11 @@ def followed(
     guesses[order] = np.concatenate([trace.guesses for trace in found])
     off = np.stack([trace.off for trace in found])
     hits = (off <= within).sum(axis=0)
-    errors = [float(np.linalg.norm(p - true, axis=1).mean()) * 1000 for p in (seen, guesses)]
+    restored = around.to_degrees(guesses)
+    errors = [
+        1000 * float(geodesic_km(*rows.truth.T, *table).mean())
+        for table in (rows.shown.T, restored)
+    ]
     names = None
     if following.named is not None:
         known = NamedPlaces.read(following.named, columns, around)
@@ -123,7 +129,8 @@ def followed(
         chain_weight=reader.reading.weight,
         own_places=reader.reading.own,
         homes_named=names,
-        restored=around.to_degrees(guesses),
+        public_left_out=public.left_out,
+        restored=restored,
         walks=tuple(
             (true[some], seen[some], guesses[some]) for some in rows.traces[: _SHOWN * preview]
         ),

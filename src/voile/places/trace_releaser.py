@@ -7,6 +7,7 @@ same, and another job has another key.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,8 +23,9 @@ from voile.jobs import Batch, BeyondBudget, ColumnsInClear, Planned, Replaced
 from voile.ledger import Bill
 from voile.ledger.amounts import Bools
 from voile.ledger.people import person_name
-from voile.places.columns import instant
+from voile.places.columns import instant, refuse_mixed, time_kinds
 from voile.places.coordinates import Coordinates
+from voile.places.fallen import draw_errors
 from voile.places.restoring import Restorer, restored
 from voile.places.traces import Released, TraceLaw
 
@@ -39,6 +41,8 @@ class Look:
     times: Floats | None
     degrees: Floats
     persons: Sequence[str | None]
+    kinds: frozenset[str] = frozenset()
+    """In which ways its times are told."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,9 @@ class TraceLooking:
         assert tracing.trace is not None
         degrees = self.columns.degrees([batch.column(name) for name in self.columns.names])
         named = [_text(value) for value in batch.column(tracing.trace)]
-        times = None
+        times, kinds = None, frozenset[str]()
         if tracing.time is not None:
+            kinds = time_kinds(batch.column(tracing.time))
             times = np.array([instant(value) for value in batch.column(tracing.time)])
             degrees[~np.isfinite(times)] = np.nan
         good = np.isfinite(degrees).all(axis=1)
@@ -70,7 +75,7 @@ class TraceLooking:
         persons: list[str | None] = [None] * len(batch)
         if self.person is not None:
             persons = [person_name(value) for value in batch.column(self.person)]
-        return Look(named, times, degrees, persons)
+        return Look(named, times, degrees, persons, kinds)
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,8 @@ class MakeTraceReleaser:
         """Releasers that know the whole release; each hands out its part of it."""
         tables = [np.full((len(look.degrees), 2), np.nan) for look in looks]
         states = [np.where(np.isfinite(look.degrees).all(axis=1), DRAWN, WRONG) for look in looks]
-        totals: dict[int, dict[str, float]] = {}
+        totals: dict[int, Counter[str]] = {}
+        sizes: set[tuple[int, int]] = set()
         streams, traces = KeyedStreams(key), _traces(looks)
         reader = None
         if self.restorer is not None:
@@ -125,9 +131,10 @@ class MakeTraceReleaser:
             made = made if reader is None else restored(reader, made, rows.times)
             for place, (part, row) in enumerate(where):
                 tables[part][row] = made.latitudes[place], made.longitudes[place]
-            counted = totals.setdefault(where[0][0], {"traces": 0, "draws": 0})
-            counted["traces"] += 1
-            counted["draws"] += made.draws
+            totals.setdefault(where[0][0], Counter()).update(traces=1, draws=made.draws)
+            sizes.add((made.draws, len(where)))
+        if sizes:
+            totals[min(totals)].update(draw_errors(self.law, sizes))
         problems = {
             WRONG: RowProblem(f"{self.columns.wanted}, in a trace, at a time where one is named"),
             NOBODY: RowProblem(f"the column {self.person!r} names no person in a row of its trace"),
@@ -162,7 +169,8 @@ class Rows:
 
 
 def _traces(looks: Sequence[Look]) -> dict[str, Rows]:
-    """The good rows of each trace."""
+    """The good rows of each trace; refused where nothing says how their times compare."""
+    refuse_mixed(frozenset[str]().union(*(look.kinds for look in looks)), "the file", "its --time")
     found: dict[str, list[tuple[int, int]]] = {}
     for part, look in enumerate(looks):
         good = np.isfinite(look.degrees).all(axis=1)

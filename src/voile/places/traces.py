@@ -148,6 +148,16 @@ class TraceLaw:
         most = min(self.tracing.window, draws)
         return self.noise(self.share(len(seen), draws, most_in_window=most))
 
+    def draw_error(self, places: int, draws: int) -> float:
+        """How far (km) a draw of such a trace falls on average at most: 2.36/ε_i km on the globe.
+
+        A function of how many places it has and, for stays, of how many squares.
+        """
+        if self.tracing.way == "predict":
+            return self.predicting(places).noise.mean_error
+        window = min(self.tracing.window, draws) if self.tracing.way == "stays" else None
+        return self.noise(self.share(places, draws, most_in_window=window)).mean_error
+
     def drawn_places(self, count: int) -> Indices:
         """Which places of so many are drawn, where that does not hang on the places."""
         if self.tracing.way == "each":

@@ -21,6 +21,7 @@ from voile.places.lengths import length_km, length_words
 from voile.places.projection import projection_around
 from voile.places.readers import read_roads
 from voile.places.routes import Routes, choices_kept, trips_kept
+from voile.places.traces import KM_A_DEGREE
 from voile.report.drawing import percent
 from voile.report.words import counted
 
@@ -101,6 +102,26 @@ def area_difference(before: Floats, after: Floats, *, side: float) -> float:
         np.bincount(m, minlength=count) for m in (member[: len(before)], member[len(before) :])
     ]
     return float(np.abs(counts[0] - counts[1]).sum() / 2 / len(before))
+
+
+def _in_squares(degrees: Sequence[Floats], side: float) -> list[Floats]:
+    """Km in which whole sides are the edges of areas, of places before and after.
+
+    On one plane where the true places fit on one. Else a row of areas lies between two parallels,
+    and its areas are as wide as at the middle one: such places may lie anywhere on Earth.
+    """
+    try:
+        around = projection_around(*degrees[0].T)
+    except InvalidInput:
+        return [_by_parallels(table, side) for table in degrees]
+    return [around.to_km(*table.T) for table in degrees]
+
+
+def _by_parallels(degrees: Floats, side: float) -> Floats:
+    north = degrees[:, 0] * KM_A_DEGREE
+    middle = (np.floor(north / side) + 0.5) * side / KM_A_DEGREE
+    east = degrees[:, 1] * KM_A_DEGREE * np.cos(np.radians(np.clip(middle, -90, 90)))
+    return np.stack([east, north], axis=1)
 
 
 def nearest_kept(before: Floats, after: Floats, public: Floats, *, k: int) -> float:
@@ -210,12 +231,12 @@ class Usefulness(Options):
     ) -> Use:
         """What is left, of rows of degrees before and after."""
         side = length_km(self.area, "--area")
-        around = projection_around(*degrees[0].T)
-        truth, shown = (around.to_km(*table.T) for table in degrees)
+        truth, shown = _in_squares(degrees, side)
         public = None if self.poi is None else read_degrees(self.poi, columns)
         kept = own = None
         if public is not None:
-            kept = nearest_kept(truth, shown, around.to_km(*public), k=self.nearest)
+            tables = (*degrees, np.stack(public, axis=1))
+            kept = nearest_kept(*(Globe().to_km(*table.T)[0] for table in tables), k=self.nearest)
         if self.loss is not None:
             own = float(losses(own_loss(self.loss), *degrees, shape=(len(truth),)).mean())
         asked = None if self.poi is None else self.nearest

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from voile.files.column_names import THE_INDEX
+
 TESTED = "What was tested"
 OWN_FIGURES = (
     "This report itself: its figures were computed from the originals, and no ε covers them. "
@@ -53,13 +55,17 @@ def columns_in_clear(passed: Sequence[str], signs: Mapping[str, str]) -> str:
 
     >>> columns_in_clear(["mail", "stars"], {"mail": "e-mail addresses"})
     'IN CLEAR: the columns mail (looks like e-mail addresses), stars.'
+    >>> columns_in_clear(["stars", "the index"], {})
+    'IN CLEAR: the column stars and the index.'
     """
     if not passed:
         return ""
-    listed = ", ".join(
-        name + (f" (looks like {signs[name]})" if name in signs else "") for name in passed
-    )
-    return f"IN CLEAR: the column{'s' if len(passed) > 1 else ''} {listed}."
+    told = [name + (f" (looks like {signs[name]})" if name in signs else "") for name in passed]
+    index = [name for name in told if name.startswith(THE_INDEX)]
+    columns = [name for name in told if name not in index]
+    many = "s" if len(columns) > 1 else ""
+    named = [f"the column{many} {', '.join(columns)}"] if columns else []
+    return f"IN CLEAR: {' and '.join([*named, *index])}."
 
 
 def times_in_clear(times: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from voile.reproducing.reproduced import Listed, Reproduced
 def reproduce(
     what: Annotated[
         tuple[str, ...],
-        Option("Names such as teda-3, ampl-1, aipo-2; none lists them.", shown=True),
+        Option("Names such as teda-3, ampl-1, aipo-2; none, or list, lists them.", shown=True),
     ] = (),
     *,
     size: Annotated[Size, Option("small ends in minutes; paper is as large as we can.")] = "small",
@@ -45,7 +45,7 @@ def reproduce(
     >>> reproduce("uel-5.2").outcomes[0].verdict    # false as stated
     'does not'
     """
-    if not what:
+    if not what or what == ("list",):
         return Reproduced((), tuple(_listed(one) for one in ENTRIES))
     chosen = [_runnable(entry(id)) for id in what]
     folder = None if out is None else _writable(Path(out))

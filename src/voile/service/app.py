@@ -27,11 +27,12 @@ from voile.service.asking import (
 from voile.service.config import Config, Token
 from voile.service.counting import Shared
 from voile.service.domains import Domain
-from voile.service.gateway import PromptGateway, read_prompt
+from voile.service.gateway import PromptGateway
 from voile.service.groups import Lanes, internal
 from voile.service.http import Gone, Receive, Request, Scope, Send, send_answer
 from voile.service.logs import LOG
 from voile.service.openapi import openapi
+from voile.service.prompts import read_prompt
 from voile.service.releasing import Releasing
 from voile.service.tokens import Doors
 
@@ -65,7 +66,7 @@ class Service:
         if self.gateway is not None:
             facts["chat"] = self.gateway.facts()
         self._facts = as_json({"routes": facts})
-        self._openapi = as_json(openapi(domains, chat=self.gateway is not None))
+        self._openapi = as_json(openapi(domains, chat=config.gateway))
         self._ready = False
         routes: dict[tuple[str, str], tuple[str, Any]] = {
             ("GET", "/healthz"): ("health", self._health),
@@ -194,10 +195,10 @@ class Service:
         return replace(answered, counted=200) if answered.status < 500 else answered
 
     async def _chat(self, request: Request, route: str, token: Token) -> Answered:
-        prompt = read_prompt(read_object(await request.body()))
-        self.pass_through(token, route, 1)
         gateway = self.gateway
         assert gateway is not None  # else there is no such route
+        prompt = read_prompt(read_object(await request.body()), most=gateway.messages)
+        self.pass_through(token, route, prompt.records(token))
         body, revealing = await gateway.hidden(prompt, token, request.header(b"voile-conversation"))
         if not prompt.stream:
             return await gateway.answer(body, revealing)

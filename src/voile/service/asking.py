@@ -12,6 +12,9 @@ from voile.files.rows import RowProblem
 from voile.jobs import BeyondBudget
 from voile.ledger.answers import Answer
 
+DEEPEST = 32
+"""Objects and lists in a body, one within the other."""
+
 
 @dataclass(frozen=True)
 class Answered:
@@ -61,12 +64,26 @@ def failure(status: int, code: str, message: str, *, retry: float | None = None)
 def read_object(body: bytes) -> Mapping[str, Any]:
     """The JSON object in a body; numbers that JSON does not have are refused."""
     try:
-        found = json.loads(body, parse_constant=_no_number, parse_float=_finite)
+        text = body.decode("utf-8-sig")  # else UTF-16 would be guessed
+        found = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError):
         raise Refused(failure(400, "bad-json", "the body must be JSON in UTF-8")) from None
     if not isinstance(found, dict):
         raise Refused(failure(400, "bad-json", "the body must be a JSON object"))
+    _require_shallow(found)
     return found
+
+
+def _require_shallow(found: Any) -> None:
+    """Refuse what is nested so deeply that it could be read and not be written again."""
+    level = [found]
+    for _ in range(DEEPEST):
+        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [value for values in inner for value in values if isinstance(value, dict | list)]
+        if not level:
+            return
+    message = f"the body must be nested at most {DEEPEST} deep"
+    raise Refused(failure(400, "bad-json", message))
 
 
 def _no_number(name: str) -> Any:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from voile.service.asking import Refused, as_json, failure
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_BYTE_ORDER = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -27,27 +31,64 @@ def event(head: Mapping[str, Any], made: Choice) -> bytes:
 
 
 async def events(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The data of server-sent events, until [DONE]."""
-    left = b""
+    """The data of server-sent events, until [DONE]; refused if that does not come.
+
+    As the HTML standard reads them (section 9.2.6): lines end with CR, LF or both, an empty one
+    ends an event, several lines of data are one, and a mark of byte order may stand in front.
+    """
+    data: list[bytes] = []
+    kind = b""
+    async for line in _lines(pieces):
+        name, _, value = line.partition(b":")
+        if line and name == b"data":
+            data.append(value.removeprefix(b" "))
+        elif line and name == b"event":
+            kind = value.strip()
+        elif not line and data:
+            whole = b"\n".join(data)
+            if whole.strip() == b"[DONE]":
+                return
+            if kind == b"error":
+                raise _broken()
+            yield whole
+        if not line:
+            data, kind = [], b""
+    raise _broken()
+
+
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Lines as they are complete; what is left at the end is one, with an empty one after it."""
+    held: list[bytes] = []
+    first, after_return = True, False
     async for piece in pieces:
-        left += piece.replace(b"\r\n", b"\n")
-        *whole, left = left.split(b"\n")
+        came = piece[1:] if after_return and piece.startswith(b"\n") else piece
+        after_return = came.endswith(b"\r") if came else after_return and not piece
+        *whole, rest = _LINE_END.split(came)
         for line in whole:
-            if line.startswith(b"data:"):
-                data = line[5:].strip()
-                if data == b"[DONE]":
-                    return
-                yield data
+            full = b"".join([*held, line])
+            yield full.removeprefix(_BYTE_ORDER) if first else full
+            held, first = [], False
+        held.append(rest)
+    last = b"".join(held)
+    yield last.removeprefix(_BYTE_ORDER) if first else last
+    yield b""
+
+
+def _broken() -> Refused:
+    message = "the language model's answer broke off: it is not whole"
+    return Refused(failure(502, "upstream", message))
 
 
 def completion(content: bytes) -> Mapping[str, Any]:
-    """The object that an answer, or a piece of one, is."""
+    """The object that an answer, or a piece of one, is; an error in its place is not quoted."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise Refused(failure(502, "upstream", "the language model's answer is not understood"))
+    if found.get("error") is not None:
+        raise Refused(failure(502, "upstream", "the language model answered with an error"))
     return found
 
 

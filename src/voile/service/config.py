@@ -104,6 +104,8 @@ class Gateway:
     things: int = 1000
     """Names and identifiers of one conversation, at most."""
     upstream_seconds: float = 120.0
+    messages: int = 500
+    """Of one prompt, at most."""
     waiting_signs: int = 200_000
     """Of prompts that may wait for their stand-ins before more are told to come later."""
 
@@ -111,7 +113,7 @@ class Gateway:
         if not self.upstream.startswith(("https://", "http://")):
             raise InvalidInput("[gateway] upstream must begin with https:// (or http:// here)")
         for name in ("conversations", "conversation_seconds", "things", "upstream_seconds",
-                     "waiting_signs"):  # fmt: skip
+                     "messages", "waiting_signs"):  # fmt: skip
             require(getattr(self, name) > 0, f"[gateway] {name}", "> 0", getattr(self, name))
 
 

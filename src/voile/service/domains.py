@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,6 +17,7 @@ from voile.options import case_of
 from voile.places.coordinates import DEGREES
 from voile.report.result import plain
 from voile.surface import use_case_named
+from voile.version import __version__
 
 _OF_FILES = frozenset(
     (
@@ -59,6 +62,16 @@ class Domain:
             },
             "voile": made.voile,
         }
+
+
+def name_of(decided: Mapping[str, Any], promised: Mapping[str, Any]) -> str:
+    """The name of a guarantee, from what `/v1/guarantee` tells of it.
+
+    The first 32 hexadecimal digits of the SHA-256 of voile's version, what decides the draws and
+    what is promised, as JSON with sorted names: so that whoever asks can work it out again.
+    """
+    content = {"voile": __version__, "identity": decided, "guarantee": promised}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def load_domain(name: str, options: Mapping[str, Any]) -> Domain:

@@ -1,15 +1,13 @@
 """Prompts that go on to a language model without their names, which are put back in the answer.
 
-Only what is understood goes on: texts of messages, with stand-ins, a model's name and settings that
-are numbers, none with room for a telephone number. Any other field (tools, images, a user's id) is
-refused, since it could hold a name that nothing looked for.
+Only what is understood goes on (`prompts.py`): texts of messages, with stand-ins, a model's name
+and settings that are numbers, none with room for a telephone number.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 import secrets
 import time
 from collections import OrderedDict
@@ -23,86 +21,12 @@ from voile.errors import VoileError
 from voile.service.asking import Answered, Refused, as_json, failure
 from voile.service.completions import Choice, choices_of, completion, event, events, head_of
 from voile.service.config import Gateway, Token
+from voile.service.domains import name_of
 from voile.service.groups import BRIEF
+from voile.service.prompts import MESSAGE_SIGNS, Prompt, bad_prompt
 from voile.service.upstream import Upstream
 from voile.text.conversation import Conversation, NameBlur, Revealing
 from voile.version import __version__
-
-_NUMBERS: Mapping[str, tuple[int, int]] = {
-    "temperature": (0, 2), "top_p": (0, 1), "presence_penalty": (-2, 2),
-    "frequency_penalty": (-2, 2), "n": (1, 128), "max_tokens": (1, 999_999),
-    "max_completion_tokens": (1, 999_999), "seed": (0, 999_999),
-}  # fmt: skip
-"""Settings, with the least and the most that they may be."""
-_FRACTIONS = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
-_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,99}")
-_ROLES = ("system", "developer", "user", "assistant")
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """What is understood of a request."""
-
-    model: str
-    settings: Mapping[str, float]
-    roles: Sequence[str]
-    texts: Sequence[str]
-    stream: bool
-
-    def body(self, texts: Sequence[str]) -> dict[str, Any]:
-        """What goes on, with other texts."""
-        pairs = zip(self.roles, texts, strict=True)
-        messages = [{"role": role, "content": text} for role, text in pairs]
-        streamed = {"stream": True} if self.stream else {}
-        return {"model": self.model, "messages": messages, **self.settings, **streamed}
-
-
-def read_prompt(found: Mapping[str, Any]) -> Prompt:
-    """The prompt of a body; refused, by the field's name, if there is anything else in it."""
-    known = {"model", "messages", "stream", *_NUMBERS}
-    for number, name in enumerate(found, 1):
-        if name not in known:
-            named = repr(name) if name.isidentifier() and len(name) < 40 else f"number {number}"
-            raise _bad(f"the field {named} is not handed on: nothing looks for names in it")
-    model, messages, stream = found.get("model"), found.get("messages"), found.get("stream", False)
-    if not isinstance(model, str) or not isinstance(messages, list) or not messages:
-        raise _bad("a prompt must have a model and messages")
-    settings = {name: found[name] for name in _NUMBERS if found.get(name) is not None}
-    if not _MODEL.fullmatch(model):
-        raise _bad("a model must be a name of at most 100 letters, digits and . _ / : @ -")
-    for name, value in settings.items():
-        low, high = _NUMBERS[name]
-        kinds = int | float if name in _FRACTIONS else int
-        if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
-            raise _bad(f"{name} must be a number from {low} to {high:,}")
-        settings[name] = round(value, 4)
-    if not isinstance(stream, bool):
-        raise _bad("stream must be true or false")
-    pairs = [_message(message) for message in messages]
-    return Prompt(model, settings, [r for r, _ in pairs], [t for _, t in pairs], stream)
-
-
-def _message(message: Any) -> tuple[str, str]:
-    if not isinstance(message, dict) or message.keys() != {"role", "content"}:
-        raise _bad("a message must have a role and a content, and nothing else")
-    role, content = message["role"], message["content"]
-    if isinstance(content, list):
-        parts = [part.get("text") if isinstance(part, dict) else None for part in content]
-        texts = [part for part in parts if isinstance(part, str)]
-        alone = all(
-            isinstance(part, dict) and part.keys() == {"type", "text"} and part["type"] == "text"
-            for part in content
-        )
-        content = "\n".join(texts) if alone and len(texts) == len(parts) else None
-    if role not in _ROLES or not isinstance(content, str):
-        raise _bad("a message must be text: no images, sounds, files or calls of tools")
-    if any("\ud800" <= sign <= "\udfff" for sign in content):
-        raise _bad("a message must be Unicode: half of a pair of surrogates stands in it alone")
-    return role, content
-
-
-def _bad(message: str) -> Refused:
-    return Refused(failure(422, "bad-prompt", message))
 
 
 class Finding:
@@ -139,6 +63,7 @@ class PromptGateway:
 
     def __init__(self, settings: Gateway, secret: bytes) -> None:
         self._settings, self._secret = settings, secret
+        self.messages = settings.messages
         self.brief, self.long = Finding(settings, "brief"), Finding(settings, "long")
         self.blur = self.brief.blur
         self.upstream = Upstream(settings)
@@ -148,8 +73,7 @@ class PromptGateway:
     @property
     def guarantee(self) -> str:
         """One name for what decides the stand-ins and what is promised for them."""
-        decided = [self._decided(), self.blur.guarantee.to_dict(), __version__]
-        return hashlib.sha256(as_json(decided, sort=True)).hexdigest()[:32]
+        return name_of(self._decided(), self.blur.guarantee.to_dict())
 
     def _decided(self) -> dict[str, Any]:
         return {
@@ -198,10 +122,13 @@ class PromptGateway:
         """What goes on, and what puts names back."""
         models = self._settings.models
         if models and prompt.model not in models:
-            raise _bad(f"the model must be one of {', '.join(models)}")
-        signs, most = sum(map(len, prompt.texts)), self._settings.waiting_signs
+            raise bad_prompt(f"the model must be one of {', '.join(models)}")
+        signs, most = prompt.signs, self._settings.waiting_signs
         if signs > most:
-            raise Refused(failure(413, "too-large", f"a prompt has at most {most:,} signs"))
+            message = (
+                f"a prompt has at most {most:,} signs, each message counts {MESSAGE_SIGNS} more"
+            )
+            raise Refused(failure(413, "too-large", message))
         if self._waiting + signs > most:
             message = "too many prompts wait; come again"
             raise Refused(failure(503, "busy", message, retry=1))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from voile.service.config import Gateway
 from voile.service.domains import Domain
+from voile.service.prompts import FRACTIONS, MODEL, NUMBERS, ROLES
 from voile.version import __version__
 
 _ERROR = {
@@ -30,19 +32,37 @@ _ERRORS = {
     "429": "the token's rate is used up; Retry-After says when to come again",
     "503": "the ledger cannot be written, too many wait, or the service stops",
 }
+_CHAT_ERRORS = {
+    "400": "the body is no JSON",
+    "401": "no token, or an unknown one",
+    "403": "the token has no right to this",
+    "408": "the body came too slowly",
+    "413": "the body is too large, or the prompt has too many messages or signs",
+    "422": "the prompt holds something in which nothing looks for names, or too many of them",
+    "429": "the token's rate is used up, or the language model's; Retry-After says when to come",
+    "502": "the language model did not answer, or not as one does; it is not quoted",
+    "503": "too many prompts wait; Retry-After says when to come again",
+}
+_NAME = (
+    "the name of the guarantee: the first 32 hexadecimal digits of the SHA-256 of the JSON of "
+    "voile, guarantee and decided_by (called identity there) of /v1/guarantee, names sorted; the "
+    "same for two services exactly if both draw from the same laws by the same version"
+)
 
 
-def openapi(domains: Mapping[str, Domain], *, chat: bool = False) -> dict[str, Any]:
+def openapi(domains: Mapping[str, Domain], *, chat: Gateway | None = None) -> dict[str, Any]:
     """What each route takes and gives."""
     paths: dict[str, Any] = {f"/v1/{name}": _protect(domain) for name, domain in domains.items()}
     paths |= {
-        "/v1/guarantee": {"get": _get("What each route promises, and what decides it.")},
+        "/v1/guarantee": {
+            "get": _get(f"What each route promises, and what decides it; its id is {_NAME}.")
+        },
         "/metrics": {"get": _get("Counts for Prometheus; none depends on a record's content.")},
         "/healthz": {"get": _get("Whether the process lives.", token=False)},
         "/readyz": {"get": _get("Whether it answers.", token=False)},
     }
-    if chat:
-        paths["/v1/chat/completions"] = {"post": _chat()}
+    if chat is not None:
+        paths["/v1/chat/completions"] = {"post": _chat(chat)}
     return {
         "openapi": "3.1.0",
         "info": {"title": "voile", "version": __version__},
@@ -82,14 +102,10 @@ def _protect(domain: Domain) -> dict[str, Any]:
         "type": "object",
         "required": ["guarantee"],
         "properties": {
-            "guarantee": {"const": domain.guarantee},
+            "guarantee": {"const": domain.guarantee, "description": _NAME},
             "release": released,
             "releases": {"type": "array", "items": {"anyOf": [released, _ERROR]}},
         },
-    }
-    errors = {
-        status: {"description": about, "content": _content({"$ref": "#/components/schemas/error"})}
-        for status, about in _ERRORS.items()
     }
     key = {
         "name": "Idempotency-Key",
@@ -101,27 +117,54 @@ def _protect(domain: Domain) -> dict[str, Any]:
     post: dict[str, Any] = {
         "summary": f"Release records by {domain.promise.mechanism}, each drawn once.",
         "requestBody": {"required": True, "content": _content({"oneOf": [one, many]})},
-        "responses": {"200": {"description": "released", "content": _content(answer)}, **errors},
+        "responses": {
+            "200": {"description": "released", "content": _content(answer)},
+            **_errors(_ERRORS),
+        },
     }
     if domain.standing.charging is not None:
         post["parameters"] = [key]
     return {"post": post}
 
 
-def _chat() -> dict[str, Any]:
+def _chat(settings: Gateway) -> dict[str, Any]:
+    part = {
+        "type": "object",
+        "required": ["type", "text"],
+        "properties": {"type": {"const": "text"}, "text": {"type": "string"}},
+        "additionalProperties": False,
+    }
     message = {
         "type": "object",
         "required": ["role", "content"],
-        "properties": {"role": {"type": "string"}, "content": {"type": "string"}},
+        "properties": {
+            "role": {"enum": list(ROLES)},
+            "content": {"oneOf": [{"type": "string"}, {"type": "array", "items": part}]},
+        },
+        "additionalProperties": False,
+    }
+    messages = {
+        "type": "array", "items": message, "minItems": 1, "maxItems": settings.messages,
+    }  # fmt: skip
+    model = {"enum": list(settings.models)} if settings.models else {"pattern": f"^{MODEL}$"}
+    numbers = {
+        name: {
+            "type": ["number" if name in FRACTIONS else "integer", "null"],
+            "minimum": low,
+            "maximum": high,
+        }
+        for name, (low, high) in NUMBERS.items()
     }
     asked = {
         "type": "object",
         "required": ["model", "messages"],
         "properties": {
-            "model": {"type": "string"},
-            "messages": {"type": "array", "items": message},
+            "model": {"type": "string", **model},
+            "messages": messages,
             "stream": {"type": "boolean"},
+            **numbers,
         },
+        "additionalProperties": False,
     }
     conversation = {
         "name": "Voile-Conversation",
@@ -130,12 +173,29 @@ def _chat() -> dict[str, Any]:
         "schema": {"type": "string"},
         "description": "A name for the conversation, in which who is named keeps a stand-in.",
     }
+    whole = {"type": "object", "description": "as OpenAI's chat completions"}
+    pieces = {
+        "type": "string",
+        "description": "as its stream: it ends with [DONE], or broke off with an error",
+    }
+    answers = {
+        "200": {
+            "description": "answered",
+            "content": {**_content(whole), "text/event-stream": {"schema": pieces}},
+        },
+        **_errors(_CHAT_ERRORS),
+    }
     return {
         "summary": "Ask a language model that learns no names; the answer has them again.",
         "parameters": [conversation],
         "requestBody": {"required": True, "content": _content(asked)},
-        "responses": {"200": {"description": "as OpenAI's chat completions, or as its stream"}},
+        "responses": answers,
     }
+
+
+def _errors(told: Mapping[str, str]) -> dict[str, Any]:
+    error = _content({"$ref": "#/components/schemas/error"})
+    return {status: {"description": about, "content": error} for status, about in told.items()}
 
 
 def _content(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,11 +43,13 @@ from voile.service.asking import Answered, Asked, again, as_json, failure, told_
 from voile.service.config import Config, Token
 from voile.service.counting import Shared
 from voile.service.domains import Domain
-from voile.service.logs import LOG
+from voile.service.logs import LOG, LedgerFaults
 
 _STRANGER: Mapping[str, Any] = {"\x00": None}
 """Stands for what is no record: a row with a field that nobody named."""
 _ROUNDS = 100
+_RETRY_SECONDS = 5.0
+"""After which to ask again whether the ledger can be written."""
 _NOTE_SECONDS = 1.0
 """Between two notes beside the ledger's key: each is a second sync of the disk."""
 
@@ -62,6 +64,7 @@ class Releasing:
         self._releaser = standing.make_releaser()
         self._clear, self._known = standing.clear, standing.clear.shown.keys()
         self._rng: Generator | None = None
+        self._faults = LedgerFaults()
         self._job, self._parts = answering_job(), count()
         self._charging = standing.charging
         self.answers: Answers | None = None
@@ -120,9 +123,11 @@ class Releasing:
                 full = failure(503, "answers", str(problem))
                 keyed = ((place, one.key) for place, one in left.items() if one.key is not None)
                 done |= {place: full for place, key in keyed if problem.of(key)}
-            except VoileError:
+            except VoileError as problem:
                 self._shared.commit(failed=True)
-                full = failure(503, "ledger", "the ledger cannot be written; nothing was released")
+                self._faults.tell(problem)
+                message = "the ledger cannot be written; nothing was released"
+                full = failure(503, "ledger", message, retry=_RETRY_SECONDS)
                 done |= dict.fromkeys(left, full)
             left = {place: one for place, one in left.items() if place not in done}
             if not left:

@@ -86,6 +86,8 @@ def run(config: Config, domains: Mapping[str, Domain]) -> None:
     """Serve until a signal asks to stop; then answer whoever waits."""
     try:
         import uvicorn
+
+        from voile.service.headers import BoundedHeaders
     except ImportError:
         raise MissingExtra("uvicorn", extra="web") from None
     server, shared = config.server, Shared.of(config.tokens)
@@ -111,6 +113,7 @@ def run(config: Config, domains: Mapping[str, Domain]) -> None:
         timeout_graceful_shutdown=server.stop_seconds,
         timeout_keep_alive=30,
         lifespan="on",
+        http=BoundedHeaders,
         ws="none",
         log_config=None,
         access_log=False,

@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Annotated, Any
 
-from voile.errors import MissingExtra, require
+from voile.errors import BadFile, MissingExtra, require
 from voile.options import Option, use_case
 from voile.progress import tell_nothing
 from voile.report.model import Report
@@ -29,11 +29,12 @@ class StudioClosed(Result):
     jobs: int
 
     def _report(self) -> Report:
-        minutes = max(1, round(self.seconds / 60))
+        whole = round(self.seconds)
+        time_open = f"{whole} s" if whole < 90 else f"about {round(whole / 60)} min"
         return Report(
             title="The studio",
             answer=(
-                f"The studio is closed: it was open for about {minutes} min, and "
+                f"The studio is closed: it was open for {time_open}, and "
                 f"{self.jobs or 'no'} {'job was' if self.jobs == 1 else 'jobs were'} run in it."
             ),
         )
@@ -63,6 +64,8 @@ def studio(
         from voile.studio.server import Studio, application
     except ImportError:
         raise MissingExtra("starlette", extra="web") from None
+    if data is not None:
+        _require_there(data)
     begun = time.monotonic()
     ended = _end_in_order()
     with socket.create_server(("127.0.0.1", port)) as listening:
@@ -92,6 +95,13 @@ def studio(
         finally:
             jobs = here.close()
     return StudioClosed(time.monotonic() - begun, jobs)
+
+
+def _require_there(data: Path) -> None:
+    """Say in the terminal, before anything opens, that a file is not there."""
+    elsewhere = ":/" in str(data)  # a path has one stroke of a URL's two
+    if not elsewhere and not data.exists():
+        raise BadFile(f"the file to open must exist, got {data.name!r}; or begin without one")
 
 
 def _show(folder: Path, address: str) -> None:

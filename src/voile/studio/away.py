@@ -8,11 +8,14 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from voile.core.randomness import secure_rng
 from voile.errors import InvalidInput
+from voile.files.rows import OnError
+from voile.jobs.standing import Expected
 from voile.options import Parameter, UseCase, case_of
 from voile.recipe import recipe_text
 from voile.surface import names, use_case_named
@@ -93,6 +96,8 @@ def taken_away(command: str, options: Mapping[str, Any], *, passing: Path | None
     """The same release as a command, as Python and as a recipe."""
     function, given = chosen(command, options, passing=passing)
     case = case_of(function)
+    if command == "labels protect":
+        _require_names(given)
     secret = tuple(n for n in given if case.parameters[n].option.secret)
     return Away(
         _command(case, given),
@@ -100,6 +105,23 @@ def taken_away(command: str, options: Mapping[str, Any], *, passing: Path | None
         recipe_text(command, {n: value for n, value in given.items() if n not in secret}),
         secret,
     )
+
+
+def _require_names(given: Mapping[str, Any]) -> None:
+    """Refuse labels as their command would, as far as that is known before a record is read."""
+    from voile.labels.bins import Cut
+    from voile.labels.choice import LabelChoice, chosen_recipe
+
+    said = {one.name: given[one.name] for one in fields(LabelChoice) if one.name in given}
+    choice = LabelChoice(**said).checked(given["epsilon"])
+    learned = choice.learn_from_private or choice.learn_epsilon is not None
+    elsewhere = isinstance(choice.recipe, str) and "://" in choice.recipe
+    if learned or elsewhere or any(one.name in given for one in fields(Cut)):
+        return
+    chosen_recipe(
+        choice, Expected([given["label"]]), label=given["label"], epsilon=given["epsilon"],
+        beside=None, kept=None, leave=(), on_error=OnError.FAIL, rng=secure_rng(),
+    )  # fmt: skip
 
 
 def _command(case: UseCase, given: Mapping[str, Any]) -> str:

@@ -246,7 +246,8 @@ def _stop(studio: Studio, body: Any) -> dict[str, Any]:
 
 def _front(keys: Keys, request: Request) -> Response:
     """The page: with its key for whoever brings the token, without for whoever has the cookie."""
-    if keys.exchange(request.query_params.get("token", "")):
+    asked = request.query_params.get("token", "") if request.method == "GET" else ""
+    if asked and keys.exchange(asked):  # whoever looks with HEAD has not opened it
         meta = f'<meta name="voile-key" content="{escape(keys.header)}">'
         return HTMLResponse(
             _read("index.html").replace("<!--key-->", meta),

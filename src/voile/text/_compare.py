@@ -14,7 +14,7 @@ from voile.errors import CannotWrite, InvalidInput, MissingExtra, require, requi
 from voile.files import make_private_folder, write_private
 from voile.files.encodings import lines_of
 from voile.jobs.settings import Workers
-from voile.names import normal
+from voile.names import Named, normal
 from voile.options import Data, Option, Options, use_case
 from voile.report.model import Table
 from voile.report.result import plain
@@ -85,9 +85,11 @@ def compare(
         ),
     ],
     epsilon: Annotated[
-        tuple[float, ...],
-        Option("Comma-separated epsilons, of each one's unit.", "How strong"),
-    ],
+        tuple[float, ...] | None,
+        Option(
+            "Comma-separated epsilons, of each one's unit; your own may take none.", "How strong"
+        ),
+    ] = None,
     column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
     label: Annotated[Data, Option("Column of a class to keep learnable.", shown=True)] = None,
     attribute: Annotated[Data, Option("Column of a class to hide.", shown=True)] = None,
@@ -132,7 +134,8 @@ def compare(
     (0.0, 'none')
     """
     chosen, attacking = MECHANISMS.find_all(mechanisms), ATTACKS.find_all(attacks)
-    epsilons = _checked(epsilon)
+    rewriters = Rewriters(models.workshop())
+    epsilons = _checked(epsilon, chosen, rewriters)
     out = None if out is None else _writable(Path(out))
     read = texts_of(texts, column)
     require(len(read) >= 2, "texts", "at least two", len(read))
@@ -145,7 +148,7 @@ def compare(
         read,
         mechanisms=chosen,
         epsilons=epsilons,
-        rewriters=Rewriters(models.workshop(), kept=out / "encodings" if out else None),
+        rewriters=replace(rewriters, kept=out / "encodings" if out else None),
         attacks=attacking,
         extra_attacks=judge.attacks(out, candidates=game.candidates),
         game=game,
@@ -161,10 +164,18 @@ def compare(
     return found
 
 
-def _checked(epsilon: Any) -> tuple[float, ...]:
-    given = epsilon if isinstance(epsilon, list | tuple) else (epsilon,)
-    require(len(given) >= 1, "epsilon", "at least one", "none")
-    return tuple(require_epsilon(one) for one in given)
+def _checked(
+    epsilon: tuple[float, ...] | None, chosen: Sequence[Named], rewriters: Rewriters
+) -> tuple[float, ...]:
+    """The epsilons, of which there must be one if a mechanism takes any."""
+    given = tuple(require_epsilon(one) for one in epsilon or ())
+    needing = [] if given else [one.name for one in chosen if not rewriters.epsilons(one, ())]
+    if needing:
+        raise InvalidInput(
+            f"epsilon must be at least one number for {', '.join(needing)}, got none; say for "
+            "example --epsilon 2,5,10"
+        )
+    return given
 
 
 def _answered(found: Comparison, target: Target) -> Comparison:

@@ -44,7 +44,7 @@ from voile.text.seen import Seen
 from voile.text.sentences import explanation
 from voile.text.settings import TextSettings, settings_from
 from voile.text.sharing import MakeSharing, check_person
-from voile.text.vocabularies import Vocabulary
+from voile.text.vocabularies import Vocabulary, no_words
 from voile.text.word_protector import TextProtector
 
 
@@ -59,7 +59,12 @@ def protect(
     columns: Columns = Columns(),
     strength: Strength = Strength(),
     mechanism: Annotated[
-        Any, Option("The law by which a word is replaced (`voile mechanisms`).", shown=True)
+        Any,
+        Option(
+            "The law by which a word is replaced (`voile mechanisms`), or your own as "
+            "mine=./mine.py:law, a function (space, *, epsilon) that gives one.",
+            shown=True,
+        ),
     ] = "tem",
     words: Words = Words(),
     names: Names = Names(),
@@ -90,8 +95,7 @@ def protect(
         seeded_rng(seed)  # a wrong one is refused before anything is done
     target = output_for(data, out, overwrite=running.overwrite or dry_run)
     source = open_source(data)
-    if source.in_memory and len(source.columns) == 1:
-        (column,) = source.columns  # a Series is its own column, whatever its name
+    column = source.alone or column  # a Series is its own column, whatever its name
     if column not in source.columns:
         raise no_such_column(column, source.columns)
     changed = (column, DOCUMENT_COLUMN) if strength.document_column else (column,)
@@ -107,7 +111,7 @@ def protect(
     settings = with_epsilon(settings, strength, source)
     kept = None if dry_run else keeper(names, output=target, overwrite=running.overwrite)
     tell("loading the vocabulary")
-    vocabulary = load_vocabulary(settings, source)
+    vocabulary = load_vocabulary(settings, source) if settings.needs_words else no_words()
     deleted = delete_telling_caches(cache_folder())
     if not dry_run and not settings.in_clear:
         settings = fill_neighbours(settings, vocabulary, source)
@@ -176,7 +180,9 @@ def _promised(
         mechanism=settings.mechanism.name,
         guarantee=protector.guarantee,
         columns=ReleasedColumns.of(clear),
-        models=models_used(settings.vectors, settings.pipelines_used),
+        models=models_used(
+            settings.vectors if settings.needs_words else None, settings.pipelines_used
+        ),
         seed=seed,
         levels=levels_of(protector, settings),
         nearest=protector.nearest,

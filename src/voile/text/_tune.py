@@ -57,7 +57,9 @@ class Search(Options):
     ] = "pii,poii"
     privacy_weight: Annotated[float, Option("Weight of the violations.", "How strong")] = 1.0
     utility_weight: Annotated[float, Option("Weight of the utility loss.", "How strong")] = 1.0
-    rounds: Annotated[int, Option("Most trials.", "Running")] = 12
+    rounds: Annotated[
+        int, Option("Most trials after the first, which is of the plain strengths.", "Running")
+    ] = 12
     cap: Annotated[
         float | None,
         Option(

@@ -26,6 +26,7 @@ class AttackShown:
     upper: float
     ceiling: float
     successes: int
+    """In how many trials it named the source, by whichever form epsilon is estimated."""
     trials: int
     failure_probability: float
     sure: float
@@ -45,7 +46,7 @@ class AttackShown:
         estimate, sure = found.estimated(symmetric=symmetric), found.sure
         return cls(
             found.attack,
-            **vars(estimate),
+            **{**vars(estimate), "successes": found.estimate.successes},
             sure=sure.lower,
             spoke=sure.share,
             right_where_sure=sure.right / sure.kept if sure.kept else 0.0,
@@ -59,7 +60,7 @@ class AttackShown:
         return max(self.lower, self.sure)
 
     def words(self) -> str:
-        """How often it was right, on all releases or on those it was sure of."""
+        """How often it named the source, of all releases or of those it was sure of."""
         if self.sure > self.lower:
             return (
                 f"The {self.attack} attack is sure in {percent(self.spoke)} of the releases and "
@@ -147,7 +148,7 @@ class Calibration(Result):
             "What each attack shows of one text",
             (
                 "attack",
-                "right",
+                "names the source",
                 "ε_emp at least",
                 "at most",
                 "where sure, at least",

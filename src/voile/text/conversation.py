@@ -15,7 +15,7 @@ from functools import cached_property
 from voile.core.guarantee import Guarantee
 from voile.core.keyed_streams import KeyedStreams
 from voile.errors import InvalidInput
-from voile.personal.spans import merge
+from voile.personal.spans import Span, merge
 from voile.text.finders import FINDERS, Finders
 from voile.text.languages import pipeline_of
 from voile.text.mapping import Entry
@@ -34,6 +34,8 @@ from voile.text.tiers import load_pipeline
 IN_CLEAR = "ALL OTHER WORDS, WHICH STAND IN CLEAR: what is said, and whoever can be told by it"
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 """As names are looked for in an answer."""
+_SPACE = re.compile(r"[ \t\r\n]")
+"""What ends a word also where it is an address."""
 _MOST_HELD, _REACH, _TRIES = 4000, 400, 30
 """Signs that are held back before a place is looked for that no stand-in reaches over, how many a
 stand-in has at most, and how many places are tried."""
@@ -58,10 +60,19 @@ class NameBlur:
         """Two things of one form cannot be told apart by their stand-ins; the rest is in clear."""
         return replace(ABOUT_NOBODY, outside=(IN_CLEAR, NOT_FOUND, SHOWS))
 
-    def parts(self, text: str, known: frozenset[str]) -> list[str | Thing]:
-        """A text as what stays and what has stand-ins; joined as it is written it is the text."""
-        (named,) = self.stand_ins.named([text], [known])
-        spans = merge([*self.finders.find([text])[0], *named])
+    def parts(self, texts: Sequence[str], known: frozenset[str]) -> list[list[str | Thing]]:
+        """Each text as what stays and what has stand-ins; joined as it is written it is the text.
+
+        All are shown to the finders together, which costs far less than one by one.
+        """
+        named = self.stand_ins.named(texts, [known] * len(texts))
+        found = self.finders.find(texts)
+        return [
+            self._apart(text, merge([*spans, *names]))
+            for text, spans, names in zip(texts, found, named, strict=True)
+        ]
+
+    def _apart(self, text: str, spans: Sequence[Span]) -> list[str | Thing]:
         pieces: list[str | Thing] = []
         last = 0
         for start, end, kind in spans:
@@ -95,12 +106,15 @@ class Conversation:
         `blur` is one like the conversation's own, in a thread that must not use that.
         """
         finds = self.blur if blur is None else blur
-        found = [finds.parts(text, self._known()) for text in texts]
+        different, known = list(dict.fromkeys(texts)), self._known()
+        found = finds.parts(different, known)
         self._meet(found)
-        if len(texts) > 1:  # who was named in a later one may stand in an earlier one
-            found = [finds.parts(text, self._known()) for text in texts]
+        if len(different) > 1 and self._known() != known:
+            found = finds.parts(different, self._known())  # a later one may name who was earlier
             self._meet(found)
-        return ["".join(map(self._written, parts)) for parts in found]
+        written = ("".join(map(self._written, parts)) for parts in found)
+        hidden = dict(zip(different, written, strict=True))
+        return [hidden[text] for text in texts]
 
     def _known(self) -> frozenset[str]:
         return frozenset(key for kind, key in self._entries if kind == "PERSON")
@@ -153,7 +167,7 @@ class Revealing:
     def add(self, piece: str) -> str:
         """What can be given back now."""
         self._held += piece
-        *words, self._word = re.split(r"\s", self._word + piece)
+        *words, self._word = _SPACE.split(self._word + piece)
         cut = len(self._held) - len(self._word)  # spaces that came before were looked at then
         for word in reversed(words):
             if self._closed(word):
@@ -164,16 +178,18 @@ class Revealing:
     def end(self) -> str:
         """What was held back."""
         self._word = ""
-        return self._given(len(self._held))
+        return self._given(len(self._held), ended=True)
 
-    def _given(self, cut: int) -> str:
-        ready, self._held, self._most = self._held[:cut], self._held[cut:], _MOST_HELD
-        done, self._link = self._revealer.reveal_outside_links(ready, self._link)
+    def _given(self, cut: int, *, ended: bool = False) -> str:
+        done, known, self._link = self._revealer.reveal_outside_links(
+            self._held[:cut], self._link, ended=ended
+        )
+        self._held, self._most = self._held[known:], _MOST_HELD
         return done
 
     def _overfull(self) -> str:
         """Of numbers without end, those before a space that no stand-in reaches over."""
-        spaces = [m.end() for m in re.finditer(r"\s", self._held[: -2 * _REACH])][-_TRIES:]
+        spaces = [m.end() for m in _SPACE.finditer(self._held[: -2 * _REACH])][-_TRIES:]
         for cut in reversed(spaces):
             around = self._held[max(0, cut - _REACH) : cut], self._held[cut : cut + _REACH]
             if "".join(map(self.whole, around)) == self.whole("".join(around)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,10 @@ from voile.text.word_protector import TextProtector
 
 HELD_OUT_EVERY, MOST_HELD_OUT = 20, 300
 """Every twentieth public text, up to so many, is kept to see how well the prior reads its kind."""
+ENOUGH = 0.7
+"""A prior that gains less than this share of what it gains on its own kind of text does not fit."""
+_SURE, _FEW = 2.0, 1000
+"""So many standard errors must lie between where there are fewer words: they tell little."""
 _TO_SIGNS, _TO_PLACEHOLDER = 0.03, 1e-6
 """What the general prior gives to signs: they are known wherever they stand."""
 _CASE_STRENGTH = 4.0
@@ -51,6 +56,15 @@ class Gain:
     mean: float
     spread: float
     texts: int
+
+    @property
+    def enough(self) -> float:
+        """A prior that gains less than this on other texts does not fit them."""
+        return ENOUGH * self.mean
+
+    def error(self, words: int) -> float:
+        """What chance may do to the gain on so many words: two standard errors, if they are few."""
+        return _SURE * self.spread / math.sqrt(words) if words < _FEW else 0.0
 
 
 @dataclass(frozen=True, eq=False)

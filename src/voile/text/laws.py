@@ -58,11 +58,34 @@ def builder(mechanism: Named, space: Any, neighbours: Any = None) -> Callable[[f
     return lambda epsilon: law(space, epsilon=epsilon, **shared)
 
 
+def _check_shape(name: str, law: Callable[..., Any]) -> None:
+    """Refuse what cannot be asked for a law: a function of texts, for one, which has its place."""
+    try:
+        signature = inspect.signature(law)
+    except (TypeError, ValueError):  # a function of C's that does not say
+        return
+    first = next(iter(signature.parameters.values()), None)
+    of_texts = first is not None and (
+        first.name in ("text", "texts") or first.annotation in (str, "str")
+    )
+    try:
+        signature.bind(None, epsilon=1.0)
+    except TypeError:
+        of_texts = True
+    if of_texts:
+        raise InvalidInput(
+            f"{name} must be a function (space, *, epsilon) that gives a law, and it takes "
+            f"({', '.join(signature.parameters)}); a function of texts goes into text compare, as "
+            "one of its mechanisms"
+        )
+
+
 class OwnLaw:
     """A user's own law, held to what a law must answer; what it promises is taken on its word."""
 
     def __init__(self, name: str, law: Callable[..., Any], space: Any, epsilon: float) -> None:
         self._name, self._size = name, len(space)
+        _check_shape(name, law)
         made = asked(name, lambda: law(space, epsilon=epsilon))
         if not isinstance(getattr(made, "guarantee", None), Guarantee) or not hasattr(
             made, "release"

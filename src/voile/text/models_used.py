@@ -13,13 +13,16 @@ from voile.text.vocabulary_names import vocabulary_records
 VECTORS, NAMES = "word vectors", "names"
 
 
-def models_used(vocabulary: str, pipelines: Sequence[str] = ()) -> tuple[ModelRecord, ...]:
-    """A record of each model, packaged or the user's own; no pipelines without names to find.
+def models_used(vocabulary: str | None, pipelines: Sequence[str] = ()) -> tuple[ModelRecord, ...]:
+    """A record of each model, packaged or the user's own.
+
+    There is no vocabulary where no word is drawn, and no pipeline without names to find.
 
     >>> [record.name for record in models_used("glove")]
     ['GloVe 6B 50d']
     """
-    return (*vocabulary_records(vocabulary, VECTORS), *map(_pipeline, pipelines))
+    vectors = () if vocabulary is None else vocabulary_records(vocabulary, VECTORS)
+    return (*vectors, *map(_pipeline, pipelines))
 
 
 def _pipeline(name: str) -> ModelRecord:

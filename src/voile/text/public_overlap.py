@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from voile.text.tokens import Tokenizer
 from voile.text.vocabularies import Vocabulary
 
 SHORTEST = 3
 """Shorter texts are stock phrases: what they share tells little, unless most are shared."""
+BAG = 4
+"""Texts of so many words or more are also compared whatever the order of their words."""
 MOST_SHARED, MOST_SHORT = 0.2, 0.5
 """Larger shares of whole texts, or of long runs, and of short runs or short texts are no chance."""
 LONG, SHORT = 8, 3
@@ -25,17 +28,31 @@ Words = tuple[int, ...]
 Texts = Callable[[], Iterable[str]]
 
 
-def overlap(private: Texts, public: Texts, vocabulary: Vocabulary) -> str | None:
-    """What is shared beyond chance, in words; None if nothing is.
+class Overlap(NamedTuple):
+    """What is shared beyond chance, in words, if something is; and whether anything is at all."""
 
-    Texts are compared as the words that a prior would be counted on. Three things are looked at:
-    whole texts, whatever their order; runs of eight words, also over the ends of public texts; and
-    runs of three that the private texts hold once, of which no more may be met than half, or than
-    public texts meet in one another where those repeat themselves more than that. A copy that was
-    cut into pieces of four words or fewer, and those shuffled, can pass.
+    beyond: str | None
+    some: bool
+
+
+def overlap(private: Texts, public: Texts, vocabulary: Vocabulary) -> Overlap:
+    """What private texts share with public ones.
+
+    Texts are compared as the words that a prior would be counted on. Four things are looked at:
+    whole texts, whatever their order; texts of four words or more, whatever the order of their
+    words; runs of eight words, also over the ends of public texts; and runs of three that the
+    private texts hold once, of which no more may be met than half, or than public texts meet in one
+    another where those repeat themselves more than that. A copy that was cut into pieces of four
+    words or fewer, and those shuffled, can pass; so can one whose words were shuffled beyond the
+    ends of texts.
     """
     words_of = _WordsOf(vocabulary)
-    lengths = {hash(text): len(text) for text in map(words_of, private()) if text}
+    lengths: dict[int, int] = {}
+    bags: set[int] = set()
+    for text in map(words_of, private()):
+        if text:
+            lengths[hash(text)] = len(text)
+            bags.update(_bag(text))
     step = math.ceil(len(lengths) / _LOOKED_AT) or 1
     looked_at = set(islice(lengths, 0, None, step))
     long: set[int] = set()
@@ -48,23 +65,38 @@ def overlap(private: Texts, public: Texts, vocabulary: Vocabulary) -> str | None
     rare = {run for run, times in short.items() if times == 1}
     seen = _Seen()
     for text in map(words_of, public()):
-        seen.add(text, long, rare)
-    return (
-        _whole(lengths, seen.texts)
+        seen.add(text, long, rare, bags)
+    found = [length for text, length in lengths.items() if text in seen.texts]
+    beyond = (
+        _whole(found, lengths.values())
+        or _in_any_order(len(seen.bags), len(bags))
         or _beyond(len(seen.long), len(long), MOST_SHARED, LONG)
         or _beyond(len(seen.rare), len(rare), max(MOST_SHORT, seen.repeated()), SHORT)
     )
+    return Overlap(beyond, any(length >= BAG for length in found))
 
 
-def _whole(lengths: dict[int, int], public: set[int]) -> str | None:
-    found = [length for text, length in lengths.items() if text in public]
-    longer = sum(length >= SHORTEST for length in lengths.values())
+def _whole(found: Sequence[int], lengths: Collection[int]) -> str | None:
+    longer = sum(length >= SHORTEST for length in lengths)
     shared = sum(length >= SHORTEST for length in found)
-    if shared > MOST_SHARED * longer and (shared > 1 or shared > MOST_SHORT * longer):
+    if _too_many(shared, longer):
         return f"{shared:,} of {longer:,} private texts of three words or more are in it"
     if len(found) > MOST_SHORT * len(lengths):
         return f"{len(found):,} of {len(lengths):,} private texts are in it"
     return None
+
+
+def _in_any_order(shared: int, of: int) -> str | None:
+    if not _too_many(shared, of):
+        return None
+    return (
+        f"{shared:,} of {of:,} private texts of four words or more are in it, word for word if "
+        "not in their order"
+    )
+
+
+def _too_many(shared: int, of: int) -> bool:
+    return shared > MOST_SHARED * of and (shared > 1 or shared > MOST_SHORT * of)
 
 
 def _beyond(met: int, of: int, most: float, words: int) -> str | None:
@@ -98,10 +130,11 @@ class _Seen:
         self.texts: set[int] = set()
         self.long: set[int] = set()
         self.rare: set[int] = set()
+        self.bags: set[int] = set()
         self._counted: Counter[int] = Counter()
         self._before: Words = ()
 
-    def add(self, text: Words, long: set[int], rare: set[int]) -> None:
+    def add(self, text: Words, long: set[int], rare: set[int], bags: set[int]) -> None:
         joined = self._before + text
         self.long.update(long.intersection(_runs(joined, LONG)))
         runs = set(_runs(joined[-len(text) - SHORT + 1 :], SHORT))
@@ -109,6 +142,7 @@ class _Seen:
         self._before = joined[-LONG + 1 :]
         if hash(text) not in self.texts:
             self.texts.add(hash(text))
+            self.bags.update(bags.intersection(_bag(text)))
             self._counted.update(run for run in runs if run % _COUNTED == 0)
 
     def repeated(self) -> float:
@@ -120,3 +154,9 @@ class _Seen:
 
 def _runs(words: Words, length: int) -> Iterator[int]:
     return (hash(words[i : i + length]) for i in range(len(words) - length + 1))
+
+
+def _bag(words: Words) -> Iterator[int]:
+    """The words of a text in no order, if they are enough to tell it by."""
+    if len(words) >= BAG:
+        yield hash(tuple(sorted(words)))

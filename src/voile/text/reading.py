@@ -19,9 +19,8 @@ def texts_of(data: Any, column: str = "text") -> list[str]:
     ['one', '', 'two']
     """
     source = open_source(data)
-    alone = source.in_memory and not hasattr(data, "columns") and len(source.columns) == 1
-    column = source.columns[0] if alone else column
-    return list(_values(source, column))
+    alone = None if hasattr(data, "columns") else source.alone
+    return list(_values(source, alone or column))
 
 
 def texts_at_first(source: Source, column: str, count: int = 200) -> list[str]:
@@ -43,7 +42,7 @@ def values_of(data: Any, given: Any, name: str, *, rows: int) -> list[str] | Non
         found = list(_values(open_source(data), given))
     else:
         source = open_source(given)
-        found = list(_values(source, source.columns[0]))
+        found = list(_values(source, source.alone or source.columns[0]))
     require(len(found) == rows, name, f"one for each of {rows} texts", len(found))
     return found
 

@@ -197,7 +197,7 @@ def _settings(release: TextRelease) -> Table:
     rows: list[tuple[str, Value]] = [
         ("mechanism", release.mechanism),
         ("distance", release.guarantee.metric.name),
-        ("vocabulary", f"{words.name}, {words.words:,} words"),
+        ("vocabulary", f"{words.name}, {words.words:,} words" if words.words else words.name),
         ("language", read_in(release.language)),
         ("randomness", release.randomness),
         ("columns in clear", ", ".join(release.columns.passed_in_clear) or "none"),

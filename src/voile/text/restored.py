@@ -156,4 +156,6 @@ def _fit_sentences(restored: Restored) -> list[str]:
         ]
     if restored.misfit == "ignore":
         return [f"Whether the public text fits was not asked: {measured}."]
+    if restored.gain - expected.error(restored.words) < expected.enough:
+        return [f"Too few words to tell whether the public text fits: {measured}."]
     return [f"The public text fits: {measured}."]

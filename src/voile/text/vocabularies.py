@@ -100,6 +100,11 @@ def vocabulary(
     return Vocabulary(tuple(cleaned), embedding, name, private)
 
 
+def no_words() -> Vocabulary:
+    """The vocabulary where no word is drawn: nothing needs to be installed or read for it."""
+    return Vocabulary((), Embedding.of(np.zeros((2, 1))), "none, as no word is drawn")
+
+
 def is_word(entry: str) -> bool:
     """Whether a list's entry can stand for a word: a letter or a digit, and no space in it."""
     return any(map(str.isalnum, entry)) and not any(map(str.isspace, entry))

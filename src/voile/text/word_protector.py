@@ -250,7 +250,7 @@ class TextProtector:
     def _add(self, plan: Plan, token: Token, text: str, offset: int, marks: Marks) -> bool:
         """Plan one word; false if the text must be refused."""
         start, end = token.start + offset, token.end + offset
-        if token.position == self.vocabulary.unknown:
+        if token.position == self.vocabulary.unknown and self.vocabulary.words:
             plan.seen[UNKNOWN_WORDS] += 1
             if self.unknown is Unknown.FAIL:
                 return False

@@ -22,6 +22,16 @@ class Changes:
     masked: frozenset[int] = frozenset()
 
 
+@dataclass(frozen=True)
+class RowLabels:
+    """An index of whole numbers that is no column: it stays with its rows, in clear."""
+
+    name: str
+    """By which it is passed or dropped."""
+    in_order: bool
+    """Whether they are row numbers with gaps, as a filter leaves them: then nobody need name it."""
+
+
 class Table(Protocol):
     """Columns in memory. What is given back is of the kind that came in."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from voile.errors import InvalidInput
 from voile.files.geojson import HEIGHT, LAT, LON
-from voile.files.tables.pandas_table import PandasTable, frame_table
+from voile.files.tables.pandas_table import PandasTable, frame_table, numbered
 
 DEGREES = 4326
 """The reference system of latitudes and longitudes in degrees, by its EPSG number."""
@@ -47,7 +47,8 @@ def geo_table(data: Any) -> PandasTable:
 
     frame = pandas.DataFrame({**others, **place}, index=data.index)
     table = frame_table(frame, "the GeoDataFrame", give_back)
-    return replace(table, says_where=crs is not None)
+    own = {} if series else numbered([str(column) for column in data.columns])
+    return replace(table, says_where=crs is not None, places={**table.places, **own})
 
 
 def _points(data: Any, series: bool) -> Any:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from voile.errors import InvalidInput
+from voile.files.column_names import THE_INDEX
 from voile.files.pieces import TEXT_COLUMN
-from voile.files.tables import Changes
+from voile.files.tables import Changes, RowLabels
 from voile.files.tables.values import FrameColumn
+
+INDEX = "index"
+"""What an index without a name is called."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,8 @@ class PandasTable:
     """A pandas DataFrame whose columns are strings; an index that says something is among them.
 
     An index of names, keys or times is data as a column is: it is released in clear if it comes
-    back, so it must be seen by whoever asks what does. One of plain row numbers stays as it is.
+    back, so it must be seen by whoever asks what does. One that counts rows stays as it is;
+    other whole numbers below a million stay too, as `row_labels`, for they are no feature.
     """
 
     frame: Any
@@ -33,6 +38,11 @@ class PandasTable:
     give_back: Callable[[Any], Any]
     says_where: bool | None = None
     """Of points: whether they came with their reference system."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where the owner finds each column: by its number, or in the index."""
+    row_labels: RowLabels | None = None
+    alone: str | None = None
+    """The column that a Series is."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -49,7 +59,8 @@ class PandasTable:
 
     def changed(self, changes: Changes) -> Any:
         """The same kind, with the index and types of what stays."""
-        kept = self.frame.drop(columns=list(changes.dropped)).take(list(changes.rows))
+        out = [name for name in changes.dropped if name in self.columns]
+        kept = self.frame.drop(columns=out).take(list(changes.rows))
         for name in kept.columns:
             if name not in changes.columns:
                 kept[name] = _untouched(kept[name], changes.masked)
@@ -57,6 +68,8 @@ class PandasTable:
             old = self.frame[name].dtype if name in self.columns else None
             kept[name] = _column(values, kept.index, old)
         kept.attrs = {}  # notes of the owner's that no option speaks of
+        if self.row_labels is not None and self.row_labels.name in changes.dropped:
+            kept = kept.reset_index(drop=True)
         return self.give_back(self._as_it_was(kept))
 
     def _as_it_was(self, frame: Any) -> Any:
@@ -90,11 +103,11 @@ def _untouched(column: Any, masked: frozenset[int]) -> Any:
 
 
 def _column(values: Sequence[Any], index: Any, old: Any) -> Any:
-    """New values in the column's type (that of its values for a category), if they fit it."""
+    """New values in the column's type, if they fit it; a category's list is made of them alone."""
     import pandas
 
     if isinstance(old, pandas.CategoricalDtype):
-        old = old.categories.dtype
+        return _category(_column(values, index, old.categories.dtype), old)
     truths = old is not None and pandas.api.types.is_bool_dtype(old)
     if old is not None and (not truths or all(isinstance(value, bool) for value in values)):
         try:
@@ -102,6 +115,17 @@ def _column(values: Sequence[Any], index: Any, old: Any) -> Any:
         except (TypeError, ValueError, OverflowError):
             pass
     return pandas.Series(list(values), index=index)
+
+
+def _category(column: Any, old: Any) -> Any:
+    """Values as a category of no others; in the old order where that has all of them."""
+    import pandas
+
+    drawn = set(column.dropna())
+    if not old.ordered or not drawn <= set(old.categories):
+        return column.astype("category")
+    kept = [value for value in old.categories if value in drawn]
+    return column.astype(pandas.CategoricalDtype(kept, ordered=True))
 
 
 def pandas_table(data: Any) -> PandasTable:
@@ -115,7 +139,8 @@ def pandas_table(data: Any) -> PandasTable:
     def give_back(frame: Any) -> Any:
         return frame[column].rename(data.name)
 
-    return frame_table(data.rename(column).to_frame(), "the Series", give_back)
+    table = frame_table(data.rename(column).to_frame(), "the Series", give_back)
+    return replace(table, alone=column)
 
 
 def frame_table(frame: Any, called: str, give_back: Callable[[Any], Any]) -> PandasTable:
@@ -135,11 +160,45 @@ def frame_table(frame: Any, called: str, give_back: Callable[[Any], Any]) -> Pan
     copy = frame.copy(deep=False).set_axis(names, axis="columns")
     if levels:
         copy = copy.set_axis(frame.index.set_names(list(levels)), axis="index").reset_index()
-    return PandasTable(copy, called, labels, levels, index_names, give_back)
+    return PandasTable(
+        copy, called, labels, levels, index_names, give_back,
+        places={**_level_places(levels), **numbered(names)},
+        row_labels=None if levels else _row_labels(frame.index, names),
+    )  # fmt: skip
+
+
+def numbered(names: Sequence[str]) -> dict[str, str]:
+    """Columns by their numbers.
+
+    >>> numbered(["a", "b"])
+    {'a': 'column 1', 'b': 'column 2'}
+    """
+    return {name: f"column {place}" for place, name in enumerate(names, 1)}
+
+
+def _level_places(levels: Sequence[str]) -> dict[str, str]:
+    if len(levels) == 1:
+        return {levels[0]: THE_INDEX}
+    return {name: f"level {place} of the index" for place, name in enumerate(levels, 1)}
+
+
+def _row_labels(index: Any, names: Sequence[str]) -> RowLabels | None:
+    """What a nameless index of whole numbers is called; nothing if it only counts rows.
+
+    Numbers that follow one another, or at equal steps in a RangeIndex, say which row it is and
+    no more. Those of a filtered frame say which rows are missing; any others may be keys.
+    """
+    import pandas
+
+    numbers = index.to_numpy().astype(np.int64)
+    if isinstance(index, pandas.RangeIndex) or bool((np.diff(numbers) == 1).all()):
+        return None
+    free = INDEX if INDEX not in names else f"row_{INDEX}"
+    return RowLabels(free, in_order=bool(index.is_monotonic_increasing and index.is_unique))
 
 
 def row_numbers(index: Any) -> bool:
-    """Whether an index only counts rows: whole numbers that nobody named, below a million.
+    """Whether an index may count rows: whole numbers that nobody named, below a million.
 
     Larger ones are telephone numbers and accounts sooner than rows that somebody left over.
     """
@@ -148,6 +207,7 @@ def row_numbers(index: Any) -> bool:
     return (
         not isinstance(index, pandas.MultiIndex)
         and index.name is None
+        and not index.hasnans
         and pandas.api.types.is_integer_dtype(index.dtype)
         and (not len(index) or bool(0 <= index.min() <= index.max() < 1_000_000))
     )
@@ -156,6 +216,6 @@ def row_numbers(index: Any) -> bool:
 def _level_names(index: Any) -> tuple[str, ...]:
     several = len(index.names) > 1
     return tuple(
-        (f"index_{place}" if several else "index") if name is None else str(name)
+        (f"{INDEX}_{place}" if several else INDEX) if name is None else str(name)
         for place, name in enumerate(index.names, 1)
     )

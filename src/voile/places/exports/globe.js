@@ -1,7 +1,8 @@
 // A place as its point in space, km (WGS 84, height 0): the whole Earth alike.
 export function space(lat, lon) {
   const a = 6378.137, f = 1 / 298.257223563, e = f * (2 - f), degree = Math.PI / 180;
-  if (!(Math.abs(lat) <= 90 && Math.abs(lon) <= 180)) throw new RangeError("not degrees");
+  const numbers = typeof lat === "number" && typeof lon === "number"; // null is none, and no 0
+  if (!(numbers && Math.abs(lat) <= 90 && Math.abs(lon) <= 180)) throw new RangeError("not degrees");
   const s = Math.sin(lat * degree), c = Math.cos(lat * degree);
   const across = a / Math.sqrt(1 - e * s * s);
   return [across * c * Math.cos(lon * degree), across * c * Math.sin(lon * degree),

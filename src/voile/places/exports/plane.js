@@ -1,7 +1,8 @@
 // Degrees to kilometres on the map's plane: azimuthal equidistant on WGS 84 (Vincenty 1975).
 export function project(lat, lon) {
   const a = 6378.137, f = 1 / 298.257223563, b = a * (1 - f), degree = Math.PI / 180;
-  if (!(Math.abs(lat) <= 90 && Math.abs(lon) <= 180)) throw new RangeError("not degrees");
+  const numbers = typeof lat === "number" && typeof lon === "number"; // null is none, and no 0
+  if (!(numbers && Math.abs(lat) <= 90 && Math.abs(lon) <= 180)) throw new RangeError("not degrees");
   const u1 = Math.atan((1 - f) * Math.tan(CENTRE[0] * degree));
   const u2 = Math.atan((1 - f) * Math.tan(lat * degree));
   const s1 = Math.sin(u1), c1 = Math.cos(u1), s2 = Math.sin(u2), c2 = Math.cos(u2);

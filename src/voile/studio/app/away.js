@@ -5,8 +5,8 @@ import { ask, latest } from "/app/ask.js";
 import { field, fill, h, select } from "/app/dom.js";
 import { job } from "/app/job.js";
 
-/** The panel for a releasing command; `options()` are what the screen chose. */
-export function away(command, options, changedColumns) {
+/** The panel for a releasing command; `options()` are what the screen chose, `missing()` says what it still needs. */
+export function away(command, options, changedColumns, missing = () => "") {
   const asked = latest();
   const fates = new Map();
   const columnsPlace = h("div", { class: "grid-2" });
@@ -34,12 +34,16 @@ export function away(command, options, changedColumns) {
     const charged = ledger.value.trim() ? { ledger: ledger.value.trim(), person: person.value, budget: budget.value ? Number(budget.value) : null } : {};
     return { data, ...options(), pass_: chosen("pass"), drop: chosen("drop"), out: out.value.trim() || null, ...charged };
   }
-  const unplaced = () => state.opened.dropped && !out.value.trim();
+  const lacking = () => missing() || (state.opened.dropped && !out.value.trim() ? "Say under Output where to write it: then the command stands here." : "");
+  let current = 0;
   async function changed() {
-    release.disabled = unplaced();
-    if (unplaced()) return fill(shown, h("p", { class: "hint" }, "Say under Output where to write it: then the command stands here."));
+    const mine = (current += 1);
+    release.disabled = true;
+    if (lacking()) return fill(shown, h("p", { class: "hint" }, lacking()));
     const found = await trying(() => asked("away", { command, options: all() }));
-    if (!found || unplaced()) return;
+    if (mine !== current) return;
+    if (!found) return fill(shown, h("p", { class: "hint" }, "It cannot be released so; why stands at the top."));
+    release.disabled = false;
     fill(shown, state.opened.dropped && h("p", { class: "hint" }, "The path of a dropped file ends with the studio: put your own in its place."), way("Command", found.command), way("Python", found.python), way("release.toml", found.recipe, found.left_out.length ? `Without ${found.left_out.join(", ")}: give it to voile run.` : "voile run release.toml"));
   }
   const start = (more) => work.start(command, { ...all(), ...more });

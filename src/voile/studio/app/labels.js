@@ -25,8 +25,13 @@ export function screen() {
   const take = away("labels protect", () => ({
     label: chosen.label, epsilon: chosen.epsilon, mechanism: chosen.mechanism,
     recipe: chosen.recipe || null, learn_from_private: chosen.risky || null,
-    classes: !chosen.recipe && chosen.mechanism === "rr" && chosen.classes ? chosen.classes.split(",").map((one) => one.trim()) : null,
-  }), released());
+    classes: !chosen.recipe && !chosen.risky && chosen.mechanism === "rr" && chosen.classes ? chosen.classes.split(",").map((one) => one.trim()) : null,
+  }), released(), () => {
+    if (chosen.recipe || chosen.risky || chosen.mechanism === "rr" && chosen.classes) return "";
+    return chosen.mechanism === "rr"
+      ? "Say above which values the label has, or name a public recipe, or take the risk of this file's own: the output shows them. Then the command stands here."
+      : "Name a public recipe above, or take the risk of this file's own names and ranges: the output shows them. Then the command stands here.";
+  });
 
   const audit = job(async (last) => { if (last?.report) fill(shares, announced((await trying(() => ask("result", { command: audit.identity() }))))); });
   const compare = job(async (last) => {
