@@ -130,9 +130,10 @@ def test_an_error_says_no_more_than_its_kind(client, monkeypatch):
     assert json.loads(content) == {"error": "internal error: RuntimeError"}
 
 
-def _listens_to_ctrl_c():
-    """A suite started in the background ignores SIGINT, and so would all that it starts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _listens_to_signals():
+    """A suite started in the background ignores some signals, and so would all that it starts."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def test_the_command_prints_its_address_closes_on_a_signal_and_leaves_nothing(tmp_path):
@@ -142,7 +143,7 @@ def test_the_command_prints_its_address_closes_on_a_signal_and_leaves_nothing(tm
         process = subprocess.Popen(
             [sys.executable, "-m", "voile", "studio", "--no-browser"],
             env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, preexec_fn=_listens_to_ctrl_c,
+            stdout=subprocess.PIPE, text=True, preexec_fn=_listens_to_signals,
         )  # fmt: skip
         line = ""
         while "token=" not in line:
