@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import Floats, Indices, Integers, Items
-from voile.core.guarantee import Guarantee
+from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator
 from voile.core.space import lookup, positions_of
 from voile.errors import InvalidInput, require
+from voile.metrics.lp_norms import lp
 from voile.optimise.certificate import SmoothCertificate
 from voile.optimise.plane import plane_points
 from voile.optimise.splines import SplineGrid
@@ -129,6 +130,35 @@ class SplineMechanism(ABC):
         """One output for each place, drawn exactly."""
         return self.outputs[self.draw(secrets, rng)]
 
+    def described(self) -> dict[str, Any]:
+        """Grid, lattice and claim, as `grid_and_guarantee` reads them."""
+        return {
+            "low": list(self.grid.low),
+            "high": list(self.grid.high),
+            "cells": list(self.grid.cells),
+            "degree": self.grid.degree,
+            "tension": self.grid.tension,
+            "resolution": self.resolution,
+            "epsilon": self.guarantee.epsilon,
+            "p": "inf" if np.isinf(self.p) else self.p,
+            "unit": self.guarantee.metric.unit,
+            "granularity": self.guarantee.granularity,
+        }
+
     @cached_property
     def _positions(self) -> dict[Any, int]:
         return positions_of(self.outputs)
+
+
+def grid_and_guarantee(meta: Mapping[str, Any]) -> tuple[SplineGrid, Guarantee]:
+    """The way back from `described`; what is claimed is certified anew by who builds with it."""
+    grid = SplineGrid(
+        tuple(meta["low"]),
+        tuple(meta["high"]),
+        tuple(meta["cells"]),
+        int(meta["degree"]),
+        float(meta.get("tension", 0.0)),
+    )
+    metric = lp(float(meta["p"]), unit=str(meta["unit"]))
+    granularity = str(meta["granularity"])
+    return grid, Guarantee(float(meta["epsilon"]), metric, granularity, Basis.CERTIFIED)

@@ -28,15 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices, Integers, Items, frozen
-from voile.core.guarantee import Basis, Guarantee
+from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator, uniform_bits
 from voile.core.space import as_items
 from voile.errors import BadFile, GuaranteeBroken, require
 from voile.metrics.lattice import rounding_clause
-from voile.metrics.lp_norms import lp
 from voile.optimise.certificate import ROUNDING, SmoothCertificate
 from voile.optimise.cones import dual_exponent
-from voile.optimise.on_lattice import SplineMechanism, require_resolution
+from voile.optimise.on_lattice import SplineMechanism, grid_and_guarantee, require_resolution
 from voile.optimise.smooth import DEFAULT_RESOLUTION
 from voile.optimise.splines import SplineGrid, axis_tables
 
@@ -138,33 +137,14 @@ class RegionMechanism(SplineMechanism):
 
     def to_record(self) -> tuple[str, dict[str, Any], dict[str, Items]]:
         """Kind, description and arrays, for `voile.save`."""
-        meta = {
-            "low": list(self.grid.low),
-            "high": list(self.grid.high),
-            "cells": list(self.grid.cells),
-            "tension": self.grid.tension,
-            "resolution": self.resolution,
-            "epsilon": self.guarantee.epsilon,
-            "p": "inf" if np.isinf(self.p) else self.p,
-            "unit": self.guarantee.metric.unit,
-            "granularity": self.guarantee.granularity,
-        }
         names = ("outputs", "rows", "listed", "sums", "floor")
-        return "region mechanism", meta, {name: getattr(self, name) for name in names}
+        return "region mechanism", self.described(), {name: getattr(self, name) for name in names}
 
 
 def region_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Items]) -> RegionMechanism:
     """The mechanism of a saved record; certified anew, so a tampered file is refused."""
     try:
-        grid = SplineGrid(
-            tuple(meta["low"]), tuple(meta["high"]), tuple(meta["cells"]), 2, float(meta["tension"])
-        )
-        guarantee = Guarantee(
-            float(meta["epsilon"]),
-            lp(float(meta["p"]), unit=str(meta["unit"])),
-            str(meta["granularity"]),
-            Basis.CERTIFIED,
-        )
+        grid, guarantee = grid_and_guarantee(meta)
         return RegionMechanism(
             grid, arrays["outputs"], arrays["rows"], arrays["listed"], arrays["sums"],
             arrays["floor"], guarantee, float(meta["resolution"]),

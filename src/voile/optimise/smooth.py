@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import Floats, Indices, Integers, Items, Weights, frozen
-from voile.core.guarantee import Basis, Guarantee
+from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator, uniform_bits
 from voile.core.space import as_items
 from voile.core.weights import TOTAL, TOTAL_BITS
 from voile.errors import BadFile, GuaranteeBroken, require
 from voile.metrics.lattice import rounding_clause
-from voile.metrics.lp_norms import lp
 from voile.optimise.certificate import SmoothCertificate, certify_splines
-from voile.optimise.on_lattice import SplineMechanism, require_resolution
+from voile.optimise.on_lattice import SplineMechanism, grid_and_guarantee, require_resolution
 from voile.optimise.repair import largest_sum
 from voile.optimise.splines import SplineGrid
 
@@ -135,41 +134,14 @@ class SmoothMechanism(SplineMechanism):
 
     def to_record(self) -> tuple[str, dict[str, Any], dict[str, Items]]:
         """Kind, description and arrays, for `voile.save`."""
-        meta = {
-            "low": list(self.grid.low),
-            "high": list(self.grid.high),
-            "cells": list(self.grid.cells),
-            "degree": self.grid.degree,
-            "tension": self.grid.tension,
-            "resolution": self.resolution,
-            "epsilon": self.guarantee.epsilon,
-            "p": "inf" if np.isinf(self.p) else self.p,
-            "unit": self.guarantee.metric.unit,
-            "granularity": self.guarantee.granularity,
-        }
-        return (
-            "smooth mechanism",
-            meta,
-            {"outputs": self.outputs, "coefficients": self.coefficients},
-        )
+        arrays = {"outputs": self.outputs, "coefficients": self.coefficients}
+        return "smooth mechanism", self.described(), arrays
 
 
 def smooth_from_record(meta: Mapping[str, Any], arrays: Mapping[str, Items]) -> SmoothMechanism:
     """The mechanism of a saved record; certified anew, so a tampered file is refused."""
     try:
-        grid = SplineGrid(
-            tuple(meta["low"]),
-            tuple(meta["high"]),
-            tuple(meta["cells"]),
-            int(meta["degree"]),
-            float(meta.get("tension", 0.0)),
-        )
-        guarantee = Guarantee(
-            float(meta["epsilon"]),
-            lp(float(meta["p"]), unit=str(meta["unit"])),
-            str(meta["granularity"]),
-            Basis.CERTIFIED,
-        )
+        grid, guarantee = grid_and_guarantee(meta)
         return SmoothMechanism(
             grid,
             arrays["outputs"],
