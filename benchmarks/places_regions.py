@@ -2,11 +2,13 @@
 
     python benchmarks/places_regions.py run --city goldcoast --data FOLDER --cells 200x200
     python benchmarks/places_regions.py run --city metropolis --cells 200x200 --minutes 9
+    python benchmarks/places_regions.py run --cells 60x60 --size 15 --side 60 --jobs 2 --anew
     python benchmarks/places_regions.py table
 
 `run` goes on where it was cut (state in --scratch, every two minutes and at the end of --minutes)
 and appends a line to results/places_regions.jsonl whenever it ends, with the CPU seconds and peak
-memory of all its parts; `table` writes results/places_regions.md. The metropolis: 50 × 50 km, a
+memory of all its parts, and of the processes that solve windows where --jobs or --engine ask for
+them (with --anew it begins anew); `table` writes results/places_regions.md. The metropolis: 50 × 50 km, a
 jittered lattice of streets of which a fifth is missing, twelve districts; 80 tasks. The Gold Coast
 is 29 × 43 km with 3,698 junctions once the connectors of its zones are cut, every junction alike.
 One output a cell (fewer where cells share a nearest junction), a spline on as many cells.
@@ -19,12 +21,14 @@ import json
 import os
 import resource
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from voile.core.randomness import seeded_rng
 from voile.interrupts import best_so_far
+from voile.jobs.engines import engine_named, spread_out
 from voile.optimise.region_descent import region_descent
 from voile.optimise.region_problem import RegionProblem
 from voile.places.problems import road_region, sampled_tasks
@@ -35,6 +39,7 @@ from voile.storage import save
 
 RESULTS = Path(__file__).parent / "results"
 FILE = RESULTS / "places_regions.jsonl"
+ALONE = "1 × local"
 
 
 def metropolis(side: int, *, seed: int = 0, size: float = 50.0) -> tuple[RoadNetwork, np.ndarray]:
@@ -73,28 +78,40 @@ def region(args: argparse.Namespace) -> RegionProblem:
     return road_region(network, cells=(columns, rows), tasks=tasks, prior=prior)
 
 
+def cpu_seconds() -> float:
+    """Of this process and of those that it started and that ended."""
+    both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in both)
+
+
+def megabytes(workers: int) -> int:
+    """At most in use at once: this process, and so many like the largest that it started."""
+    own, other = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return round((own.ru_maxrss + workers * other.ru_maxrss) / 1024)
+
+
 def run(args: argparse.Namespace) -> None:
-    begun, cpu = time.monotonic(), time.process_time()
+    begun, cpu = time.monotonic(), cpu_seconds()
     rows, columns = map(int, args.cells.split("x"))
     name = f"{args.city}-{args.cells}-{args.epsilon:g}-{args.size:g}"
     scratch = Path(args.scratch) / f"{name}.npz"
     scratch.parent.mkdir(parents=True, exist_ok=True)
-    kept = dict(np.load(scratch)) if scratch.exists() else None
+    kept = dict(np.load(scratch)) if scratch.exists() and not args.anew else None
     spent = float(kept.pop("cpu")) if kept else 0.0
     saved, clock = time.monotonic(), []
     problem = region(args)
-    mapped = time.process_time() - cpu
+    mapped = cpu_seconds() - cpu
 
     def write(state) -> None:
         part = scratch.with_suffix(".part.npz")
-        np.savez(part, cpu=spent + time.process_time() - cpu, **state.record())
+        np.savez(part, cpu=spent + cpu_seconds() - cpu, **state.record())
         os.replace(part, scratch)
 
     with best_so_far() as keeping:
 
         def keep(state) -> None:
             nonlocal saved
-            clock.append(time.process_time())
+            clock.append((cpu_seconds(), time.monotonic()))
             late = time.monotonic() - begun > 60 * args.minutes
             keeping.asked = keeping.asked or late
             if late or time.monotonic() - saved > 120:
@@ -103,11 +120,12 @@ def run(args: argparse.Namespace) -> None:
 
         found = region_descent(
             problem, epsilon=args.epsilon, cells=(columns, rows), sweeps=args.sweeps, kept=kept,
-            keep=keep,
+            keep=keep, spread=partial(spread_out, engine=engine_named(args.engine, jobs=args.jobs)),
         )  # fmt: skip
     made = found.mechanism
-    drawn = time.process_time()
-    window = (clock[-1] - clock[0]) / max(1, len(clock) - 1)
+    drawn = cpu_seconds()
+    window = (clock[-1][0] - clock[0][0]) / max(1, len(clock) - 1)
+    apart = (clock[-1][1] - clock[0][1]) / max(1, len(clock) - 1)
     made.draw(problem.places[np.arange(100_000) % len(problem.places)], seeded_rng(0))
     row = {
         "city": args.city,
@@ -126,11 +144,14 @@ def run(args: argparse.Namespace) -> None:
         "rejected": found.rejected,
         "whole": not keeping.asked,
         "cpu_map": round(mapped, 1),
-        "cpu_seconds": round(spent + time.process_time() - cpu, 1),
+        "cpu_seconds": round(spent + cpu_seconds() - cpu, 1),
         "cpu_window": round(window, 2),
-        "cpu_rest": round(time.process_time() - cpu - window * len(clock), 1),
-        "megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-        "us_per_draw": round(10 * (time.process_time() - drawn), 2),
+        "cpu_rest": round(cpu_seconds() - cpu - window * len(clock), 1),
+        "megabytes": megabytes(args.jobs if args.jobs > 1 else 0),
+        "seconds": round(time.monotonic() - begun, 1),
+        "seconds_window": round(apart, 2),
+        "by": f"{args.jobs} × {args.engine}",
+        "us_per_draw": round(10 * (cpu_seconds() - drawn), 2),
     }
     with FILE.open("a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
@@ -150,7 +171,7 @@ def in_all(row: dict) -> str:
 
 def table() -> None:
     rows = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
-    last = {(r["city"], r["cells"], r["epsilon"], tuple(r["km"])): r for r in rows}
+    last = {(r["city"], r["cells"], r["epsilon"], *r["km"], r.get("by", ALONE)): r for r in rows}
     lines = [
         "# Whole regions",
         "",
@@ -160,12 +181,13 @@ def table() -> None:
         "of a run together, each of which makes its start anew; *a window* is what one takes, *in",
         "all* what the whole run would take at that price, in one part. *Began*: Laplace noise",
         "with a remap at 0.9 ε. Losses are those of the windows that were solved, nothing else.",
+        "*By* so many processes, *clock* on a machine of two cores; *peak* is of all together.",
         "",
         "| region | km | cells | ε | places | outputs | million numbers | began, km | loss, km | "
-        "certificate | windows | rejected | whole | CPU s | a window | in all | peak MB | "
-        "µs a draw |",
+        "certificate | windows | rejected | whole | by | clock s | CPU s | a window | in all | "
+        "peak MB | µs a draw |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | "
-        "---: | ---: | ---: | ---: | ---: |",
+        "--- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for r in sorted(last.values(), key=lambda r: (r["city"], r["entries"])):
         km, cells = "×".join(map(str, r["km"])), r["cells"].replace("x", "×")
@@ -173,7 +195,8 @@ def table() -> None:
             f"| {r['city']} | {km} | {cells} | {r['epsilon']:g} | {r['places']:,} | "
             f"{r['outputs']:,} | {r['entries'] / 1e6:.1f} | {r['began']:.4f} | {r['loss']:.4f} | "
             f"{r['certificate']:.6f} | {r['windows']} of {r.get('planned', '?')} | "
-            f"{r['rejected']} | {'yes' if r['whole'] else 'no'} | {r['cpu_seconds']:.0f} | "
+            f"{r['rejected']} | {'yes' if r['whole'] else 'no'} | {r.get('by', ALONE)} | "
+            f"{r.get('seconds', '?')} | {r['cpu_seconds']:.0f} | "
             f"{r.get('cpu_window') or '?'} | {in_all(r)} | "
             f"{r['megabytes']:,} | {r['us_per_draw']:.1f} |"
         )
@@ -193,5 +216,8 @@ if __name__ == "__main__":
     parser.add_argument("--data", default="", help="the folder of the Gold Coast")
     parser.add_argument("--scratch", default="/tmp/voile-regions")
     parser.add_argument("--save", default="")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--engine", default="local")
+    parser.add_argument("--anew", action="store_true")
     args = parser.parse_args()
     run(args) if args.what == "run" else table()

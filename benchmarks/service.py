@@ -1,7 +1,7 @@
 """What `voile serve` takes: requests a second and a core, times, memory, kills; beside Presidio.
 
     python benchmarks/service.py --only places,ledger,text,half,long      (under 5 minutes)
-    python benchmarks/service.py --only memory --seconds 240
+    python benchmarks/service.py --only memory --requests 1000000
     python benchmarks/service.py --only kills,image
     python benchmarks/service.py --only presidio --presidio CHECKOUT --presidio-python PYTHON
 
@@ -310,16 +310,15 @@ def long(lines: Lines, folder: Path) -> None:
     server.end()
 
 
-def memory(lines: Lines, folder: Path, seconds: float = 60.0) -> None:
-    """Requests of one record for so long, with what is resident after every 10,000."""
+def memory(lines: Lines, folder: Path, requests: int = 100_000) -> None:
+    """So many requests of one record, with what is resident after every 10,000."""
     for what, kind, tables in (
         ("no ledger", "places", PLACES), ("SQLite ledger", "charged", ledger_tables(folder)),
     ):  # fmt: skip
         server = Server(folder, tables)
         load({"kind": kind, "port": server.port, "count": 10_000})
         rows = [(10_000, server.memory())]
-        until = time.monotonic() + seconds / 2
-        while time.monotonic() < until or len(rows) < 8:
+        while rows[-1][0] < requests:
             load({"kind": kind, "port": server.port, "count": 10_000})
             rows.append((rows[-1][0] + 10_000, server.memory()))
         server.end()
@@ -574,13 +573,13 @@ def kept_sections() -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="places,ledger,text,half,long")
-    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--requests", type=int, default=100_000, help="of the part on memory")
     parser.add_argument("--presidio", default="")
     parser.add_argument("--presidio-python", default="")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     more: dict[str, dict[str, Any]] = {
-        "memory": {"seconds": given.seconds},
+        "memory": {"requests": given.requests},
         "presidio": {"checkout": given.presidio, "python": given.presidio_python},
     }
     for name in given.only.split(","):

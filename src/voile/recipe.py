@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from voile.errors import BadFile, CannotWrite, InvalidInput
-from voile.files import write_private
+from voile.files import probe_folder, write_private
 from voile.options import Parameter
 
 FORMAT = 1
+ENDING = ".toml"
 _PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]*@")
 
 
@@ -52,6 +53,46 @@ def write_recipe(path: Path, command: str, options: Mapping[str, Any]) -> None:
         write_private(path, text)
     except OSError as problem:
         raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from problem
+
+
+def check_place(path: Path, flag: str, others: Iterable[Path], *, overwrite: bool = False) -> None:
+    """Refuse a name that is no recipe's, or where a file would be lost.
+
+    What stands under a name may be data that nobody has twice, or thresholds that somebody wrote
+    by hand: nothing is replaced but a recipe without thresholds, and that only if it was said.
+    """
+    if path.suffix.lower() != ENDING:
+        raise InvalidInput(f"{flag} must name a {ENDING} file, got {path.name!r}")
+    if path.is_dir():
+        raise CannotWrite(f"{flag} must name a file, {path} is a folder")
+    if any(path.resolve() == other.resolve() for other in others):
+        raise CannotWrite(
+            f"{flag} must name a file of its own, and {path.name} is one that this command reads "
+            "or writes; name another"
+        )
+    if path.exists() or path.is_symlink():
+        _check_replaced(path, flag, overwrite=overwrite)
+    try:
+        probe_folder(path.parent)
+    except OSError as problem:
+        raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from problem
+
+
+def _check_replaced(path: Path, flag: str, *, overwrite: bool) -> None:
+    """Refuse to replace what it was not said of, or what no command could write again."""
+    if not overwrite:
+        raise CannotWrite(f"{path} exists already; name another file for {flag}, or remove it")
+    try:
+        found = read_recipe(path)
+    except BadFile:
+        raise CannotWrite(
+            f"{flag} replaces recipes only, and {path} is none; name another file"
+        ) from None
+    if found.checks:
+        raise CannotWrite(
+            f"{path} has thresholds under [checks], which would be lost; name another file for "
+            f"{flag}, and copy them there"
+        )
 
 
 def _value(value: Any) -> str:

@@ -11,6 +11,7 @@ import secrets
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import Batch, OnError, Planned, Ray, Replaced, open_source, run_job, spread
 from voile.jobs.engines import spread_out
 from voile.ledger import Bill
+from voile.optimise.region_descent import region_descent
+from voile.places.city import synthetic_city
+from voile.places.problems import road_region, sampled_tasks
 from voile.progress import Step, heard_by
 
 ray = pytest.importorskip("ray")
@@ -297,6 +301,19 @@ def test_items_are_spread_and_answered_in_order(cluster) -> None:
     assert next(spread_out(pow, range(12), common=2, engine=Ray())) == 1
     with pytest.raises(ZeroDivisionError):
         spread(divmod, [0], common=1, engine=Ray())
+
+
+def test_a_region_is_solved_as_it_is_here(cluster) -> None:
+    """Windows of one colour on two nodes: the very integers of one process."""
+    network, prior = synthetic_city(seed=2, columns=18, rows=13)
+    tasks = sampled_tasks(network, count=12, prior=prior, seed=2)
+    region = road_region(network, cells=(4, 3), tasks=tasks, prior=prior)
+    how = {"epsilon": 0.5, "cells": (12, 9), "side": 5, "sweeps": 1}
+    here = region_descent(region, **how)
+    there = region_descent(region, **how, spread=partial(spread_out, engine=Ray()))
+    assert np.array_equal(there.mechanism.sums, here.mechanism.sums)
+    assert there.windows == here.windows > 1
+    assert there.loss < there.began_at
 
 
 @pytest.mark.parametrize("reading", [False, True])

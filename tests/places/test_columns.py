@@ -66,6 +66,7 @@ def test_what_passes_is_said_first_recorded_and_never_green(folder):
     assert lines[0].startswith("IN CLEAR: the columns pickup")
     assert lines[1].startswith("Times IN CLEAR (pickup) narrow places down")
     assert "Left out: the columns email" in lines
+    assert "Part of what is released stands in clear." in " ".join(done.stdout.split())
     with (folder / "out.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["pickup", "lat", "lon", "stop"]
@@ -97,6 +98,7 @@ def test_without_other_columns_nothing_is_said_and_it_holds(folder):
     assert done.exit_code == 0, done.output
     assert "IN CLEAR" not in done.stdout
     assert "Times IN CLEAR" not in done.stdout
+    assert "stands in clear" not in done.stdout
     assert 'class="verdict holds"' in page.read_text()
 
 

@@ -102,7 +102,7 @@ def test_a_recipe_is_not_written_over_what_its_command_reads(folder):
     Path("in.csv").rename("in.toml")
     data = Path("in.toml").read_bytes()
     code, _, err = voile("text", "protect", "in.toml", "--overwrite", "--save-recipe", "./in.toml")
-    assert (code, "in.toml is one that text protect reads or writes" in err) == (2, True)
+    assert (code, "in.toml is one that this command reads or writes" in err) == (2, True)
     assert Path("in.toml").read_bytes() == data
 
 

@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -118,6 +119,21 @@ def test_a_recipe_must_know_its_file_before_anything_is_searched(file, tmp_path)
         text.tune(list(sentences(90)), **ASKED, recipe=tmp_path / "r.toml")
     with pytest.raises(CannotWrite):
         text.tune(file, **ASKED, recipe=tmp_path / "no" / "such" / "folder" / "r.toml")
+
+
+def test_a_recipe_replaces_nothing(file, tmp_path):
+    """Neither the private file, nor thresholds that somebody wrote, nor what is no recipe."""
+    before = Path(file).read_bytes()
+    with pytest.raises(InvalidInput, match=r"--recipe must name a \.toml file"):
+        text.tune(file, **ASKED, recipe=file)
+    kept = tmp_path / "release.toml"
+    kept.write_text("voile = 1\n[checks]\nnames_left = 0\n", encoding="utf-8")
+    with pytest.raises(CannotWrite, match="exists already"):
+        text.tune(file, **ASKED, recipe=kept)
+    with pytest.raises(CannotWrite, match="one that this command reads or writes"):
+        text.tune(file, **ASKED, recipe=kept, release=kept)
+    assert Path(file).read_bytes() == before
+    assert "names_left" in kept.read_text()
 
 
 def test_the_documents_are_read_as_the_release_reads_them(file):

@@ -1,8 +1,4 @@
-"""The recipe of a command: refused before the work begins, written once it is done.
-
-What stands under its name may be data that nobody has twice, or thresholds that somebody wrote by
-hand: nothing is replaced but a recipe without thresholds, and that only with --overwrite.
-"""
+"""The recipe of a command: refused before the work begins, written once it is done."""
 
 from __future__ import annotations
 
@@ -13,12 +9,9 @@ from typing import Any
 
 import typer
 
-from voile.errors import BadFile, CannotWrite, InvalidInput
-from voile.files import probe_folder
+from voile.errors import InvalidInput
 from voile.options import Parameter, UseCase, case_of
-from voile.recipe import read_recipe, recipe_text, write_recipe
-
-ENDING = ".toml"
+from voile.recipe import check_place, recipe_text, write_recipe
 
 
 @dataclass(frozen=True)
@@ -48,48 +41,12 @@ def saved_recipe(path: Path, case: UseCase, options: Mapping[str, Any]) -> Saved
     left_out = {p.name for p in hidden}
     kept = {name: value for name, value in options.items() if name not in left_out}
     recipe_text(case.name, kept)  # refuses a password
-    _check_place(path, case, options)
+    check_place(
+        path, "--save-recipe", _files(case, options), overwrite=bool(options.get("overwrite"))
+    )
     told = f", without {_named(hidden)}" if hidden else ""
     told += ": to be given when it is run" if hidden and not lost else ""
     return SavedRecipe(path, case.name, kept, told)
-
-
-def _check_place(path: Path, case: UseCase, options: Mapping[str, Any]) -> None:
-    """Refuse a name that is no recipe's, or where a file must not be lost."""
-    if path.suffix.lower() != ENDING:
-        raise InvalidInput(f"--save-recipe must name a {ENDING} file, got {path.name!r}")
-    if path.is_dir():
-        raise CannotWrite(f"--save-recipe must name a file, {path} is a folder")
-    if any(path.resolve() == other.resolve() for other in _files(case, options)):
-        raise CannotWrite(
-            f"--save-recipe must name a file of its own, and {path.name} is one that {case.name} "
-            "reads or writes; name another"
-        )
-    if path.exists() or path.is_symlink():
-        _check_replaced(path, overwrite=bool(options.get("overwrite")))
-    try:
-        probe_folder(path.parent)
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from problem
-
-
-def _check_replaced(path: Path, *, overwrite: bool) -> None:
-    """Refuse to replace what --overwrite was not said of, or what no command could write again."""
-    if not overwrite:
-        raise CannotWrite(
-            f"{path} exists already; name another file for --save-recipe, or remove it"
-        )
-    try:
-        found = read_recipe(path)
-    except BadFile:
-        raise CannotWrite(
-            f"--save-recipe replaces recipes only, and {path} is none; name another file"
-        ) from None
-    if found.checks:
-        raise CannotWrite(
-            f"{path} has thresholds under [checks], which would be lost; name another file for "
-            "--save-recipe, and copy them there"
-        )
 
 
 def _files(case: UseCase, options: Mapping[str, Any]) -> Iterator[Path]:

@@ -104,7 +104,8 @@ class PlacesRelease(Release):
                 f"by at most {odds_at_most(guarantee.odds_factor(1.0))}."
             ),
             verdict=Verdict.OPEN if unsure else Verdict.HOLDS,
-            because=f"ε = {claim:g} per {unit} is {guarantee.basis}. {ground(guarantee.basis)}",
+            because=f"ε = {claim:g} per {unit} is {guarantee.basis}. "
+            + ground(guarantee.basis, clear=bool(clear)),
             guarantee=promised(guarantee),
             not_protected=(*clear, *outside, *self._again(), COUNTS),
             notes=tuple(self._notes(rows)),

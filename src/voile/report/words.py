@@ -36,9 +36,13 @@ _GROUNDS = {
 }
 
 
-def ground(basis: str) -> str:
-    """What a guarantee's verdict rests on, in a sentence."""
-    return _GROUNDS[basis]
+def ground(basis: str, *, clear: bool = False) -> str:
+    """What a guarantee's verdict rests on, after what leaves it open whatever the basis.
+
+    >>> ground("claimed", clear=True)[:41]
+    'Part of what is released stands in clear.'
+    """
+    return ("Part of what is released stands in clear. " if clear else "") + _GROUNDS[basis]
 
 
 def sentence(text: str) -> str:

@@ -13,10 +13,11 @@ from voile.adapt.joint import capped
 from voile.adapt.levels import Levels, Round, adapt, meets, together
 from voile.adapt.secrets import Document, Secrets
 from voile.core.randomness import seeded_rng
-from voile.errors import CannotWrite, InvalidInput, require, require_epsilon
+from voile.errors import InvalidInput, require, require_epsilon
 from voile.leakage.joint import MOST_SECRETS, JointBound
 from voile.options import Data, Option, Options, use_case
 from voile.progress import about, tell
+from voile.recipe import check_place
 from voile.text.building import build_protector, load_vocabulary
 from voile.text.options import Words
 from voile.text.pairs import Sizes
@@ -84,8 +85,9 @@ class Search(Options):
     def released(self, texts: Data) -> str:
         """The file that a recipe is for; told before anything is searched."""
         assert self.recipe is not None
-        if not Path(self.recipe).parent.is_dir():
-            raise CannotWrite(f"cannot write {self.recipe}: there is no such folder")
+        named = (texts, self.release, self.trace)
+        others = [Path(path) for path in named if isinstance(path, str | Path)]
+        check_place(Path(self.recipe), "--recipe", others)
         if self.release is None and not isinstance(texts, str | Path):
             raise InvalidInput(
                 "a recipe must name the file it releases; give --release FILE beside --recipe"

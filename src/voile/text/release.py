@@ -68,7 +68,6 @@ class TextRelease(Release):
         clear = sentences.in_clear(self)
         basis = str(self.guarantee.basis)
         weakest = self.weakest
-        because = f"Part of what is released stands in clear. {ground(basis)}"
         tables = [_levels(self), _settings(self)]
         if weakest is not None and weakest.watched:
             tables.append(_watched(self))
@@ -81,7 +80,7 @@ class TextRelease(Release):
             in_clear=clear,
             answer=sentences.headline(self),
             verdict=self._verdict(bool(clear)),
-            because=because if clear else ground(basis),
+            because=ground(basis, clear=bool(clear)),
             guarantee=(
                 *sentences.odds_sentences(self),
                 *sentences.law_sentences(self),
