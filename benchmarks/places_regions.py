@@ -8,10 +8,11 @@
 `run` goes on where it was cut (state in --scratch, every two minutes and at the end of --minutes)
 and appends a line to results/places_regions.jsonl whenever it ends, with the CPU seconds and peak
 memory of all its parts, and of the processes that solve windows where --jobs or --engine ask for
-them (with --anew it begins anew); `table` writes results/places_regions.md. The metropolis: 50 × 50 km, a
-jittered lattice of streets of which a fifth is missing, twelve districts; 80 tasks. The Gold Coast
-is 29 × 43 km with 3,698 junctions once the connectors of its zones are cut, every junction alike.
-One output a cell (fewer where cells share a nearest junction), a spline on as many cells.
+them (with --anew it begins anew); `table` writes results/places_regions.md. The metropolis:
+50 × 50 km, a jittered lattice of streets of which a fifth is missing, twelve districts; 80 tasks.
+The Gold Coast is 29 × 43 km with 3,698 junctions once the connectors of its zones are cut, every
+junction alike. One output a cell (fewer where cells share a nearest junction), a spline on as many
+cells.
 """
 
 from __future__ import annotations

@@ -155,6 +155,13 @@ def test_windows_of_one_colour_do_not_know_of_each_other(begun):
                 assert not any(np.isin(mine, block).any() for block in others)
 
 
+def test_the_windows_that_are_planned_are_those_that_are_solved(town, found):
+    """Of shifted sweeps too, which have windows of their own: what is left is told by them."""
+    assert found.windows == found.planned
+    twice = region_descent(as_region(town), sweeps=2, **HOW)
+    assert twice.windows == twice.planned > found.planned
+
+
 def all_at_once(work, asked):
     """Every window of a colour asked for before the first answer, and answered backwards."""
     return reversed([work(None, one) for one in list(asked)[::-1]])
@@ -233,7 +240,7 @@ def test_an_interrupt_keeps_the_state_of_that_moment(town):
             keeping.asked = state.windows == 2
 
         cut = region_descent(as_region(town), sweeps=2, keep=keep, **HOW)
-    assert (cut.sweeps, cut.windows, cut.planned) == (0, 2, 8)
+    assert (cut.sweeps, cut.windows, cut.planned) == (0, 2, 10)
     assert cut.loss < cut.began_at
     assert cut.mechanism.certificate().epsilon <= EPSILON
 

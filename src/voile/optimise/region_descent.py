@@ -94,10 +94,9 @@ def region_descent(
     worth_keeping()
     run = Run(some, grid, state, epsilon * (1 - margin_of(epsilon, resolution)), p)
     tell(f"{NAME}: {'×'.join(map(str, grid.cells))} cells, {len(table.listed):,} numbers")
-    planned = 0
+    planned = sum(len(c) for sweep in range(sweeps) for c in run.windows(side, sweep))
     while state.sweeps < sweeps and not asked_to_stop():
         colours = run.windows(side, state.sweeps)
-        planned = planned or sweeps * sum(map(len, colours))
         for colour in colours_left(colours, state.done):
             if asked_to_stop():
                 break
@@ -152,9 +151,9 @@ def _solve_colour(
         each = (time.monotonic() - clock) / (state.windows - first)
         tell(
             f"sweep {state.sweeps + 1}: {state.gained:.4f} {unit} gained, "
-            f"{duration(each * max(0, planned - state.windows))} left at most",
+            f"{duration(each * (planned - state.windows))} left at most",
             done=state.windows,
-            total=max(planned, state.windows + 1),
+            total=planned,
         )
         if keep is not None:
             keep(state)
