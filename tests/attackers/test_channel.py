@@ -1,5 +1,7 @@
 """The channel learned from the outside: near the true law, and whatever it is given."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,34 @@ def test_case_counts_where_it_is_kept():
     pool = ["W1 w2", "w1 W2", "w3 w4", "W5 W6"]
     table = LearnedChannel(release, vectors).scores(pool, np.array([[0, 1]]), ["w9 W9"])
     assert table[0, 1] > table[0, 0] + 2
+
+
+def kept(texts):
+    """Every word drawn alike, all that stands between words kept."""
+    return [re.sub(r"\w+", "w9", text) for text in texts]
+
+
+def leads(pool, sets, release, released):
+    table = LearnedChannel(release, vectors).scores(pool, np.array(sets), released)
+    return table[:, 0] - table[:, 1]
+
+
+def test_spaces_count_where_they_are_kept_and_only_there():
+    pool = ["w1 w2  w3", "w1  w2 w3", "w4 w5 w6"]
+    found = leads(pool, [[0, 1], [1, 0], [0, 2]], kept, kept([pool[1], pool[0], pool[0]]))
+    assert (found * [-1, -1, 1] > 3).all()
+
+    def tidied(texts):
+        return [" ".join(text.split()) for text in kept(texts)]
+
+    assert abs(leads(pool, [[0, 1]], tidied, tidied(pool[1:2]))[0]) < 1
+
+
+def test_signs_inside_a_word_count_where_they_are_kept():
+    """Planted: read whole, “w2&w3” and “xx” are two strange words that a release may be of."""
+    pool = ["w1 w2&w3 w4", "w1 xx w4", "w5 w6 w7"]
+    found = leads(pool, [[0, 1], [1, 0], [0, 2]], kept, kept([pool[1], pool[0], pool[0]]))
+    assert (found * [-1, -1, 1] > 3).all()
 
 
 def test_attacks_that_ask_share_the_answers():

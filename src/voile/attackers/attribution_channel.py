@@ -24,9 +24,13 @@ WORD, SIGN, STRANGE = 0, 1, 2
 """A word with a vector; signs alone; a word without a vector."""
 SAME, TO_SIGN, TO_STRANGE, NEAR = 0, 1, 2, 3
 """Where a word went: nowhere, to a sign, to a word without a vector, or so far (from here on)."""
+NONE, SPACES, WHITE = 0, 2, 3
+"""What may stand before a word, beside one space."""
 _ENDS = re.compile(r"^(\W*)(.*?)(\W*)$", re.DOTALL)
 _SHORTENED = re.compile(r"(.+?)(n't|['’]\w+)")
+_INNER = re.compile(r"\w+|\W")
 _CASES = {"": 0, "words": 1, "capitalised": 2, "capitals": 3}
+_CHUNK = re.compile(r"(\s*)(\S+)")
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ class LearnedChannel:
     mechanism whose law depends on the distance is in this family, so with enough releases the score
     is its log-likelihood up to the width of a range; −Σ d alone (`alignment`) lacks ln Z(x), which
     is what a word in an empty region and one among many neighbours differ in. How many words a
-    candidate is released as, and what happens to case, is counted in the same releases.
+    candidate is released as, and what happens to case and to the space before a word, is counted
+    in the same releases.
 
     No release of a trial is looked at while estimating, so nothing is fitted on what is scored.
 
@@ -91,10 +96,18 @@ class _Read:
 
     words: Indices
     cases: Indices
+    gaps: Indices
+
+    def at(self, places: Any) -> _Read:
+        """Some of its words."""
+        return _Read(self.words[places], self.cases[places], self.gaps[places])
 
 
 class _Reader:
-    """Texts taken apart as vectors know their words: “mrs.” is one, “boston,” and “i'd” are two."""
+    """Texts taken apart as vectors know their words: “mrs.” is one, “boston,” and “i'd” are two.
+
+    What they do not know comes apart at its signs: “r&b” is three, of which one is a sign.
+    """
 
     def __init__(self, word_vectors: WordVectors, texts: Sequence[str]) -> None:
         chunks = {chunk for text in texts for chunk in text.split()}
@@ -108,9 +121,13 @@ class _Reader:
         self._parts = {chunk: tuple(self._split(chunk)) for chunk in chunks}
 
     def read(self, text: str) -> _Read:
-        found = [part for chunk in text.split() for part in self._parts[chunk]]
+        found, gaps = list[tuple[int, int]](), list[int]()
+        for gap, chunk in _CHUNK.findall(text):
+            parts = self._parts[chunk]
+            found += parts
+            gaps += [_gap(gap), *[NONE] * (len(parts) - 1)]
         numbers = np.array(found, dtype=np.intp).reshape(-1, 2)
-        return _Read(numbers[:, 0], numbers[:, 1])
+        return _Read(numbers[:, 0], numbers[:, 1], np.array(gaps, dtype=np.intp))
 
     def _split(self, chunk: str) -> Iterator[tuple[int, int]]:
         if self._known(chunk):
@@ -122,7 +139,7 @@ class _Reader:
         if shortened and not self._known(core) and all(map(self._known, shortened.groups())):
             yield from map(self._numbered, shortened.groups())
         elif core:
-            yield self._numbered(core)
+            yield from map(self._numbered, [core] if self._known(core) else _INNER.findall(core))
         yield from map(self._numbered, after)
 
     def _known(self, form: str) -> bool:
@@ -133,13 +150,20 @@ class _Reader:
         return self._number[form.lower()], _CASES[case_of(form)]
 
 
+def _gap(space: str) -> int:
+    """What stands before a word: nothing, a space, more than one, or other white."""
+    if space in ("", " "):
+        return len(space)
+    return SPACES if not space.strip(" ") else WHITE
+
+
 def _forms(chunk: str) -> Iterator[str]:
     """All pieces into which a chunk may come apart, in small letters."""
     low = chunk.lower()
     before, core, after = _ENDS.fullmatch(low).groups()  # type: ignore[union-attr]
     yield from (low, *before, *after)
     if core:
-        yield core
+        yield from (core, *_INNER.findall(core))
         shortened = _SHORTENED.fullmatch(core)
         yield from shortened.groups() if shortened else ()
 
@@ -154,9 +178,9 @@ class _Law:
         asked = [(texts[owner], answer) for owner, answer in zip(owners, shadow, strict=True)]
         alike = [pair for asking in asked for pair in self._side_by_side(*asking)]
         none = np.zeros(0, dtype=np.intp)
-        first, second, before, after = (
+        first, second, *written = (
             np.concatenate([none, *(getattr(pair[side], what) for pair in alike)])
-            for what in ("words", "cases")
+            for what in ("words", "cases", "gaps")
             for side in (0, 1)
         )
         sources = np.unique(np.concatenate([none, *(text.words for text in texts)]))
@@ -170,19 +194,12 @@ class _Law:
             np.searchsorted(sources, first), minlength=len(sources)))  # fmt: skip
         self._z = np.zeros(len(self._kinds))
         self._z[sources] = log_z - np.log(max(len(targets), 1))
-        cases = np.full((4, 4), 0.5)
-        np.add.at(cases, (before, after), 1.0)
-        self._cases = np.log(cases / cases.sum(axis=1, keepdims=True))
-        self._cases -= np.log(cases.sum(axis=0) / cases.sum())
+        self._cases, self._gaps = _told(*written[:2]), _told(*written[2:])
 
     def _side_by_side(self, text: _Read, answer: _Read) -> Iterator[tuple[_Read, _Read]]:
         """What can be read word against word: all, or what is left where signs came or went."""
         if len(text.words) != len(answer.words):
-            text, answer = (
-                _Read(one.words[bare], one.cases[bare])
-                for one in (text, answer)
-                for bare in [self._kinds[one.words] != SIGN]
-            )
+            text, answer = (one.at(self._kinds[one.words] != SIGN) for one in (text, answer))
         if len(text.words) == len(answer.words):
             yield text, answer
 
@@ -194,15 +211,16 @@ class _Law:
         spare = len(long.words) - len(short.words)
         best = np.zeros(spare + 1)  # best[s]: the most so far, s words of the longer skipped
         for place in range(len(short.words)):
-            one = _Read(*(np.full(spare + 1, part[place]) for part in (short.words, short.cases)))
-            other = _Read(*(p[place : place + spare + 1] for p in (long.words, long.cases)))
+            one = short.at(np.full(spare + 1, place))
+            other = long.at(slice(place, place + spare + 1))
             pair = (one, other) if short is text else (other, one)
             best = np.maximum.accumulate(best + self._pairs(*pair))
         return float(best[-1])
 
     def _pairs(self, text: _Read, seen: _Read) -> Floats:
         words = self._g[self._kinds[text.words], self._where(text.words, seen.words)]
-        found: Floats = words - self._z[text.words] + self._cases[text.cases, seen.cases]
+        written = self._cases[text.cases, seen.cases] + self._gaps[text.gaps, seen.gaps]
+        found: Floats = words - self._z[text.words] + written
         return found
 
     def _placed(self, first: Indices, second: Indices) -> Floats:
@@ -261,6 +279,14 @@ class _Law:
             g += np.log((seen + 1.0) / (expected + 1.0))
         total = (there * np.exp(g[kinds])).sum(axis=1)
         return g, np.log(np.maximum(total, 1e-300))
+
+
+def _told(before: Indices, after: Indices) -> Floats:
+    """How much likelier a way of writing is after each of the four, from pairs that were seen."""
+    seen = np.full((4, 4), 0.5)
+    np.add.at(seen, (before, after), 1.0)
+    found: Floats = np.log(seen / seen.sum(axis=1, keepdims=True))
+    return found - np.log(seen.sum(axis=0) / seen.sum())
 
 
 class _Lengths:
