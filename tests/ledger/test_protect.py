@@ -308,7 +308,7 @@ def test_show_and_export(folder):
     assert "Nothing was charged yet" in voile("ledger", "show", "ledger.db")
     text("--budget", "20")
     shown = voile("ledger", "show", "ledger.db")
-    assert "3 persons, 7 rows charged; the most that one has spent is 3.5" in shown
+    assert "3 persons, 7 releases charged; the most that one has spent is 3.5" in shown
     shown = voile("ledger", "show", "ledger.db", "--person", "b", "--person", "nobody",
                   "--ledger-key", "ledger.db.key")  # fmt: skip
     assert ["b", "2", "3.5", "16.5"] in [line.split() for line in shown.splitlines()]

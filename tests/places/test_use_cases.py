@@ -256,6 +256,17 @@ def test_pandas_frames_keep_their_index_and_types(design):
         voile.places.protect(frame, mechanism=design)
 
 
+@pytest.mark.parametrize("keys", [[7, 3, 5], ["a", "b", "c"], [4930123456, 4930123457, 4930123458]])
+def test_an_index_that_is_no_row_count_passes_only_by_name(design, keys):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({name: ROWS[name] for name in ("lat", "lon")}, index=keys)
+    assert design.release(frame).index.tolist() == [0, 1, 2]
+    assert design.release(frame, pass_="all").index.tolist() == keys
+    assert design.release(frame, pass_=("index",)).index.tolist() == keys
+    rows = pandas.DataFrame(ROWS).loc[[0, 2]]  # what a filter left
+    assert design.release(rows).index.tolist() == [0, 2]
+
+
 def test_polars_and_arrow_tables_stay_what_they_are(design):
     polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     frame = polars.DataFrame(ROWS, schema_overrides={"lon": polars.Float32})

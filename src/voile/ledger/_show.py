@@ -79,7 +79,7 @@ class Accounts(Result):
 
     def _sums(self) -> str:
         return (
-            f"{self.people:,} persons, {self.rows:,} rows charged; the most that one has "
+            f"{self.people:,} persons, {self.rows:,} releases charged; the most that one has "
             f"spent is {epsilon_text(self.largest_spent)}; "
             f"{self.people_without_budget_left:,} have nothing left."
         )
@@ -87,7 +87,7 @@ class Accounts(Result):
     def _cards(self) -> tuple[tuple[str, str], ...]:
         return (
             ("persons", f"{self.people:,}"),
-            ("rows charged", f"{self.rows:,}"),
+            ("releases charged (of a row, or of a whole trace)", f"{self.rows:,}"),
             ("most spent by one", epsilon_text(self.largest_spent)),
             ("have nothing left", f"{self.people_without_budget_left:,}"),
         )

@@ -189,7 +189,8 @@ class PlacesDesign(Result):
 
         `places` are one (latitude, longitude), rows of them as a list or an array, or a pandas,
         polars or Arrow table with the columns `lat` and `lon`. A table's other columns are left
-        out, unless `pass_` names them ("all" passes every one IN CLEAR). Drawn securely by
+        out, and an index that does not just count rows, unless `pass_` names them (an index
+        without a name is "index"; "all" passes every one IN CLEAR). Drawn securely by
         default. Places off the map are moved to its border if they are few (`Outside`); places
         beyond `reach` are refused.
         """

@@ -36,9 +36,10 @@ def with_places(places: Any, change: Change, *, lat: str, lon: str, passing: Nam
     [(2.0, 2.0)]
     """
     source = open_in_memory(places)
-    named = () if passing == ALL else passing
-    for name in (lat, lon, *named):
-        if name not in source.columns:
+    labels = source.row_labels
+    others = [*source.columns, *([] if labels is None or labels.in_order else [labels.name])]
+    for name in (lat, lon, *(() if passing == ALL else passing)):
+        if name not in others:
             raise no_such_column(name, source.columns, do="name them with lat=… and lon=…")
     columns = Coordinates(lat, lon)
     columns.check(source)
@@ -51,8 +52,8 @@ def with_places(places: Any, change: Change, *, lat: str, lon: str, passing: Nam
             "not so; are latitude and longitude swapped? Mend the rows, or leave them out"
         )
     found = [values.tolist() for values in change(table[:, 0], table[:, 1])]
-    kept = {lat, lon, *(source.columns if passing == ALL else passing)}
-    dropped = frozenset(name for name in source.columns if name not in kept)
+    kept = {lat, lon, *(others if passing == ALL else passing)}
+    dropped = frozenset(name for name in others if name not in kept)
     return same_kind(
         source, Changes(range(len(rows)), dict(zip((lat, lon), found, strict=True)), dropped)
     )
