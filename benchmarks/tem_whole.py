@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,16 +20,15 @@ import torch
 
 from voile.reproducing.experiment import Row, Work
 from voile.reproducing.tem import FILE, Bench, Sizes
-from voile.reproducing.tem_whole import WHOLE, Way, accuracy, plan
+from voile.reproducing.tem_whole import Way, accuracy, plan
 
 RESULTS = Path(__file__).parent / "results"
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "imdb"
 PLAN: list[Way] = [
     *plan(small=False),
-    (Sizes(5000, WHOLE, 10_000, 100), "TEM", 3.0),
-    *((Sizes(12_500, WHOLE, 10_000, d), "TEM", 2.0) for d in (50, 100)),
+    *((replace(sizes, reviews=5000), way, epsilon) for sizes, way, epsilon in plan(small=False)),
 ]
-"""Beside the experiment's own: the last two are as many reviews as the paper has, TEM alone."""
+"""The experiment's own, of as many reviews as the paper has, and the same of fewer."""
 
 
 def run(seconds: float) -> None:

@@ -298,6 +298,6 @@ def test_what_whole_reviews_say_of_tem(monkeypatch, tmp_path, madlib, holds) -> 
     measured = {one.what: one for one in found.measured}
     assert measured["100d, TEM at ε = 2: accuracy"].theirs == "0.75"
     assert measured["100d, TEM at ε = 2: accuracy"].lower > 0.62
-    assert "5,000 whole texts a half" in found.setting
+    assert "12,500 whole texts a half" in found.setting
     small = tem_whole.whole_reviews(Work("small"))
     assert len(small.measured) == 3

@@ -21,7 +21,7 @@ def plan(*, small: bool) -> list[Way]:
     ways = [(d, way, e) for d in (50, 100)
             for way, e in (("baseline", 0.0), ("TEM", 2.0), ("Madlib", 2.0))]  # fmt: skip
     return [
-        (Sizes(5000, WHOLE, 10_000, dimensions), way, epsilon)
+        (Sizes(12_500, WHOLE, 10_000, dimensions), way, epsilon)
         for dimensions, way, epsilon in (*ways, (50, "TEM", 3.0), (50, "TEM", 4.0))
     ]
 
