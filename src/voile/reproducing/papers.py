@@ -159,7 +159,7 @@ ENTRIES = (
     Entry("tem-1-whole", "Figure 1 on whole reviews",
           "At ε = 2 models reach 75 % (TEM) and 52 % (Madlib), the attack 0.50 on both.",
           f"{HERE}.tem_whole:whole_reviews", "400 texts a half, 50 dimensions; half a CPU minute",
-          "12,500 whole reviews a half, 50 and 100 dimensions; 12 CPU minutes", more="tem_whole.md"),
+          "12,500 whole reviews a half; 12 CPU minutes", more="tem_whole.md"),
     Entry("uel-4.1", "Proposition 4.1", "Individual unexpected leakage ≤ e^ε·(p − q).",
           f"{_EXACT}:belief_bound", EXACT, EXACT),
     Entry("uel-4.2", "Corollary 4.2", "Leakage where r > 1, growing with r.",
