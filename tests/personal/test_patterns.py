@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.personal.checks import IBAN_LENGTHS, has_issuer, is_card, is_iban, is_vin, is_wallet
-from voile.personal.patterns import _WITH_DIGITS, find_identifiers
+from voile.personal.patterns import RULES, find_identifiers
+from voile.personal.rules import found_by
 from voile.personal.spans import KINDS, Span, check_spans, merge
 
 
@@ -167,11 +168,29 @@ def test_a_rule_waits_for_no_more_digits_than_it_needs(text, kind):
     assert [found for *_, found in find_identifiers(text)] == [kind]
 
 
-@given(st.sampled_from(list(FEWEST_DIGITS)), st.text("0123456789ABXabx .:-/'°", max_size=30))
-def test_with_fewer_digits_a_rule_finds_nothing(text, more):
-    whole, digits = text + more, 0
-    for place, sign in enumerate(whole):
-        digits += sign.isdigit()
-        for fewest, rule in _WITH_DIGITS:
-            if digits < fewest:
-                assert not list(rule(whole[: place + 1]))
+SHORTEST_RUNS = {
+    "Www.example.invalid": "URL", "eyJabcdefgh.eyJabcdefgh": "TOKEN", "xoxa-abcdefghij": "API_KEY",
+    "abcdefab-abcd-abcd-abcd-abcdefabcdef": "UUID", "0012.3456.789a": "MAC", "::1": "IP",
+    "1HGCM82633A004352": "VIN", "1QLbz7JHiBTspS962RLKV8GndWFwi5j6Qr": "WALLET",
+    "bc1qqqqqqqqqqqqqqqqqqqqqqqqq": "WALLET", "f3a9c2e47b1d08a65c39": "API_KEY",
+}  # fmt: skip
+"""Texts with as few signs in a row as their kind can have."""
+
+
+@pytest.mark.parametrize(("text", "kind"), SHORTEST_RUNS.items())
+def test_a_rule_waits_for_no_longer_run_than_it_needs(text, kind):
+    assert [found for *_, found in find_identifiers(text)] == [kind]
+
+
+@given(
+    st.sampled_from([*FEWEST_DIGITS, *SHORTEST_RUNS]),
+    st.text("0123456789ABXabx .:-/'°", max_size=30),
+)
+def test_where_a_rule_is_not_asked_it_finds_nothing(text, more):
+    """Digits, signs and runs that a rule needs are needed: of any beginning of any text."""
+    whole = text + more
+    for end in range(len(whole) + 1):
+        part = whole[:end]
+        for rule in RULES:
+            if not found_by([rule], part):
+                assert not list(rule.find(part))

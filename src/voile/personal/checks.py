@@ -76,6 +76,8 @@ def is_vin(written: str) -> bool:
     >>> is_vin("1HGCM82633A004352"), is_vin("1HGCM82633A004353")
     (True, False)
     """
+    if written.isdigit():
+        return False  # as likely any other number
     rest = sum(_VIN_VALUES[c] * w for c, w in zip(written, _VIN_WEIGHTS, strict=True)) % 11
     return written[8] == ("X" if rest == 10 else str(rest))
 
@@ -84,11 +86,13 @@ _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def is_wallet(written: str) -> bool:
-    """The check of a Bitcoin address in base 58: four bytes of a double SHA-256.
+    """The check of a Bitcoin address in base 58: four bytes of a double SHA-256; others have none.
 
     >>> is_wallet("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"), is_wallet("1" * 30)
     (True, False)
     """
+    if written[0] in "0b":
+        return True
     value = 0
     for sign in written:
         value = value * 58 + _BASE58.index(sign)

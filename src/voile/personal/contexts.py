@@ -19,11 +19,12 @@ _DATE = (
     rf"|\d{{1,2}}(?:st|nd|rd|th|\.|er|º)?\s(?:of\s|de\s)?{MONTHS}\.?,?\s(?:de\s)?\d{{2,4}}"
     rf"|{MONTHS}\.?\s\d{{1,2}}(?:st|nd|rd|th)?,?\s\d{{4}})"
 )
-_BIRTH = re.compile(
+BIRTH = re.compile(
     r"(?i:\b(?:born|birth(?:day|date)?|date of birth|d\.?o\.?b\.?|b-?day|geboren|geb\.|geburtstag"
     r"|geburtsdatum|née?|naissance|nacid[oa]|nacimiento)(?!\w)"
     rf"[^\d\n\x00]{{0,24}}?(?P<value>{_DATE}))(?!\d)"
 )
+"""A date, in digits or with its month in letters, soon after a word of birth."""
 _BETWEEN = (
     r"(?:[’']?s)?[ \t]{0,2}(?:(?:number|numbers|num|no|nr|n°|nº|id|code|is|was|ist|lautet|est|es|of"
     r"|my|the|card|#|:|=|\(|\)|-|\.|,)[ \t]{0,2}){0,5}"
@@ -72,11 +73,6 @@ _POSTCODE = re.compile(
     r"|(?<![\w-])(?:(?:GIR 0AA|[A-PR-UWYZ][A-HK-Y]?\d[A-HJKPSTUW\d]? \d[ABD-HJLNP-UW-Z]{2})"
     r"|[A-CEGHJ-NPR-TVXY]\d[A-CEGHJ-NPR-TV-Z] \d[A-CEGHJ-NPR-TV-Z]\d|\d{5}-\d{4})(?![\w-])"
 )
-
-
-def birthdays(text: str) -> Iterator[Span]:
-    """A date, in digits or with its month in letters, soon after a word of birth."""
-    yield from (Span(*m.span("value"), "DATE_OF_BIRTH") for m in _BIRTH.finditer(text))
 
 
 def named_numbers(text: str) -> Iterator[Span]:

@@ -15,7 +15,7 @@ _CARD = re.compile(
     r"(?<![\w+])(?:\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?"
     r"|\d{4}([ -])\d{6}\2\d{4,5}|\d{12,19})(?!\w)"
 )
-_SOCIAL = re.compile(r"(?<![\w.-])\d{3}([-–])\d{2}\1\d{4}(?![\w-])")
+SOCIAL = re.compile(r"(?<![\w.-])\d{3}([-–])\d{2}\1\d{4}(?![\w-])")
 _TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
 _DATE = re.compile(
     r"(?<![\w.,/-])(?:(?P<year>[12]\d{3})(?P<a>[-/.])(?P<month>\d{1,2})(?P=a)(?P<day>\d{1,2})"
@@ -38,11 +38,6 @@ def cards(text: str) -> Iterator[Span]:
             place = match.end()
         else:
             place = match.start() + 1  # the next group may begin one
-
-
-def social_security(text: str) -> Iterator[Span]:
-    """Nine digits as 123-45-6789."""
-    yield from (Span(*m.span(), "SSN") for m in _SOCIAL.finditer(text))
 
 
 def dates(text: str) -> Iterator[Span]:

@@ -1,18 +1,17 @@
 """Identifiers that have a pattern, found in one pass over a text for each rule, with no library.
 
-Every rule reads what the rules before it left: what was found is blanked out, the more telling
-first, so that no two finds overlap and what stands beside one is still looked at. A pattern
-begins only where a run begins (a look-behind) or is bounded in length, so that a line of megabytes
-costs one pass a rule and not its square.
+A pattern begins only where a run begins (a look-behind) or is bounded in length, so that a line of
+megabytes costs one pass a rule and not its square.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from voile.personal import contexts, numerals, secrets
-from voile.personal.checks import IBAN_LENGTHS, is_iban, is_ip, is_vin, is_wallet
+from voile.personal.checks import IBAN_LENGTHS, is_iban, is_ip, is_vin, is_wallet, looks_drawn
+from voile.personal.rules import Rule, found_by, matching
 from voile.personal.spans import Span
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -49,11 +48,6 @@ _MINUTES = re.compile(
     r"[,; ]{0,3}\d{1,3}°\s?\d{1,2}(?:\.\d{1,6})?['′’]\s?(?:\d{1,2}(?:\.\d{1,6})?[\"″”]\s?)?[EWO]"
 )
 
-BLANK = "\x00"
-"""What stands for a found sign while later rules read: it is in no pattern."""
-
-Rule = Callable[[str], Iterator[Span]]
-
 
 def find_identifiers(text: str) -> list[Span]:
     """Spans of everything that follows a pattern: addresses on networks, accounts, keys, numbers.
@@ -68,38 +62,7 @@ def find_identifiers(text: str) -> list[Span]:
     >>> [kind for *_, kind in find_identifiers("born 12.03.1985, call 00491712345678")]
     ['DATE_OF_BIRTH', 'PHONE']
     """
-    found: list[Span] = []
-    digits = sum(map(str.isdigit, text))
-    numbers = _WITH_DIGITS if digits or ":" in text else ()
-    for rule in (*_ALWAYS, *(rule for fewest, rule in numbers if digits >= fewest)):
-        here = list(rule(text))
-        if here:
-            found += here
-            text = _blanked(text, here)
-    return sorted(found)
-
-
-def _blanked(text: str, spans: list[Span]) -> str:
-    parts, last = [], 0
-    for start, end, _ in spans:
-        parts += [text[last:start], BLANK * (end - start)]
-        last = end
-    return "".join([*parts, text[last:]])
-
-
-def rule(kind: str, pattern: re.Pattern[str], *, holding: str = "") -> Rule:
-    """Every match is of this kind; nothing is looked for where none of the signs stands."""
-
-    def spans(text: str) -> Iterator[Span]:
-        if not holding or any(sign in text for sign in holding):
-            yield from (Span(*m.span(), kind) for m in pattern.finditer(text))
-
-    return spans
-
-
-def _urls(text: str) -> Iterator[Span]:
-    if "://" in text or "www." in text.lower():
-        yield from (Span(*m.span(), "URL") for m in _URL.finditer(text))
+    return found_by(RULES, text)
 
 
 def _ibans(text: str) -> Iterator[Span]:
@@ -115,63 +78,37 @@ def _ibans(text: str) -> Iterator[Span]:
             yield Span(start, end, "IBAN")
 
 
-def _ips(text: str) -> Iterator[Span]:
-    if "." in text:
-        yield from (Span(*m.span(), "IP") for m in _IPV4.finditer(text) if is_ip(m.group()))
-
-
-def _long_ips(text: str) -> Iterator[Span]:
-    if "::" in text or text.count(":") >= 7:
-        yield from (Span(*m.span(), "IP") for m in _IPV6.finditer(text) if is_ip(m.group()))
-
-
-def _vins(text: str) -> Iterator[Span]:
-    for match in _VIN.finditer(text):
-        if not match.group().isdigit() and is_vin(match.group()):
-            yield Span(*match.span(), "VIN")
-
-
-def _wallets(text: str) -> Iterator[Span]:
-    for match in _WALLET.finditer(text):
-        if match.group()[0] in "0b" or is_wallet(match.group()):
-            yield Span(*match.span(), "WALLET")
-
-
 def _coordinates(text: str) -> Iterator[Span]:
-    if "." in text:
-        for match in _DEGREES.finditer(text):
-            if abs(float(match[1])) <= 90 and abs(float(match[2])) <= 180:
-                yield Span(*match.span(), "COORDINATES")
-    if "°" in text:
-        yield from (Span(*m.span(), "COORDINATES") for m in _MINUTES.finditer(text))
+    for match in _DEGREES.finditer(text):
+        if abs(float(match[1])) <= 90 and abs(float(match[2])) <= 180:
+            yield Span(*match.span(), "COORDINATES")
+    yield from (Span(*m.span(), "COORDINATES") for m in _MINUTES.finditer(text))
 
 
-_ALWAYS: tuple[Rule, ...] = (
-    secrets.private_keys,
-    rule("EMAIL", _EMAIL, holding="@"),
-    _urls,
-    rule("URL", _DOMAIN, holding="."),
-    rule("HANDLE", _HANDLE, holding="@"),
+RULES = (
+    Rule(matching("PRIVATE_KEY", secrets.ARMOUR), holding=("PRIVATE KEY",)),
+    Rule(matching("EMAIL", _EMAIL), holding=("@",)),
+    Rule(matching("URL", _URL), holding=("://", "w.", "W.")),
+    Rule(matching("URL", _DOMAIN), holding=(".",)),
+    Rule(matching("HANDLE", _HANDLE), holding=("@",)),
+    Rule(matching("TOKEN", secrets.JWT), holding=("eyJ",), run=23),
+    Rule(matching("API_KEY", secrets.PREFIXED), run=15),
+    Rule(matching("UUID", _UUID), run=36),
+    Rule(matching("MAC", _MAC), run=14),
+    Rule(matching("IP", _IPV4, is_ip), holding=(".",), digits=4),
+    Rule(matching("IP", _IPV6, is_ip), holding=(":",)),
+    Rule(_coordinates, holding=(".", "°"), digits=4),
+    Rule(_ibans, digits=2),
+    Rule(matching("WALLET", _WALLET, is_wallet), run=26),
+    Rule(matching("DATE_OF_BIRTH", contexts.BIRTH), digits=3),
+    Rule(contexts.named_numbers, digits=5),
+    Rule(secrets.named_secrets, digits=1),
+    Rule(matching("VIN", _VIN, is_vin), run=17),
+    Rule(numerals.cards, digits=12),
+    Rule(matching("SSN", numerals.SOCIAL), digits=9),
+    Rule(numerals.dates, digits=6),
+    Rule(contexts.postcodes, digits=1),
+    Rule(numerals.phones_and_numbers, digits=7),
+    Rule(matching("API_KEY", secrets.RUN, looks_drawn), run=20),
 )
-_WITH_DIGITS: tuple[tuple[int, Rule], ...] = (
-    (0, secrets.tokens),
-    (0, secrets.prefixed_keys),
-    (0, rule("UUID", _UUID, holding="-")),
-    (0, rule("MAC", _MAC, holding=":-.")),
-    (4, _ips),
-    (0, _long_ips),
-    (4, _coordinates),
-    (2, _ibans),
-    (0, _wallets),
-    (3, contexts.birthdays),
-    (5, contexts.named_numbers),
-    (1, secrets.named_secrets),
-    (0, _vins),
-    (12, numerals.cards),
-    (9, numerals.social_security),
-    (6, numerals.dates),
-    (1, contexts.postcodes),
-    (7, numerals.phones_and_numbers),
-    (0, secrets.drawn_keys),
-)
-"""Each after the fewest digits that a text has in which it finds anything."""
+"""The more telling first: each reads what those before it left."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from voile.personal.checks import looks_drawn
 from voile.personal.spans import Span
 
-_ARMOUR = re.compile(
+ARMOUR = re.compile(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?s:.*?)(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
 )
-_JWT = re.compile(r"(?<![\w.-])eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+(?:\.[\w-]*+)?")
-_PREFIXED = re.compile(
+JWT = re.compile(r"(?<![\w.-])eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+(?:\.[\w-]*+)?")
+PREFIXED = re.compile(
     r"(?<![\w-])(?:"
     r"(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}|AIza[\w-]{35}|ya29\.[\w-]{20,}+"
     r"|gh[pousr]_[A-Za-z0-9]{20,}+|github_pat_\w{22,}+|gl(?:pat|dt|rt)-[\w-]{20,}+"
@@ -32,24 +31,7 @@ _NAMED = re.compile(
     r"[\"']?(?:\s{0,2}[:=]{1,2}>?\s{0,2}|\s(?i:is|ist|est|es)(?:\s?:)?\s|\s)[\"'`]?"
     r"(?P<value>[^\s\"'`,;<>\x00]{6,400})"
 )
-_RUN = re.compile(r"(?<![\w+/=.-])[\w+/=-]{20,}+")
-
-
-def private_keys(text: str) -> Iterator[Span]:
-    """From BEGIN to END, or to the end of the text."""
-    if "PRIVATE KEY" in text:
-        yield from (Span(*m.span(), "PRIVATE_KEY") for m in _ARMOUR.finditer(text))
-
-
-def tokens(text: str) -> Iterator[Span]:
-    """Signed tokens."""
-    if "eyJ" in text:
-        yield from (Span(*m.span(), "TOKEN") for m in _JWT.finditer(text))
-
-
-def prefixed_keys(text: str) -> Iterator[Span]:
-    """Keys that begin as their issuer's do."""
-    yield from (Span(*m.span(), "API_KEY") for m in _PREFIXED.finditer(text))
+RUN = re.compile(r"(?<![\w+/=.-])[\w+/=-]{20,}+")
 
 
 def named_secrets(text: str) -> Iterator[Span]:
@@ -60,10 +42,3 @@ def named_secrets(text: str) -> Iterator[Span]:
             continue
         start = match.start("value")
         yield Span(start, start + len(value), "PASSWORD" if match["word"] else "API_KEY")
-
-
-def drawn_keys(text: str) -> Iterator[Span]:
-    """Runs of twenty signs or more that look drawn at random."""
-    for match in _RUN.finditer(text):
-        if looks_drawn(match.group()):
-            yield Span(*match.span(), "API_KEY")
