@@ -171,3 +171,14 @@ def test_a_series_is_its_own_column_whatever_its_name(asked):
     notes = pandas.Series(["the cat sat", "ann has hiv"], name="my note")
     released = text.protect(notes, **asked).data
     assert (released.name, len(released)) == ("my note", 2)
+
+
+def test_a_released_series_is_read_back_beside_its_index(asked, tmp_path):
+    """An index of names is no second column to choose from: whoever reads texts reads these."""
+    keys = [f"key {number}" for number in range(80)]
+    notes = pandas.Series(["the cat sat", "ann has hiv"] * 40, index=keys, name="note")
+    done = text.protect(notes, **asked, pass_="index")
+    given = {"guarantee": done, "vocabulary": "words.txt"}
+    (tmp_path / "public.txt").write_text("the cat has sat\nann sat\n" * 40)
+    assert list(text.restore(done.data, public="public.txt", **given).data.index) == keys
+    assert text.estimate(done.data, **given).texts == 80

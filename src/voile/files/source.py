@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from voile.errors import InvalidInput
+from voile.files.column_names import no_such_column
 from voile.files.cutting import Piece
 from voile.files.locations import Location
 from voile.files.pieces import Block
@@ -74,6 +75,18 @@ class Source(ABC):
     def alone(self) -> str | None:
         """The one column of data that has no other, its index aside: a Series, a list of texts."""
         return None
+
+    def must_have(self, *columns: str | None, what: str = "the column", do: str = "") -> None:
+        """Refuse data that lacks one of these columns; None is none."""
+        for column in columns:
+            if column is not None and column not in self.columns:
+                raise no_such_column(column, self.columns, what=what, do=do)
+
+    def chosen(self, column: str) -> str:
+        """The column that is meant: data in memory that has one column only means that one."""
+        column = self.alone or column
+        self.must_have(column)
+        return column
 
     @property
     def row_labels(self) -> RowLabels | None:

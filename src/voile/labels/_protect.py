@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from voile.core.randomness import secure_rng, seeded_rng
 from voile.errors import InvalidInput, VoileError
-from voile.files import no_such_column
 from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
 from voile.files.locations import Location, location
 from voile.files.rows import OnError
@@ -175,8 +174,7 @@ def _kept(space: Workspace) -> Recipe | None:
 
 def _memo(path: str, law: Law, source: Source, person: str | None) -> Memo:
     """The memo of this law, if the file has a column of persons."""
-    if person not in source.columns:
-        raise no_such_column(str(person), source.columns, what="--person")
+    source.must_have(str(person), what="--person")
     return memo_at(path, recipe=law.draws().recipe_sha256, epsilon=law.epsilon)
 
 

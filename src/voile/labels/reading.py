@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from voile.errors import InvalidInput
-from voile.files import no_such_column
 from voile.files.rows import OnError, RowProblem
 from voile.files.source import Source, open_source
 from voile.labels.table import Table, table_of
@@ -99,8 +98,7 @@ def table_from(
 
 def require_label(source: Source, label: str) -> None:
     """Refuse a label that is no column of the file."""
-    if label not in source.columns:
-        raise no_such_column(label, source.columns, what="the label")
+    source.must_have(label, what="the label")
 
 
 def one_record_each(

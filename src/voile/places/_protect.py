@@ -9,7 +9,6 @@ import numpy as np
 
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput, require_epsilon
-from voile.files import no_such_column
 from voile.files.source import Source
 from voile.jobs import ColumnsInClear, JobReport, columns_in_clear, open_source
 from voile.jobs.ledger_choice import charging_for
@@ -96,9 +95,7 @@ def protect(
     if seed is not None:
         seeded_rng(seed)
     source = open_source(data)
-    for column in coordinates.names:
-        if column not in source.columns:
-            raise no_such_column(column, source.columns, do="name it with --lat and --lon")
+    source.must_have(*coordinates.names, do="name it with --lat and --lon")
     coordinates.check(source)
     if tracing.trace is not None:
         return _traces(
@@ -160,9 +157,7 @@ def _traces(
     """Whole traces, each under its own budget."""
     if blurring.epsilon is None or blurring.mechanism is not None or blurring.remap is not None:
         raise InvalidInput("--trace must go with --epsilon, and --box if there is one")
-    for column in (tracing.trace, tracing.time):
-        if column is not None and column not in source.columns:
-            raise no_such_column(column, source.columns, do="name it with --trace and --time")
+    source.must_have(tracing.trace, tracing.time, do="name it with --trace and --time")
     law = restoring.split(
         TraceLaw(require_epsilon(blurring.epsilon), tracing, carrier(blurring.box)),
         source,

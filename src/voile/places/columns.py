@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput
-from voile.files import no_such_column
 from voile.jobs import ColumnsInClear, RowProblem, Source, open_source
 from voile.options import Data
 from voile.places.coordinates import DEGREES, Coordinates
@@ -151,9 +150,7 @@ def _columns(
     source: Source, names: Sequence[str], *, do: str
 ) -> tuple[list[int], tuple[list[Any], ...]]:
     """The lines of all rows, and what they hold in these columns."""
-    for name in names:
-        if name not in source.columns:
-            raise no_such_column(name, source.columns, what=f"the column of {source.name}", do=do)
+    source.must_have(*names, what=f"the column of {source.name}", do=do)
     lines: list[int] = []
     values: tuple[list[Any], ...] = tuple([] for _ in names)
     for line, row in source.rows():

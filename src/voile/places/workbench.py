@@ -16,7 +16,6 @@ import numpy as np
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput, require
-from voile.files import no_such_column
 from voile.files.rows import RowProblem
 from voile.files.source import open_source
 from voile.places.columns import instant
@@ -261,9 +260,7 @@ def open_places(
     """The first places of some data, ready to be looked at; with traces, the whole of these."""
     source, columns = open_source(data), Coordinates(lat=lat, lon=lon)
     wanted = [*columns.names, *(name for name in (trace, time) if name is not None)]
-    for column in wanted:
-        if column not in source.columns:
-            raise no_such_column(column, source.columns)
+    source.must_have(*wanted)
     most = SHOWN if trace is None else MOST_ROWS
     rows = (row for _, row in source.rows() if not isinstance(row, RowProblem))
     read = [[row.get(name) for name in wanted] for row in islice(rows, most + 1)]

@@ -11,7 +11,6 @@ import numpy as np
 
 from voile.core.arrays import Indices
 from voile.errors import InvalidInput, require
-from voile.files import no_such_column
 from voile.files.rows import RowProblem
 from voile.files.source import Source, open_source
 from voile.mechanisms._word_law import WordLaw
@@ -147,10 +146,7 @@ def estimate(
     require(resamples >= 20, "resamples", ">= 20", resamples)
     require(most >= 1, "most", ">= 1", most)
     source = open_source(released)
-    if source.in_memory and len(source.columns) == 1:
-        (column,) = source.columns
-    if column not in source.columns:
-        raise no_such_column(column, source.columns)
+    column = source.chosen(column)
     told = told_by(guarantee, source)
     settings = told.settings(column, vocabulary, cache=True)
     tell("loading the vocabulary")

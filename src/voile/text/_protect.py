@@ -12,7 +12,6 @@ import numpy as np
 
 from voile.core.randomness import secure_rng, seeded_rng
 from voile.errors import require
-from voile.files import no_such_column
 from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
 from voile.files.rows import RowProblem
 from voile.files.source import Source, open_source
@@ -95,9 +94,7 @@ def protect(
         seeded_rng(seed)  # a wrong one is refused before anything is done
     target = output_for(data, out, overwrite=running.overwrite or dry_run)
     source = open_source(data)
-    column = source.alone or column  # a Series is its own column, whatever its name
-    if column not in source.columns:
-        raise no_such_column(column, source.columns)
+    column = source.chosen(column)
     changed = (column, DOCUMENT_COLUMN) if strength.document_column else (column,)
     clear = columns_in_clear(
         source, changed=changed, passing=columns.passing, dropping=columns.drop

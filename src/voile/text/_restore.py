@@ -12,7 +12,6 @@ from voile.audit.finding import Verdict
 from voile.core.arrays import frozen
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput
-from voile.files import no_such_column
 from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
 from voile.files.rows import RowProblem
 from voile.files.source import open_source
@@ -94,10 +93,7 @@ def restore(
     if restoring.restore is None:
         raise InvalidInput("--restore must be reading, training or retrieval")
     source = open_source(data)
-    if source.in_memory and len(source.columns) == 1:
-        (column,) = source.columns
-    if column not in source.columns:
-        raise no_such_column(column, source.columns)
+    column = source.chosen(column)
     told = told_by(guarantee, source)
     target = output_for(data, out or _restored_name(data), overwrite=running.overwrite)
     settings = told.settings(column, vocabulary, not no_cache)

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput, require
-from voile.files import no_such_column
 from voile.files.source import open_source
 from voile.jobs import Batch, JobReport, Planned, Replaced, release_in_memory, run_job
 from voile.jobs.release import output_for
@@ -91,11 +90,8 @@ def reveal(
     target = output_for(data, out, overwrite=running.overwrite, made="revealed")
     found = read_mapping(mapping, read_mapping_key(mapping_key))
     source = open_source(data)
-    if source.in_memory and len(source.columns) == 1:
-        (column,) = source.columns
-    for name in (column, *(() if person is None else (person,))):
-        if name not in source.columns:
-            raise no_such_column(name, source.columns)
+    column = source.chosen(column)
+    source.must_have(person)
     if person is not None and not any(entry.owner for entry in found.entries):
         raise InvalidInput(
             "--person must go with a mapping that knows persons: of `text protect --consistent "

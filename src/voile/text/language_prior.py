@@ -12,7 +12,6 @@ import numpy as np
 
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
-from voile.files import no_such_column
 from voile.files.rows import RowProblem
 from voile.files.source import Source, open_source
 from voile.progress import tell
@@ -129,8 +128,7 @@ def public_column(source: Source, column: str | None) -> str:
     """The column of the public text: the one named, the only one, or `text`."""
     if column is None:
         column = source.columns[0] if len(source.columns) == 1 else "text"
-    if column not in source.columns:
-        raise no_such_column(column, source.columns, what=f"--public-column of {source.name}")
+    source.must_have(column, what=f"--public-column of {source.name}")
     return column
 
 

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 from voile.errors import InvalidInput, require
-from voile.files import no_such_column
 from voile.jobs import RowProblem, Source, open_source
 
 
@@ -48,8 +47,7 @@ def values_of(data: Any, given: Any, name: str, *, rows: int) -> list[str] | Non
 
 
 def _values(source: Source, column: str) -> Iterator[str]:
-    if column not in source.columns:
-        raise no_such_column(column, source.columns, what=f"the column of {source.name}")
+    source.must_have(column, what=f"the column of {source.name}")
     for number, row in source.rows():
         if isinstance(row, RowProblem):
             raise InvalidInput(f"{source.name}, {source.where(number)}: {row.reason}")

@@ -21,7 +21,6 @@ import numpy as np
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput, MissingExtra
-from voile.files import no_such_column
 from voile.files.rows import RowProblem
 from voile.files.source import open_source
 from voile.leakage.bounds import clopper_pearson
@@ -117,9 +116,7 @@ def _reach(share: float, rows: int) -> float:
 def _sample(data: Any, column: str, label: str | None, seed: int) -> tuple[list[str], Any]:
     """Some rows at random among the first: texts, and their labels if a column is named."""
     source = open_source(data)
-    for name in (column, *([] if label is None else [label])):
-        if name not in source.columns:
-            raise no_such_column(name, source.columns)
+    source.must_have(column, label)
     rng = np.random.default_rng(seed)
     kept: list[tuple[str, str]] = []
     for place, pair in enumerate(_pairs(source, column, label)):

@@ -15,7 +15,6 @@ import numpy as np
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput, require
-from voile.files import no_such_column
 from voile.files.source import Source, open_source
 from voile.leakage.word_curves import WordCurves, reader_curve, strengths, word_curves
 from voile.leakage.words import best_guess, kept_chances, kept_share
@@ -262,8 +261,7 @@ def open_bench(
 ) -> TextBench:
     """The first texts of some data, ready to be looked at; curves need a law with a closed form."""
     source: Source = open_source(data)
-    if column not in source.columns:
-        raise no_such_column(column, source.columns)
+    source.must_have(column)
     require(mechanism in KNOWN_WORD_BY_WORD, "the mechanism", " or ".join(KNOWN_WORD_BY_WORD),
             mechanism)  # fmt: skip
     texts: Sequence[str] = texts_at_first(source, column, count)
