@@ -13,9 +13,18 @@ from collections.abc import Callable, Iterator
 
 from voile.personal import contexts, numerals, secrets
 from voile.personal.checks import IBAN_LENGTHS, is_iban, is_ip, is_vin, is_wallet
+from voile.personal.plain import plain
 from voile.personal.spans import Span
 
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_AT = r"\s?[\[({]\s?(?:at|@)\s?[\])}]\s?"
+_DOT = r"\s?[\[({]\s?(?:dot|punkt|\.)\s?[\])}]\s?"
+_BRACKETED = re.compile(_AT, re.IGNORECASE)
+_EMAIL = re.compile(
+    r"(?<![\w.+-])[\w.+-]+(?:['’&%!#][\w.+-]{1,64}){0,3}"
+    rf"(?:@|{_AT})[\w-]+(?:(?:\.|{_DOT})[\w-]+)+",
+    re.IGNORECASE,
+)
+"""Also with (at) and [dot], as people write who fear machines."""
 _URL = re.compile(r"(?:https?://|ftp://|www\.)[^\s<>\"']+[^\s<>\"'.,;:!?)\]}]", re.IGNORECASE)
 _SUFFIXES = (
     "com|org|net|edu|gov|mil|info|biz|io|ai|app|dev|co|uk|de|fr|es|nl|eu|us|ca|au|ch|pl|ru|cn|jp|br|"
@@ -25,14 +34,16 @@ _DOMAIN = re.compile(
     rf"(?<![\w.@/-])(?:[a-z0-9][a-z0-9-]{{0,62}}\.){{1,5}}(?:{_SUFFIXES})(?![\w-]|\.\w)(?:/[^\s<>\"']*[^\s<>\"'.,;:!?)\]}}])?",
     re.IGNORECASE,
 )
-_HANDLE = re.compile(r"(?<![\w@./+-])@[A-Za-z_]\w{1,30}(?!\w|\.\w)")
+_HANDLE = re.compile(r"(?<![\w@./+-])@[^\W\d][\w.-]{0,60}\w")
 _MAC = re.compile(
-    r"(?<![\w:-])(?:[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}"
-    r"|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4})(?![\w:]|-\w)"
+    r"(?<![\w:.-])(?:[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}"
+    r"|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4})(?![\w:]|[.-]\w)"
 )
 _IPV6 = re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:])")
 _IPV4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]*\d)")
-_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}\b|\b[a-z]{2}\d{2}[a-z0-9]{11,30}\b")
+_IBAN = re.compile(
+    r"\b[A-Z]{2}\d{2}(?:[\s-]?[A-Z0-9]){11,30}\b|\b[a-z]{2}\d{2}(?:[\s-]?[a-z0-9]){11,30}\b"
+)
 _VIN = re.compile(r"(?<![A-Za-z0-9])[A-HJ-NPR-Z0-9]{8}[0-9X][A-HJ-NPR-Z0-9]{8}(?![A-Za-z0-9])")
 _WALLET = re.compile(
     r"(?<![A-Za-z0-9])(?:0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[13][1-9A-HJ-NP-Za-km-z]{25,34})"
@@ -58,7 +69,8 @@ Rule = Callable[[str], Iterator[Span]]
 def find_identifiers(text: str) -> list[Span]:
     """Spans of everything that follows a pattern: addresses on networks, accounts, keys, numbers.
 
-    Returned in order as (start, end, kind), never overlapping. Accounts and cards must pass their
+    Returned in order as (start, end, kind), never overlapping; found in the text as a reader sees
+    it (`plain`). Accounts and cards must pass their
     checks; a number that fails one is still taken as a phone or long number, so a wrong check digit
     hides nothing less. Patterns find what follows a pattern: names are the business of the
     mechanism, of tiers and of other finders.
@@ -68,6 +80,11 @@ def find_identifiers(text: str) -> list[Span]:
     >>> [kind for *_, kind in find_identifiers("born 12.03.1985, call 00491712345678")]
     ['DATE_OF_BIRTH', 'PHONE']
     """
+    read = plain(text)
+    return read.spans(sorted(_found(read.text)))
+
+
+def _found(text: str) -> list[Span]:
     found: list[Span] = []
     digits = sum(map(str.isdigit, text))
     numbers = _WITH_DIGITS if digits or ":" in text else ()
@@ -76,7 +93,7 @@ def find_identifiers(text: str) -> list[Span]:
         if here:
             found += here
             text = _blanked(text, here)
-    return sorted(found)
+    return found
 
 
 def _blanked(text: str, spans: list[Span]) -> str:
@@ -97,6 +114,11 @@ def rule(kind: str, pattern: re.Pattern[str], *, holding: str = "") -> Rule:
     return spans
 
 
+def _emails(text: str) -> Iterator[Span]:
+    if "@" in text or _BRACKETED.search(text):
+        yield from (Span(*m.span(), "EMAIL") for m in _EMAIL.finditer(text))
+
+
 def _urls(text: str) -> Iterator[Span]:
     if "://" in text or "www." in text.lower():
         yield from (Span(*m.span(), "URL") for m in _URL.finditer(text))
@@ -106,7 +128,7 @@ def _ibans(text: str) -> Iterator[Span]:
     """IBANs, also where capitals follow: as many signs as one of the country has, if they check."""
     for match in _IBAN.finditer(text):
         start, wanted = match.start(), IBAN_LENGTHS.get(match.group()[:2].upper(), 0)
-        places = [i for i in range(start, match.end()) if text[i] not in " -"]
+        places = [i for i in range(start, match.end()) if text[i].isalnum()]
         if not 0 < wanted <= len(places):
             continue
         end = places[wanted - 1] + 1
@@ -148,10 +170,11 @@ def _coordinates(text: str) -> Iterator[Span]:
 
 _ALWAYS: tuple[Rule, ...] = (
     secrets.private_keys,
-    rule("EMAIL", _EMAIL, holding="@"),
+    _emails,
     _urls,
     rule("URL", _DOMAIN, holding="."),
     rule("HANDLE", _HANDLE, holding="@"),
+    contexts.birthdays,
 )
 _WITH_DIGITS: tuple[tuple[int, Rule], ...] = (
     (0, secrets.tokens),
@@ -163,7 +186,6 @@ _WITH_DIGITS: tuple[tuple[int, Rule], ...] = (
     (4, _coordinates),
     (2, _ibans),
     (0, _wallets),
-    (3, contexts.birthdays),
     (5, contexts.named_numbers),
     (1, secrets.named_secrets),
     (0, _vins),
@@ -172,6 +194,7 @@ _WITH_DIGITS: tuple[tuple[int, Rule], ...] = (
     (6, numerals.dates),
     (1, contexts.postcodes),
     (7, numerals.phones_and_numbers),
+    (7, numerals.in_words),
     (0, secrets.drawn_keys),
 )
 """Each after the fewest digits that a text has in which it finds anything."""
