@@ -18,7 +18,7 @@ NAMES = frozenset({"will", "mark", "li", "okonkwo"})
 
 
 def again(written: str, language: str = "en") -> list[str]:
-    return [f"{written[a:b]} {a}" for a, b, _ in names_again(written, [], NAMES, language)]
+    return [f"{written[a:b]} {a}" for a, b, _ in names_again(written, [], NAMES, language).found]
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,14 @@ def test_what_a_capital_does_not_tell_is_left(written: str) -> None:
     assert again(written) == []
 
 
+def test_what_is_left_is_given() -> None:
+    """A place where a name may stand, and none where the word is written small."""
+    written = "Will you call Will? Mark it. I will mark it, OK?"
+    assert names_again(written, [], NAMES, "en").left == [(0, 4, "PERSON"), (20, 24, "PERSON")]
+
+
 def test_words_of_another_language_are_words_there() -> None:
-    found = names_again("Petit à petit. Le Petit est là.", [], frozenset({"petit"}), "fr")
+    found = names_again("Petit à petit. Le Petit est là.", [], frozenset({"petit"}), "fr").found
     assert [(s.start, s.end) for s in found] == [(18, 23)]
 
 
@@ -66,10 +72,10 @@ class Marks:
 def test_what_an_identifier_is_called_is_no_company_or_place(called: str) -> None:
     written = f"My {called} is known"
     for label in ("ORG", "LOC"):
-        (spans,) = StandIns(Marks(Found(3, 3 + len(called), label))).named([written])
+        ((spans, _),) = StandIns(Marks(Found(3, 3 + len(called), label))).named([written])
         assert spans == []
     for other, label in (("ACME", "ORG"), ("Vin", "PERSON")):
-        (spans,) = StandIns(Marks(Found(3, 3 + len(other), label))).named([f"My {other} is"])
+        ((spans, _),) = StandIns(Marks(Found(3, 3 + len(other), label))).named([f"My {other} is"])
         assert len(spans) == 1
 
 
@@ -103,3 +109,18 @@ def test_a_release_leaves_no_name_that_it_has_found_and_they_come_back(
     assert any("at the head of a sentence" in said for said in done.guarantee.outside)
     back = text.reveal(sent, mapping="names.map", mapping_key="names.key").data
     assert back == [row for _, row in ROWS]
+
+
+def test_words_that_are_left_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the report and in the guarantee file: how many places, out of what was released."""
+    monkeypatch.chdir(tmp_path)
+    Path("names.txt").write_text("Will Okonkwo\n")
+    rows = ["Will Okonkwo came. Will you? I saw Will.", "WILL YOU COME", "No more."]
+    release = text.protect(rows, pseudonyms=True, pipeline="names.txt", consistent="file")
+    assert release.seen is not None
+    assert release.seen.left_at_heads == 2
+    assert "2 words at the head of a sentence" in str(release)
+    assert release.data[0].count("Will ") == 1  # “Will you?”
+    assert release.data[1:] == rows[1:]
+    again = text.protect(rows[2:], pseudonyms=True, pipeline="names.txt")
+    assert "head of a sentence, or" not in str(again)

@@ -1,8 +1,12 @@
 """Names put back: the round trip, what a model may change on the way, and what it must not get."""
 
 import csv
+import html
+import json
 import re
 import stat
+import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -142,6 +146,39 @@ CHANGED = {
 @pytest.mark.parametrize("answer", CHANGED)
 def test_what_a_model_changes_is_put_up_with(answer: str) -> None:
     assert REVEALER.reveal(answer)[0] == CHANGED[answer]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda text: text.replace(" ", "\u00a0"),
+        lambda text: text.replace(" ", "\u202f").replace("-", "\u2011"),
+        lambda text: text.replace(" ", "\n"),
+        lambda text: text.replace("@", "\u200b@").replace(" Gerlach", " Ger\u00adlach"),
+        lambda text: json.dumps({"a": f"\n{text}\n\u00e9"}).replace("/", r"\/"),
+        lambda text: html.escape(text).replace("ü", "&uuml;").replace(" ", "&nbsp;"),
+        lambda text: unicodedata.normalize("NFD", text),
+        lambda text: text.replace("[", r"\[").replace("]", r"\]"),
+        lambda text: "".join(chr(ord(c) + 0xFEE0) if c.isdigit() else c for c in text),
+    ],
+)
+def test_odd_spaces_escapes_and_line_breaks_are_put_up_with(written: Callable[[str], str]) -> None:
+    """As language models, JSON, HTML and Markdown write them; what is no stand-in stays."""
+    pairs = {
+        "Jürgen": ("PERSON", "Ann"), "Gerlach": ("PERSON", "Lee"),
+        "+44 20 7946 0136": ("PHONE", "+44 1"), "9999 4940 2894 6321": ("CARD", "4111"),
+        "985-04-9702": ("SSN", "123"), "carla.f@example.net": ("EMAIL", "a@b.cd"),
+        "[PASSPORT 1]": ("PASSPORT", "X12"), "https://www.example.com/12": ("URL", "http://a.cd"),
+    }  # fmt: skip
+    revealer = Revealer(
+        tuple(Entry("", kind, was, stand_in) for stand_in, (kind, was) in pairs.items())
+    )
+    told = ", ".join(pairs)
+    answer, seen = revealer.reveal(written(f"dear {told} & me"))
+    assert seen == set(pairs)
+    assert all(was in answer for _, was in pairs.values())
+    plain_answer, _ = revealer.reveal("a\u00a0b &amp; c\u00add")
+    assert plain_answer == "a\u00a0b &amp; c\u00add"
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -53,7 +53,7 @@ def test_names_are_found_however_far_down_a_text_they_stand(before: int) -> None
     (found,) = marked(Brief(), [written])
     assert found == whole
     assert [written[e.start_char : e.end_char] for e in found] == ["Zoe Q", "Ann", "Ann", "Zoe Q"]
-    (spans,) = StandIns(Brief()).named([written])
+    ((spans, _),) = StandIns(Brief()).named([written])
     assert {written[s.start : s.end] for s in spans} >= {"Zoe Q", "Ann"}
     assert any(span.start > 2 * before + 20 for span in spans)
 
@@ -300,10 +300,38 @@ def test_a_name_that_was_found_once_is_found_again() -> None:
             for written in texts:
                 yield next(iter(NameList(("Ann Smith",)).pipe([written])))
 
-    spans = StandIns(Once()).named(["Ann Smith wrote. Thanks, Ann. Will Ann? She can."])[0]
+    spans = StandIns(Once()).named(["Ann Smith wrote. Thanks, Ann. Will Ann? She can."])[0].found
     assert [(s.start, s.end) for s in sorted(spans)] == [(0, 9), (25, 28), (35, 38)]
-    (alone,) = StandIns(Once()).named(["Thanks, Ann"], [frozenset({"ann"})])
+    ((alone, _),) = StandIns(Once()).named(["Thanks, Ann"], [frozenset({"ann"})])
     assert [(s.start, s.end) for s in alone] == [(8, 11)]
+
+
+def test_names_in_odd_forms_are_the_same_names() -> None:
+    """Soft hyphens, letters apart from their marks, full width, entities: Ann is Ann."""
+    text = "An\u00adn Smith. \uff21nn, A\u200bnn, &#65;nn and Zoe\u0308 met Zoë."
+    names = StandIns(NameList(("Ann Smith", "Zoë")))
+    ((found, left),) = names.named([text])
+    assert left == []
+    keys = [
+        piece.key
+        for start, end, kind in sorted(found)
+        for piece in names.pieces(text[start:end], kind)
+        if isinstance(piece, Thing)
+    ]
+    assert keys == ["ann", "smith", "ann", "ann", "ann", "zoë", "zoë"]
+    apart = list(names.pieces("An\u00adn\u00a0Smith’s", "PERSON"))
+    written = "".join(p.written if isinstance(p, Thing) else p for p in apart)
+    assert written == "An\u00adn\u00a0Smith’s"
+
+
+def test_a_number_with_odd_spaces_keeps_its_form() -> None:
+    """It is the same number as with plain ones, and has a stand-in of its kind."""
+    names = StandIns(NameList(("Ann",)))
+    (odd,), (plain,) = (
+        list(names.pieces(text, "PHONE")) for text in ("+44\u00a020 7946\n0958", "+44 20 7946 0958")
+    )
+    assert odd.key == plain.key
+    assert odd.form.startswith("44 + +99 99 9999")
 
 
 # ── in a release ───────────────────────────────────────────────────────────────────────────────

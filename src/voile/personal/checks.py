@@ -56,7 +56,7 @@ def is_iban(written: str) -> bool:
     >>> is_iban("GB82 WEST 1234 5698 7654 32"), is_iban("GB82 WEST 1234 5698 7654 33")
     (True, False)
     """
-    compact = re.sub(r"[ -]", "", written).upper()
+    compact = re.sub(r"[\s-]", "", written).upper()
     if len(compact) != IBAN_LENGTHS.get(compact[:2]):
         return False
     moved = compact[4:] + compact[:4]

@@ -19,15 +19,38 @@ _DATE = (
     rf"|\d{{1,2}}(?:st|nd|rd|th|\.|er|º)?\s(?:of\s|de\s)?{MONTHS}\.?,?\s(?:de\s)?\d{{2,4}}"
     rf"|{MONTHS}\.?\s\d{{1,2}}(?:st|nd|rd|th)?,?\s\d{{4}})"
 )
+_ORDINALS = (
+    r"(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
+    r"|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth"
+    r"|(?:twenty|thirty)-?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|thirtieth"
+    r"|(?:ersten?|zweiten?|dritten?|vierten?|fünften?|sechsten?|siebten?|achten?|neunten?|zehnten?"
+    r"|elften?|zwölften?|\w{3,22}zehnten?|\w{0,14}zwanzigsten?|\w{0,8}dreißigsten?)"
+    r"|premier|primero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|\w{2,5}ce"
+    r"|dieci\w{3,6}|veint\w{1,8}|treinta(?: y uno)?|deux|trois|quatre|cinq|six|sept|huit|neuf|dix"
+    r"|\w{2,6}ze|dix-\w{4}|vingt(?:[- ]et)?(?:[- ]\w{2,6})?|trente(?:[- ]et[- ]une?)?)"
+)
+_YEAR_IN_WORDS = (
+    r"(?:(?:nineteen|twenty)[ -](?:hundred|oh[ -]\w{3,5}|\w{3,9}(?:[ -]\w{3,5})?)"
+    r"|two thousand(?: and)?(?:[ -]\w{3,9}){0,2}|neunzehnhundert\w{0,24}|zweitausend\w{0,20}"
+    r"|(?:mil novecientos|dos mil|mille neuf cents?|deux mille|dix-neuf cents?)"
+    r"(?:[ -]\w{1,12}){0,4})"
+)
+_DATE_IN_WORDS = (
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.)?|{_ORDINALS})\s(?:day\s)?(?:of\s|de\s)?{MONTHS}"
+    rf"\.?,?\s(?:of\s|de\s|in\s)?(?:\d{{2,4}}|{_YEAR_IN_WORDS})"
+    rf"|{MONTHS}\.?\s(?:the\s)?(?:\d{{1,2}}(?:st|nd|rd|th)?|{_ORDINALS})"
+    rf",?\s(?:of\s|in\s)?(?:\d{{4}}|{_YEAR_IN_WORDS})"
+)
+"""Day, month and year, of which the day and the year may be in words."""
 BIRTH = re.compile(
     r"(?i:\b(?:born|birth(?:day|date)?|date of birth|d\.?o\.?b\.?|b-?day|geboren|geb\.|geburtstag"
     r"|geburtsdatum|née?|naissance|nacid[oa]|nacimiento)(?!\w)"
-    rf"[^\d\n\x00]{{0,24}}?(?P<value>{_DATE}))(?!\d)"
+    rf"[^\d\x00]{{0,24}}?(?<!\w)(?P<value>{_DATE}|{_DATE_IN_WORDS}))(?!\d)"
 )
-"""A date, in digits or with its month in letters, soon after a word of birth."""
+"""A date, in digits, with its month in letters or in words, soon after a word of birth."""
 _BETWEEN = (
-    r"(?:[’']?s)?[ \t]{0,2}(?:(?:number|numbers|num|no|nr|n°|nº|id|code|is|was|ist|lautet|est|es|of"
-    r"|my|the|card|#|:|=|\(|\)|-|\.|,)[ \t]{0,2}){0,5}"
+    r"(?:[’']?s)?\s{0,2}(?:(?:number|numbers|num|no|nr|n°|nº|id|code|is|was|ist|lautet|est|es|of"
+    r"|my|the|card|#|:|=|\(|\)|-|\.|,)\s{0,2}){0,5}"
 )
 _CODE = r"[A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){3,22}"
 _ON = re.compile(r"[A-Za-z0-9]*(?:[ ./-]\d[A-Za-z0-9]*)*")

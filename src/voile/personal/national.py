@@ -89,6 +89,8 @@ class NumberFinder:
     def _is_phone(self, written: str) -> bool:
         import phonenumbers
 
+        if any(map(str.isalpha, written)):
+            return False  # it would read letters as keys: 1-800-FLOWERS
         for region in self.regions:
             try:
                 if phonenumbers.is_valid_number(phonenumbers.parse(written, region)):

@@ -40,7 +40,7 @@ KINDS: Mapping[str, str] = {
     "UUID": "a universally unique identifier",
     "COORDINATES": "a place on Earth in degrees",
     "DATE_OF_BIRTH": "a date after a word that says so",
-    "DATE": "another date with day, month and year in digits",
+    "DATE": "another date with day, month and year",
     "POSTCODE": "a postal code, by its form or after a word that says so",
     "ADDRESS": "a street, a house, a town with it",
     "PHONE": "a telephone number",

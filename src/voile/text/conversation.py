@@ -68,8 +68,8 @@ class NameBlur:
         named = self.stand_ins.named(texts, [known] * len(texts))
         found = self.finders.find(texts)
         return [
-            self._apart(text, merge([*spans, *names]))
-            for text, spans, names in zip(texts, found, named, strict=True)
+            self._apart(text, merge([*spans, *more.found]))
+            for text, spans, more in zip(texts, found, named, strict=True)
         ]
 
     def _apart(self, text: str, spans: Sequence[Span]) -> list[str | Thing]:

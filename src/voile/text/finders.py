@@ -9,6 +9,7 @@ from typing import Any
 
 from voile.names import Family, Named
 from voile.personal.patterns import find_identifiers
+from voile.personal.plain import plain
 from voile.personal.spans import Span, check_spans, merge
 from voile.text.options import DEFAULT_FINDERS
 
@@ -71,9 +72,16 @@ class Finders:
         ]
 
     def found_by_each(self, texts: Sequence[Any]) -> list[list[list[Span]]]:
-        """What each finder finds in each text, as it is."""
-        plain = [text if isinstance(text, str) else "" for text in texts]
-        return [finder(plain) for finder in self._loaded]
+        """What each finder finds in each text; a user's own is handed the text as it is."""
+        written = [text if isinstance(text, str) else "" for text in texts]
+        read = [plain(text) for text in written]
+        seen = [one.text for one in read]
+        return [
+            finder(written)
+            if named.own
+            else [one.spans(spans) for one, spans in zip(read, finder(seen), strict=True)]
+            for named, finder in zip(self.chosen, self._loaded, strict=True)
+        ]
 
     def load(self) -> Finders:
         """The same, once everything that it needs was found to be installed."""

@@ -10,7 +10,8 @@ or it alone is in capitals (*WILL you come?*) it is taken for the name there too
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from voile.personal.spans import KINDS, Span
 from voile.text.name_pools import words_too
@@ -41,14 +42,20 @@ _ABBREVIATED = re.compile(r"(?<!\w)(?:[^\W\d_]|(\w{2,9}))$")
 _A_WORD_FOLLOWS = re.compile(r"[ \t\xa0]+\w")
 
 
-def names_again(
-    text: str, spans: Sequence[Span], names: frozenset[str], language: str
-) -> Iterator[Span]:
+class Again(NamedTuple):
+    """Where names stand that were found elsewhere, and where words are left that may be these."""
+
+    found: list[Span]
+    left: list[Span]
+
+
+def names_again(text: str, spans: Sequence[Span], names: frozenset[str], language: str) -> Again:
     """Where else these names stand, each given by the key of a part.
 
-    >>> list(names_again("Will you call Will?", [], frozenset({"will"}), "en"))
+    >>> names_again("Will you call Will?", [], frozenset({"will"}), "en").found
     [Span(start=14, end=18, kind='PERSON')]
     """
+    again = Again([], [])
     shouted = text.isupper()
     for match in PART.finditer(text):
         word = match.group()
@@ -58,8 +65,9 @@ def names_again(
         if any(match.start() < end and start < match.end() for start, end, _ in spans):
             continue
         a_word_too = key in STOPWORDS or key in words_too(language)
-        if not (a_word_too and (shouted or _may_be_a_word(text, match, language))):
-            yield Span(*match.span(), "PERSON")
+        left = a_word_too and (shouted or _may_be_a_word(text, match, language))
+        (again.left if left else again.found).append(Span(*match.span(), "PERSON"))
+    return again
 
 
 def is_title(word: str, language: str) -> bool:

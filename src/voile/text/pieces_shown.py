@@ -81,7 +81,7 @@ def _spans(protector: TextProtector, texts: Sequence[str]) -> list[list[Span]]:
     if protector.stand_ins is None:
         return [list(spans) for spans in found]
     named = protector.stand_ins.named(texts)
-    return [merge([*own, *more]) for own, more in zip(found, named, strict=True)]
+    return [merge([*own, *more.found]) for own, more in zip(found, named, strict=True)]
 
 
 def _walk(

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from voile.personal.spans import Span
 from voile.text.languages import AUTO, LANGUAGES, detect, stopwords_of, title
 
+LEFT = "names that may be words, left"
+
 
 class Marks(NamedTuple):
     """What was seen in a text before its words: its language, its names, what is personal in it."""
@@ -17,10 +19,19 @@ class Marks(NamedTuple):
     language: str
     names: tuple[tuple[int, int], ...]
     spans: Sequence[Span]
+    left: Sequence[Span] = ()
+    """Words that may be names found elsewhere, left where their capital says nothing."""
 
     def seen(self) -> Counter[str]:
-        """The language, for what is counted."""
-        return Counter({f"language {self.language}": 1})
+        """The language, and words left that no span covers, for what is counted."""
+        left = sum(
+            not any(start < one.end and one.start < end for start, end, _ in self.spans)
+            for one in self.left
+        )
+        counts = Counter({f"language {self.language}": 1})
+        if left:
+            counts[LEFT] = left
+        return counts
 
 
 @dataclass(frozen=True)

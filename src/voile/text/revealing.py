@@ -2,7 +2,8 @@
 
 One pass for each family of stand-ins, by a pattern of the family and a look-up, so that a text of
 any length takes time in proportion to itself, whatever the mapping's size. What a language model
-changes is put up with: capitals, a possessive or plural s, how digits are set out. The more telling
+changes is put up with: capitals, a possessive or plural s, how digits are set out, spaces that do
+not break, escapes of JSON (the text is read as a reader sees it, `plain`). The more telling
 families go first and what they found is not looked at again, so that no name is found inside an
 address. Of names, and of groups of digits, that begin alike the longest run is taken: a number is
 found though a year or a count stands beside it.
@@ -16,11 +17,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from voile.personal.plain import plain
 from voile.text.links import ADDRESS, PROSE, parted
 from voile.text.mapping import Entry
 from voile.text.standins import first_word, in_case_of
 
-_NUMBERED = re.compile(r"\[([A-Z][A-Z_]{1,30})[ _](\d{1,9})\]", re.IGNORECASE)
+_NUMBERED = re.compile(r"\\?\[([A-Z][A-Z_]{1,30})[\s_](\d{1,9})\\?\]", re.IGNORECASE)
+"""Also with the backslashes that Markdown puts before brackets."""
 _ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]{1,200}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 _URL = re.compile(r"https?://[^\s<>\"'()\[\]]{1,300}", re.IGNORECASE)
 _ONLY = re.compile(
@@ -34,7 +37,7 @@ _HANDLE = re.compile(r"(?<![\w@.])@\w{1,40}")
 _NETWORK = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{1,4}(?:[:.][0-9A-Fa-f]{0,4}){3,7}(?![\w:])")
 _PORT = re.compile(r":\d{1,5}$")
 _GROUP = re.compile(r"(?<!\w)(?:[A-Za-z]{2}00\d{0,30}|\d{1,30})(?!\w)")
-_GAP = re.compile(r"[ ().\-/–]{0,3}")
+_GAP = re.compile(r"[\s().\-/–—·]{0,3}")
 _MOST_GROUPS = 26
 """A number has so many groups of digits at most."""
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -171,17 +174,19 @@ def _walked(
     if done:
         yield text, True
         return
-    found = list(pattern.finditer(text))
+    read = plain(text)
+    found = list(pattern.finditer(read.text))
     last = place = 0
     while place < len(found):
-        run = find(text, found, place)
+        run = find(read.text, found, place)
         if run is None:
             place += 1
             continue
         seen.add(run.entry.stand_in)
-        yield text[last : run.start], False
+        start, end = read.place(run.start, run.end)
+        yield text[last:start], False
         yield run.written, True
-        last, place = run.end, place + run.length
+        last, place = end, place + run.length
     yield text[last:], False
 
 
@@ -196,23 +201,24 @@ def _replaced(
         if done:
             yield text, True
             continue
-        last = 0
-        for match in pattern.finditer(text):
+        read, last = plain(text), 0
+        for match in pattern.finditer(read.text):
             found = find(match.group())
             if found is None:
                 continue
             entry, written, rest = found
             seen.add(entry.stand_in)
-            yield text[last : match.start()], False
+            start, end = read.place(*match.span())
+            yield text[last:start], False
             yield written + rest, True
-            last = match.end()
+            last = end
         yield text[last:], False
 
 
 def _plain(stand_in: str) -> str:
     """What is equal for two ways of writing one stand-in that is no name."""
-    if stand_in.startswith("["):
-        return stand_in.casefold().replace("_", " ")
-    digits = re.sub(r"[ ().\-/–]", "", stand_in)
+    if stand_in.lstrip("\\").startswith("["):
+        return " ".join(re.findall(r"[^\W_]+", stand_in.casefold()))
+    digits = re.sub(r"[\s().\-/–—·]", "", stand_in)
     whole = digits.lstrip("+").isdigit() or re.fullmatch(r"[A-Za-z]{2}00\d+", digits)
     return digits.casefold() if whole else stand_in.casefold()

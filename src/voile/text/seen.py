@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from voile.core.rounding import percent_at_most
 from voile.report.model import Table
+from voile.report.words import counted
 from voile.text.languages import AUTO, LANGUAGES, title
 from voile.text.plan import UNKNOWN_WORDS
+from voile.text.reading_language import LEFT
 
 PREFIX = "seen "
 
@@ -24,6 +26,8 @@ class Seen:
     found: Mapping[str, int]
     """Placeholders by what they stand for."""
     unknown_words: int
+    left_at_heads: int = 0
+    """Words that may be a name found elsewhere, left since their capital says nothing."""
 
     @classmethod
     def of(cls, totals: Mapping[str, float], language: str, found_by: tuple[str, ...]) -> Seen:
@@ -35,7 +39,7 @@ class Seen:
             return {k.removeprefix(prefix): n for k, n in seen.items() if k.startswith(prefix)}
 
         return cls(language, found_by, under("language "), under("found "),
-                   seen.get(UNKNOWN_WORDS, 0))  # fmt: skip
+                   seen.get(UNKNOWN_WORDS, 0), seen.get(LEFT, 0))  # fmt: skip
 
     @property
     def foreign(self) -> dict[str, int]:
@@ -65,6 +69,12 @@ class Seen:
             share = percent_at_most(self.unknown_words / max(words, self.unknown_words))
             lines.append(
                 f"{share} of the words are outside the vocabulary ({self.unknown_words:,})."
+            )
+        if self.left_at_heads:
+            lines.append(
+                f"note: {counted(self.left_at_heads, 'word')} at the head of a sentence, or in "
+                "rows all in capitals, may be a name that was found elsewhere (Will, Mark): left "
+                "as words are."
             )
         if self.found:
             listed = [f"{n:,} {kind}" for kind, n in _by_number(self.found)]

@@ -180,11 +180,11 @@ _TIME = r"(?: \d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[+-]\d{2}:?\d{2})?)?"
 _DATE = re.compile(rf"\d{{1,4}}[-/.]\s?\d{{1,2}}[-/.]\s?\d{{1,4}}{_TIME}")
 _FITS = {
     "PHONE": re.compile(
-        r"\+?\(?\d(?:[ ().\-/–]{0,3}\d){3,20}( ?(?:x|ext\.?|extension) ?\d{1,6})?",
+        r"\+?\(?\d(?:[\s().\-/–—·]{0,3}\d){3,20}( ?(?:x|ext\.?|extension) ?\d{1,6})?",
         re.IGNORECASE,
     ),
-    "CARD": re.compile(r"\d(?:[ -]?\d){8,18}"),
-    "IBAN": re.compile(r"[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}"),
+    "CARD": re.compile(r"\d(?:[\s.-]?\d){8,18}"),
+    "IBAN": re.compile(r"[A-Za-z]{2}\d{2}(?:[\s-]?[A-Za-z0-9]){11,30}"),
     "SSN": re.compile(r"\d{3}[ ./–-]?\d{2}[ ./–-]?\d{4}"),
     "DATE": _DATE,
     "DATE_OF_BIRTH": _DATE,

@@ -24,11 +24,12 @@ from typing import Any
 from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator
 from voile.metrics import discrete
+from voile.personal.plain import plain
 from voile.personal.spans import Span
 from voile.text.consistent import SharedDraws
 from voile.text.name_list import Found
 from voile.text.name_pools import NamePools, name_pools
-from voile.text.names_again import KIND_WORDS, PART, PARTICLES, is_title, names_again
+from voile.text.names_again import KIND_WORDS, PART, PARTICLES, Again, is_title, names_again
 from voile.text.plan import Plan
 from voile.text.released import Refused
 from voile.text.standin_forms import MAKERS, Draws, form_of, key_of, no_maker
@@ -69,28 +70,31 @@ class StandIns:
         """The names of the language."""
         return name_pools(self.language)
 
-    def named(self, texts: Sequence[Any], known: Sequence[frozenset[str]] = ()) -> list[list[Span]]:
+    def named(self, texts: Sequence[Any], known: Sequence[frozenset[str]] = ()) -> list[Again]:
         """The names in each text, by the pipeline; and those known in its scope, wherever they are.
 
         A pipeline finds Ann Smith in one line and misses Ann below another. Who was found once is
         known by every part of the name, where it is written with a capital (`names_again`). What
-        an identifier is called, as in *my IBAN*, is no organisation or place.
+        an identifier is called, as in *my IBAN*, is no organisation or place. All is read as a
+        reader sees it (`plain`), and given as places in the text itself.
         """
-        plain = [text if isinstance(text, str) else "" for text in texts]
+        read = [plain(text if isinstance(text, str) else "") for text in texts]
         found = []
-        for place, marks in enumerate(marked(self.pipeline, plain)):
+        for place, marks in enumerate(marked(self.pipeline, [one.text for one in read])):
+            text = read[place].text
             spans = [
                 Span(e.start_char, e.end_char, LABELS[e.label_])
                 for e in marks
-                if e.label_ in LABELS and not _calls(e, plain[place])
+                if e.label_ in LABELS and not _calls(e, text)
             ]
-            names = self.parts(plain[place], spans)
+            names = self.parts(text, spans)
             if known:
                 names |= known[place]
-            found.append(self._with_known(plain[place], spans, names) if names else spans)
+            again = self._with_known(text, spans, names) if names else Again(spans, [])
+            found.append(Again(*map(read[place].spans, again)))
         return found
 
-    def _with_known(self, text: str, spans: list[Span], names: frozenset[str]) -> list[Span]:
+    def _with_known(self, text: str, spans: list[Span], names: frozenset[str]) -> Again:
         """The spans, those of known names alone taken as persons, and where else these stand."""
         persons = [
             Span(start, end, "PERSON")
@@ -98,7 +102,8 @@ class StandIns:
             else Span(start, end, kind)
             for start, end, kind in spans
         ]
-        return [*persons, *names_again(text, spans, names, self.language)]
+        again = names_again(text, spans, names, self.language)
+        return Again([*persons, *again.found], again.left)
 
     def parts(self, text: str, spans: Sequence[Span]) -> frozenset[str]:
         """The parts of persons' names at these places, as they are known by."""
@@ -112,34 +117,33 @@ class StandIns:
 
     def pieces(self, written: str, kind: str) -> Iterator[str | Thing]:
         """A found span as things, and what stands between them."""
+        read = plain(written)
         if kind not in ("PERSON", "PLACE", "ORGANISATION"):
-            form = form_of(kind, written, self.language)
-            yield Thing(kind, form, key_of(kind, written), written)
+            form = form_of(kind, read.text, self.language)
+            yield Thing(kind, form, key_of(kind, read.text), written)
             return
-        bare = re.sub(r"['’]s$", "", written)
-        if kind == "PERSON":
-            yield from self._person(bare)
-        else:
-            yield Thing(kind, kind, key_of(kind, bare), bare)
-        if bare != written:
-            yield written[len(bare) :]
+        last = 0
+        named = re.sub(r"['’]s$", "", read.text)
+        parts = self._person(named) if kind == "PERSON" else [(Span(0, len(named), kind), kind)]
+        for part, role in parts:
+            key = key_of(kind, read.text[part.start : part.end])
+            start, end = read.place(part.start, part.end)
+            if start > last:
+                yield written[last:start]
+            yield Thing(kind, role, key, written[start:end])
+            last = end
+        if last < len(written):
+            yield written[last:]
 
-    def _person(self, written: str) -> Iterator[str | Thing]:
+    def _person(self, written: str) -> Iterator[tuple[Span, str]]:
         """First names, last name: each a thing of its own, the same wherever it stands."""
-        found, last = list(PART.finditer(written)), 0
-        parts = self._names_in(found)
+        parts = self._names_in(list(PART.finditer(written)))
         for place, part in enumerate(parts):
-            if part.start() > last:
-                yield written[last : part.start()]
-            name = part.group()
-            role = self.pools.role(key_of("PERSON", name.split()[0]))
+            role = self.pools.role(key_of("PERSON", part.group().split()[0]))
             if len(parts) > 1:
                 at_end = place == len(parts) - 1
                 role = "last" if at_end else "first" if role == "last" else role
-            yield Thing("PERSON", role, key_of("PERSON", name), name)
-            last = part.end()
-        if last < len(written):
-            yield written[last:]
+            yield Span(*part.span(), "PERSON"), role
 
     def _names_in(self, found: list[re.Match[str]]) -> list[re.Match[str]]:
         """The parts that are names: all but titles in front, small words, and Jr at the end.

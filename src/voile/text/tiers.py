@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from voile.errors import InvalidInput, MissingExtra, require
 from voile.packaged import SPACY_ENGLISH, SPACY_FRENCH, SPACY_SPANISH
+from voile.personal.plain import plain
+from voile.personal.spans import Span
 from voile.text.name_list import Found
 from voile.text.stopwords import STOPWORDS
 from voile.text.vocabularies import Vocabulary
@@ -64,13 +66,14 @@ class Tiers:
 
 
 def marked(pipeline: Any, texts: Iterable[str]) -> Iterator[list[Found]]:
-    """The names that a pipeline marks in each text.
+    """The names that a pipeline marks in each text, as a reader sees it (`plain`).
 
     A text that is longer than the pipeline reads at once is read in pieces that overlap: a name
     counts in the piece in whose part it begins, and that piece shows it whole, with what stands
     around it.
     """
-    given = list(texts)
+    read = [plain(text) for text in texts]
+    given = [one.text for one in read]
     limit = int(getattr(pipeline, "max_length", 0)) or max(map(len, given), default=0) + 1
     overlap = min(OVERLAP, limit // 4)
     pieces = [
@@ -90,7 +93,9 @@ def marked(pipeline: Any, texts: Iterable[str]) -> Iterator[list[Found]]:
             for e in document.ents
             if e.label_ in ENTITY_LABELS and max(begins, last) <= start + e.start_char < ends
         ]
-    yield from found
+    for one, names in zip(read, found, strict=True):
+        spans = one.spans(Span(e.start_char, e.end_char, e.label_) for e in names)
+        yield [Found(*span) for span in spans]
 
 
 def tiers(

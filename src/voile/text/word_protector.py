@@ -155,10 +155,12 @@ class TextProtector:
         none: list[Any] = [()] * len(texts)
         names = none if self.tiers is None else self.tiers.entities(texts, languages)
         spans: Sequence[Any] = self.finders.find(texts) if self.identifiers else none
+        left = none
         if self.stand_ins is not None:
             named = self.stand_ins.named(texts, known)
-            spans = [merge([*own, *more]) for own, more in zip(spans, named, strict=True)]
-        marks = map(Marks, languages, names, spans)
+            spans = [merge([*own, *more.found]) for own, more in zip(spans, named, strict=True)]
+            left = [more.left for more in named]
+        marks = map(Marks, languages, names, spans, left)
         return [self._plan(text, found) for text, found in zip(texts, marks, strict=True)]
 
     def costs(self, draws: Sequence[int]) -> Cost:
