@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from voile import labels
+from voile.errors import InvalidInput
 from voile.labels.columns import CategoryColumn, NumberColumn
 from voile.labels.recipes import Recipe
 
@@ -100,3 +101,19 @@ def test_an_array_with_named_fields_has_room_for_what_is_drawn() -> None:
     long = np.array([(40, "one rare village", "well")] * 120, dtype=wider)
     other = labels.protect(long, **HOW, seed=1, on_error="mask").data
     assert other.dtype["town"] == made.dtype["town"]  # not the width of what stood there
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize("policy", ["skip", "mask"])
+def test_a_field_that_some_records_have_empties_none_of_them(
+    ending: str, policy: Any, tmp_path: Path
+) -> None:
+    file, out = tmp_path / "rows.jsonl", tmp_path / f"out.{ending}"
+    rows: list[dict[str, Any]] = [dict(FULL, biopsy=1) if i % 2 else FULL for i in range(1400)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = labels.protect(str(file), **HOW, out=str(out), drop=("biopsy",), on_error=policy)
+    assert (done.records, done.rows.skipped, done.rows.masked) == (1400, 0, 0)
+    late = [FULL] * 1300 + rows[1300:]
+    file.write_text("".join(json.dumps(row) + "\n" for row in late))
+    with pytest.raises(InvalidInput, match="line 1302: it has a field that"):
+        labels.protect(str(file), **HOW, out=str(tmp_path / f"new.{ending}"), on_error=policy)

@@ -129,7 +129,7 @@ def draw_rows(
     """Read, plan, charge, draw, and keep what may be written; nothing is written here."""
     block = task.source.read(task.piece)
     if task.target is not None:
-        block = fitting(block, task.source.columns, task.target.name)
+        block = fitting(block, (*task.source.columns, *task.dropped), task.target.name)
     batch = Batch(task.part, block.rows)
     planned = _plan(releaser, batch)
     each = task.charging is not None and not task.charging.beforehand
