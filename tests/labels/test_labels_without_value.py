@@ -184,3 +184,21 @@ def test_what_is_drawn_is_told_of_every_mechanism(patients: Any, recipe: Any) ->
             seed=1, overwrite=True, **more,
         )  # fmt: skip
         assert (done.drawn, done.columns.dropped) == (drawn, ("town",))
+
+
+def test_what_is_missing_has_a_name_in_estimates_and_what_is_not_told_has_none(
+    tmp_path: Any,
+) -> None:
+    rng = np.random.default_rng(1)
+    rows = [{"age": None if rng.random() < 0.2 else int(rng.integers(20, 80)), "y": "abc"[i % 3]}
+            for i in range(400)]  # fmt: skip
+    made = labels.recipe(rows, label="y", mechanism="ldp", levels=3)
+    done = labels.protect(rows[:-1], label="y", epsilon=4, mechanism="ldp", recipe=made)
+    found = labels.estimate(done.data, guarantee=done, column="age")
+    assert GONE in {share.value for share in found.features}
+    assert "" not in {share.value for share in found.features}
+    assert f"{GONE} & a" in {share.value for share in found.table}
+    one = labels.protect(rows, label="y", epsilon=1, mechanism="prior", classes=tuple("abc"),
+                         prior=(0.6, 0.39, 0.01), pass_=("age",))  # fmt: skip
+    untold = labels.estimate(one.data, guarantee=one).report().tables[0]
+    assert [row[2] for row in untold.rows] == ["", "", ""]

@@ -139,3 +139,30 @@ def test_odd_cells_have_a_spelling() -> None:
     table = spelling_of(as_written(np.array(odd)))
     assert table.shape == (len(odd), 9)
     assert np.isfinite(table).all()
+
+
+def audited(path: Any, header: list[str], rows: list[list[Any]]) -> Any:
+    return labels.audit(write_rows(path / "f.csv", header, rows), label="y", epsilon=(1.0,))
+
+
+def test_that_two_columns_of_many_names_agree_is_read(tmp_path: Any) -> None:
+    rng = np.random.default_rng(3)
+    rows = []
+    for i in range(900):
+        came, left = (f"ward {n}" for n in rng.integers(300, size=2))
+        rows.append([came, came if i % 2 else left, "p" if i % 2 else "q"])
+    found = audited(tmp_path, ["came", "left", "y"], rows)
+    assert found.epsilons[0].features_alone > 0.98
+    assert found.features[0].name == "came is left"
+
+
+def test_numbers_that_were_rounded_are_read(tmp_path: Any) -> None:
+    weights = np.random.default_rng(4).normal(80, 12, size=900).tolist()
+    label = ["q", "p"]
+    rounded = [[round(x, i % 2), label[i % 2]] for i, x in enumerate(weights)]
+    found = audited(tmp_path, ["weight", "y"], rounded)
+    assert found.epsilons[0].features_alone > 0.9
+    assert "weight as written" in {share.name for share in found.features}
+    alike = [[round(x, 1), label[i % 2]] for i, x in enumerate(weights)]
+    found = audited(tmp_path, ["weight", "y"], alike)
+    assert "weight as written" not in {share.name for share in found.features}

@@ -129,7 +129,7 @@ def draw_rows(
     """Read, plan, charge, draw, and keep what may be written; nothing is written here."""
     block = task.source.read(task.piece)
     if task.target is not None:
-        block = fitting(block, task.source.columns, task.target.name)
+        block = fitting(block, (*task.source.columns, *task.dropped), task.target.name)
     batch = Batch(task.part, block.rows)
     planned = _plan(releaser, batch)
     each = task.charging is not None and not task.charging.beforehand
@@ -210,18 +210,22 @@ def _kept(
     """The rows to write, in the source's order."""
     if isinstance(block.rows, ColumnRows):
         return _by_column({**block.rows.columns, **replaced.columns}, order, task)
-    changed: Sequence[Row] = [
-        {**row, **{name: values[place] for name, values in replaced.columns.items()}}
+    changed = [
+        _in_order(row, {name: values[place] for name, values in replaced.columns.items()}, task)
         for place, row in enumerate(block.rows)
     ]
-    if task.dropped:
-        changed = [_without(row, task.dropped) for row in changed]
     empty = dict.fromkeys(task.columns)
     return [empty if place is None else changed[place] for place in order]
 
 
-def _without(row: Row, dropped: frozenset[str]) -> Row:
-    return {name: value for name, value in row.items() if name not in dropped}
+def _in_order(row: Row, new: Row, task: PartTask) -> Row:
+    """A JSON record with new values, its fields in the order of the columns.
+
+    In its own order a field that it lacked, and that was drawn, would stand last and tell of it.
+    """
+    every = {**row, **new}
+    names = dict.fromkeys([*(name for name in task.columns if name in every), *every])
+    return {name: every[name] for name in names if name not in task.dropped}
 
 
 def _by_column(

@@ -21,6 +21,7 @@ from voile.labels.audited import AuditedLabels, LeakageAtEpsilon, LeakingLine
 from voile.labels.bins import Cut
 from voile.labels.columns import constant, determines
 from voile.labels.reading import AS_WRITTEN, Label, Reading, read_labelled
+from voile.labels.same_names import same_names
 from voile.labels.table import Table
 from voile.options import Data, Option, use_case
 from voile.progress import tell
@@ -28,6 +29,8 @@ from voile.progress import tell
 Piece = TypeVar("Piece")
 Answer = TypeVar("Answer")
 
+TWINS = 0.05
+"""From so many records on that look like others, that is told."""
 HERE = Workers()
 AS_NAMES = Cut()
 
@@ -107,6 +110,20 @@ def bins_note(table: Table, cut: Cut) -> tuple[str, ...]:
     )
 
 
+def persons_note(table: Table, reading: Reading) -> tuple[str, ...]:
+    """Whose records were used, or that some may be of one person: those are not independent."""
+    if reading.person is not None:
+        return (f"of each of {len(table):,} persons one record was used, the first",)
+    twins = table.twins()
+    if twins < TWINS * len(table):
+        return ()
+    return (
+        f"{twins:,} records have the very features of another one: if they are one person's, or "
+        "stand there twice, then whoever learns from one knows the other, the figures are too high "
+        "and their intervals do not hold; name the --person, or hand in each once",
+    )
+
+
 def _worst(table: Table, found: LabelAudit, count: int) -> tuple[LeakingLine, ...]:
     """The records whose labels leak most, by line."""
     require(count >= 0, "worst", ">= 0", count)
@@ -147,9 +164,9 @@ def sampled(table: Table, most: int | None, rng: Generator) -> tuple[Table, tupl
 
 
 def prepared(table: Table) -> tuple[Columns, tuple[str, ...], Indices]:
-    """Features that vary, and their spelling where it does, their names, and labels as codes."""
+    """Features that vary, what they say together, how they are written, and labels as codes."""
     written = [(f"{n} as written", c) for n, c in zip(table.names, table.cells, strict=False)]
-    features = [*zip(table.names, table.columns, strict=True), *written]
+    features = [*zip(table.names, table.columns, strict=True), *same_names(table), *written]
     varying = [(n, values) for n, values in features if values is not None and not constant(values)]
     if not varying:
         raise InvalidInput(
@@ -168,6 +185,7 @@ def _notes(table: Table, reading: Reading) -> tuple[str, ...]:
             f"not attacked, because you left them out: {', '.join(reading.drop)}; the figures hold "
             "only if they are not released"
         )
+    notes += persons_note(table, reading)
     if table.skipped:
         notes.append(f"{table.skipped:,} records with missing or broken values were left out")
     if table.masked:

@@ -14,7 +14,7 @@ from voile.core.pieces_of_work import Over, in_turn
 from voile.core.randomness import Generator, seeded_rng
 from voile.errors import InvalidInput, require
 from voile.jobs.settings import Workers
-from voile.labels._audit import AS_NAMES, HERE, bins_note, sampled, spread_by
+from voile.labels._audit import AS_NAMES, HERE, bins_note, persons_note, sampled, spread_by
 from voile.labels._recipe import CELLS_SHARE
 from voile.labels.bins import Cut
 from voile.labels.columns import constant
@@ -67,6 +67,7 @@ def compare(
     rng = seeded_rng(seed)
     tell("reading records")
     table = read_labelled(data, label=label, reading=reading, edges=cut.at())
+    told = (*bins_note(table, cut), *persons_note(table, reading))
     table, notes = sampled(table, records, rng)
     found = compare_table(
         table,
@@ -77,7 +78,7 @@ def compare(
         draws=draws,
         over=spread_by(workers, "comparing on splits"),
     )
-    return replace(found, notes=(*notes, *bins_note(table, cut), *found.notes))
+    return replace(found, notes=(*notes, *told, *found.notes))
 
 
 def compare_table(

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from voile.core.randomness import secure_rng, seeded_rng
 from voile.errors import InvalidInput, VoileError
 from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
+from voile.files.formats import format_of
 from voile.files.locations import Location, location
-from voile.files.rows import OnError
+from voile.files.rows import OnError, RowProblem
 from voile.files.source import Source, open_source
 from voile.jobs.job_report import JobReport
 from voile.jobs.ledger_choice import charging_for
@@ -119,6 +120,7 @@ def protect(
     law = Law(recipe_text(made), epsilon, choice.mechanism, choice.prior, choice.label_share)
     protection = law.protection()
     clear = _columns(source, made, protection, columns)
+    _no_strangers(source, clear, target)
     handing.check_bound(protection, clear, lambda: _count(source))
     charging = charging_for(charge, protection.adding_up(), source.columns, seed=seed)
     if handing.memo is not None:  # once nothing else is wrong: what is made here is of this law
@@ -232,6 +234,21 @@ def _learning_is_charged(choice: LabelChoice, charge: LedgerChoice, running: Run
 def _count(source: Source) -> int:
     """How many rows there are to release."""
     return max(1, sum(1 for _ in source.rows()))
+
+
+def _no_strangers(source: Source, clear: ColumnsInClear, target: Location | None) -> None:
+    """Refuse records with a field that nobody named where the output could not hold it.
+
+    A job would leave such a record out or empty it, as --on-error says: that tells of the field.
+    """
+    if target is None or source.format != "jsonl" or format_of(target.name).kind == "jsonl":
+        return
+    for line, row in source.rows():
+        if not isinstance(row, RowProblem) and clear.strangers([row]):
+            raise InvalidInput(
+                f"{source.where(line)}: it has a field that nobody named, which tells if the "
+                "record is left out; name it in --pass or --drop, or write to .jsonl"
+            )
 
 
 def _edges(cut: Cut, choice: LabelChoice, epsilon: float) -> tuple[float, ...]:

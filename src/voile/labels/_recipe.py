@@ -145,6 +145,7 @@ def recipe(
         drop=reading.drop,
         edges=edges,
         missing=MISSING in classes,
+        person=reading.person,
     )
     made = drafted_recipe(
         table,

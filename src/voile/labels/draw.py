@@ -121,7 +121,8 @@ class LabelReleaser:
         return [] if self.protection.passes_features else list(self.recipe.columns)
 
     def _problems(self, batch: Batch, labels: Indices, values: Columns) -> dict[int, RowProblem]:
-        found = dict(self.clear.strangers(batch.rows))
+        unnamed = self.clear.strangers(batch.rows).items()
+        found: dict[int, RowProblem] = {place: Telling(one.reason) for place, one in unnamed}
         if self.protection.typical or not self.masking:
             for column, part in zip(self.recipe.columns, values, strict=False):
                 places = np.flatnonzero(column.unknown(part)).tolist()

@@ -150,5 +150,5 @@ class EstimatedLabels(Result):
 
 def _shown(share: Share) -> tuple[str, str, str, str, str, str]:
     name, value, *numbers = share.row()
-    first, low, high, likely = (f"{number:.4g}" for number in numbers)
+    first, low, high, likely = ("" if n != n else f"{n:.4g}" for n in numbers)
     return (name, value, first, low, high, likely)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from voile.errors import InvalidInput
-from voile.files.rows import OnError, RowProblem
+from voile.files.rows import OnError, Row, RowProblem
 from voile.files.source import Source, open_source
 from voile.labels.table import Table, table_of
 from voile.ledger import person_name
@@ -26,6 +26,13 @@ class Reading(Options):
         Option("Columns to leave out, such as identifiers: a,b,c.", shown=True),
     ] = ()
     header: Annotated[bool, Option("A CSV file begins with column names; else c1, c2, …")] = True
+    person: Annotated[
+        str | None,
+        Option(
+            "The column that says whose record it is: of each person the first is read alone.",
+            shown=True,
+        ),
+    ] = None
     on_error: Annotated[
         Literal["fail", "skip", "mask"],
         Option("Rows with missing or broken values: fail, skip or mask.", "Running"),
@@ -56,6 +63,7 @@ def read_labelled(
         drop=reading.drop,
         edges=edges,
         spelling=spelling,
+        person=reading.person,
     )
 
 
@@ -69,11 +77,16 @@ def table_from(
     features: bool = True,
     spelling: bool = False,
     missing: bool = False,
+    person: str | None = None,
 ) -> Table:
-    """The records of a source as a labelled table; a number is cut at the edges of its bins."""
+    """The records of a source as a labelled table; a number is cut at the edges of its bins.
+
+    Of each `person` the first record alone, for several are not independent: whoever is fitted to
+    one of them knows the others. Their column is no feature.
+    """
     require_label(source, label)
     rows, broken = [], 0
-    for line, row in source.rows():
+    for line, row in first_of_each(source, person):
         if not isinstance(row, RowProblem):
             rows.append((line, [row.get(name) for name in source.columns]))
         elif on_error is OnError.SKIP:
@@ -86,7 +99,7 @@ def table_from(
         rows,
         label=label,
         on_error=on_error,
-        drop=drop,
+        drop=drop if person is None else (*drop, person),
         broken=broken,
         where=source.where,
         edges=edges,
@@ -109,16 +122,22 @@ def one_record_each(
     Who is the same person is what a ledger says; a row that names nobody is left out.
     """
     rows: list[Mapping[str, Any]] = []
-    seen: set[str] = set()
-    for line, row in source.rows():
-        if isinstance(row, RowProblem):
-            if on_error is OnError.SKIP:
-                continue
+    for line, row in first_of_each(source, person):
+        if not isinstance(row, RowProblem):
+            rows.append(row)
+        elif on_error is not OnError.SKIP:
             raise InvalidInput(f"{source.where(line)}: {row.reason}; mend it or --on-error skip")
-        if person is not None:
+    return rows
+
+
+def first_of_each(source: Source, person: str | None) -> Iterator[tuple[int, Row | RowProblem]]:
+    """Every record with its line; of a person the first that is readable, and nobody's none."""
+    source.must_have(person, what="--person")
+    seen: set[str | None] = {None}
+    for line, row in source.rows():
+        if person is not None and not isinstance(row, RowProblem):
             name = person_name(row.get(person))
-            if name is None or name in seen:
+            if name in seen:
                 continue
             seen.add(name)
-        rows.append(row)
-    return rows
+        yield line, row

@@ -179,7 +179,7 @@ def _column_views(
     return tuple(
         View(
             column.name,
-            tuple(shown(value) for value in column.decode(np.arange(len(column))).tolist()),
+            _code_names(column),
             _levels(column),
             np.asarray(np.kron(channel.probabilities(), response.probabilities()), np.float64),
             part * len(response.outputs) + labels,
@@ -262,11 +262,16 @@ def _levels(column: Column) -> Floats | None:
     return np.array(column.levels)
 
 
+def _code_names(column: Column) -> tuple[str, ...]:
+    """What each code of a column is called."""
+    return tuple(
+        shown(value) or MISSING for value in column.decode(np.arange(len(column))).tolist()
+    )
+
+
 def _group_names(column: Column, groups: Sequence[int]) -> tuple[str, ...]:
     """What a group of codes is called: a range of levels, or its categories."""
-    names = [
-        shown(value) or "(missing)" for value in column.decode(np.arange(len(column))).tolist()
-    ]
+    names = _code_names(column)
     found = []
     for group in range(max(groups) + 1):
         members = [name for name, at in zip(names, groups, strict=True) if at == group]

@@ -8,21 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attackers.label_reading import Kind, read_as
+from voile.attackers.label_reading import FEW, Kind, read_as
 from voile.attackers.label_spelling import as_written
 from voile.labels.values import is_absent, shown
 
 Cells = NDArray[np.bytes_]
+MOST_DECIMALS = 8
 
 
 def odd_cells(values: Sequence[Any], column: NDArray[Any]) -> Cells | None:
     """The cells of a column as they stand in the file, where the values alone do not give them.
 
-    Where blanks around them, words for what is missing, or numbers are not all written alike, and
-    where nearly every record has its own (an identifier may end in a digit that tells).
+    Where blanks around them, words for what is missing, or numbers are not all written alike,
+    where more numbers were rounded than chance rounds, and where nearly every record has its own
+    (an identifier may end in a digit that tells).
     """
     cells = ["" if value is None else str(value) for value in values]
-    odd = _differ(cells) or _own(column) or (column.dtype.kind == "f" and _odd(cells, column))
+    number = column.dtype.kind == "f"
+    odd = _differ(cells) or _own(column)
+    odd = odd or (number and (_odd(cells, column) or _rounded(cells, column)))
     return as_written(np.array(cells)) if odd else None
 
 
@@ -51,3 +55,18 @@ def _odd(cells: Sequence[str], numbers: NDArray[Any]) -> bool:
     places = max((len(cell.partition(".")[2]) for cell, _ in distinct), default=0)
     ways = (shown, repr, f"{{:.{min(places, 20)}f}}".format)
     return not any(all(cell == way(number) for cell, number in distinct) for way in ways)
+
+
+def _rounded(cells: Sequence[str], numbers: NDArray[Any]) -> bool:
+    """Whether more numbers than chance, one in ten, have fewer decimals than the others have.
+
+    From eight decimals on they count as eight: so many are a computer's. Few numbers are told apart
+    by classifiers themselves.
+    """
+    if read_as(numbers).distinct <= FEW:
+        return False
+    there = np.flatnonzero(~np.isnan(numbers)).tolist()
+    ends = [cells[at].strip().partition(".")[2].rstrip("0") for at in there]
+    decimals = np.minimum([len(end) for end in ends], MOST_DECIMALS)
+    fewer = int((decimals < decimals.max(initial=0)).sum())
+    return fewer > 0.1 * len(there) + 3 * np.sqrt(0.09 * len(there))

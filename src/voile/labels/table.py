@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attackers.label_reading import FEW
 from voile.core.arrays import Indices
 from voile.errors import InvalidInput
 from voile.files import no_such_column
@@ -48,6 +49,14 @@ class Table:
     def classes(self) -> tuple[str, ...]:
         """The labels that occur, in order."""
         return tuple(np.unique(self.labels).tolist())
+
+    def twins(self) -> int:
+        """How many records have the very features of another, if some feature tells many apart."""
+        codes = [np.unique(values, return_inverse=True)[1].ravel() for values in self.columns]
+        if not any(int(one.max()) >= FEW for one in codes):
+            return 0
+        counts = np.unique(np.stack(codes), axis=1, return_counts=True)[1]
+        return int(counts[counts > 1].sum())
 
     def select(self, keep: Indices) -> Table:
         """The records at these positions."""

@@ -33,9 +33,10 @@ class ArrowTable:
         return {name: ArrowColumn(found[name], name) for name in found.column_names}
 
     def changed(self, changes: Changes) -> Any:
-        """The same kind, with the schema of what stays; its notes go with the first dropped column.
+        """The same kind, with the schema of what stays; its notes go with what they may speak of.
 
-        Notes of a schema may name columns, and what is left out is not to be named.
+        Notes of a schema may name columns that are left out, and those of pandas count the
+        categories of one that was drawn anew. What was drawn may be missing, whatever was.
         """
         import pyarrow
 
@@ -46,20 +47,21 @@ class ArrowTable:
         fields: list[Any] = []
         for name in dict.fromkeys([*names, *changes.columns]):
             field = self.table.schema.field(name) if name in self.columns else None
-            if name in changes.columns:
+            if field is None or name in changes.columns:
                 array = _array(list(changes.columns[name]), field)
+                fields.append(pyarrow.field(name, array.type))
             else:
                 array = compact(self.table[name].take(places))
-            field = pyarrow.field(name, array.type) if field is None else field
-            fields.append(field.with_type(array.type).with_nullable(_nullable(field, changes)))
+                fields.append(
+                    field.with_type(array.type).with_nullable(
+                        field.nullable or bool(changes.masked)
+                    )
+                )
             arrays.append(array)
-        notes = None if changes.dropped else self.table.schema.metadata
+        spoken_of = changes.dropped or changes.columns
+        notes = None if spoken_of else self.table.schema.metadata
         made = pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields, metadata=notes))
         return self.give_back(made)
-
-
-def _nullable(field: Any, changes: Changes) -> bool:
-    return bool(field.nullable or changes.masked)
 
 
 def _array(values: list[Any], field: Any) -> Any:

@@ -76,8 +76,13 @@ def list_table(rows: Sequence[Any]) -> PlainTable:
 
 
 def _dictionaries(rows: Sequence[Any]) -> PlainTable:
-    """All keys of all rows are columns; a row that lacks one lacks it when it comes back."""
-    names = list(dict.fromkeys(name for row in rows for name in row or ()))
+    """All keys of all rows are columns; a row that lacks one lacks it when it comes back.
+
+    Unless the column was drawn: then each row has it, for who lacked it is not to be told. Nor is
+    it by the order of columns, which is that of the fullest row.
+    """
+    fullest = max(rows, key=lambda row: len(row or ()))
+    names = list(dict.fromkeys(name for row in (fullest, *rows) for name in row or ()))
     if not all(isinstance(name, str) for name in names):
         raise InvalidInput("the keys of dictionaries must be strings, and some are not")
     lacking = {
@@ -86,11 +91,12 @@ def _dictionaries(rows: Sequence[Any]) -> PlainTable:
     }
 
     def give_back(kept: Mapping[str, Sequence[Any]], changes: Changes) -> list[dict[str, Any]]:
+        drawn = changes.columns.keys()
         return [
             {
                 name: values[place]
                 for name, values in kept.items()
-                if values[place] is not None or row not in lacking.get(name, ())
+                if values[place] is not None or name in drawn or row not in lacking[name]
             }
             for place, row in enumerate(changes.rows)
         ]
@@ -144,12 +150,22 @@ def array_table(array: np.ndarray[Any, Any]) -> PlainTable:
 
     def give_back(kept: Mapping[str, Sequence[Any]], changes: Changes) -> np.ndarray[Any, Any]:
         if array.dtype.names:
-            types = [(name, array.dtype[name] if name in names else np.float64) for name in kept]
-            return np.array(list(zip(*kept.values(), strict=True)), dtype=types)
+            own = {name: array.dtype[name] if name in names else np.dtype(float) for name in kept}
+            parts = {name: _typed(_objects(kept[name]), own[name]) for name in kept}
+            made = np.empty(len(changes.rows), dtype=[(n, p.dtype) for n, p in parts.items()])
+            for name, part in parts.items():
+                made[name] = part
+            return made
         rows = np.array(list(kept.values()), dtype=object).T
         return _typed(rows if array.ndim == 2 else rows[:, 0], array.dtype)
 
     return PlainTable("the array", values, give_back)
+
+
+def _objects(values: Sequence[Any]) -> np.ndarray[Any, Any]:
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
 
 
 def _typed(values: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
