@@ -6,13 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import voile
 from voile.core.guarantee import Basis, Guarantee
 from voile.errors import BadFile, GuaranteeBroken, InvalidInput
 from voile.interrupts import best_so_far
 from voile.metrics.lp_norms import lp
-from voile.optimise import region_start, region_windows
+from voile.optimise import (
+    _region_kernels,
+    region,
+    region_problem,
+    region_start,
+    region_windows,
+)
 from voile.optimise.certificate import certify_splines
 from voile.optimise.region import RegionMechanism, region_from_record
 from voile.optimise.region_descent import (
@@ -21,7 +28,7 @@ from voile.optimise.region_descent import (
     region_descent,
     region_grid,
 )
-from voile.optimise.region_problem import Apart, RegionProblem, as_region
+from voile.optimise.region_problem import Apart, RegionProblem, Tabled, as_region
 from voile.optimise.region_start import started
 from voile.optimise.region_windows import Run, State, obeys, solved
 from voile.optimise.smooth import SmoothMechanism
@@ -64,17 +71,92 @@ def test_the_start_lies_in_the_cone_as_it_is(town, p):
     assert rows.left.max() < 2.01 * region_start.KAPPA
 
 
+def wide_start(size: float):
+    """Places far apart: a grid, the outputs used, and the rows that a descent begins with."""
+    places = np.random.default_rng(0).uniform(0, size, (400, 2))
+    losses = Apart(places, places, "cityblock")
+    wide = RegionProblem(places, np.ones(400), places, losses, (0.0, 0.0), (size, size))
+    grid = region_grid(wide, epsilon=1.0, cells=(1, 1), p=2.0)
+    return grid, *started(wide, grid, epsilon=1.0, p=2.0)
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """The problem of a wide region and what it begins with, as a mechanism."""
+    grid, some, rows = wide_start(80.0)
+    return some, integral(rows, grid, some, epsilon=1.0, p=2.0, resolution=0.001, unit="km")
+
+
 def test_a_table_is_sparse_where_the_region_is_wide():
     """Rows list what lies near: their number does not grow with the region."""
-    rng, mean = np.random.default_rng(0), []
+    mean = []
     for size in (40.0, 80.0):
-        places = rng.uniform(0, size, (400, 2))
-        losses = Apart(places, places, "euclidean")
-        wide = RegionProblem(places, np.ones(400), places, losses, (0.0, 0.0), (size, size))
-        grid = region_grid(wide, epsilon=1.0, cells=(1, 1), p=2.0)
-        used, rows = started(wide, grid, epsilon=1.0, p=2.0)
-        mean.append(len(rows.listed) / len(used.outputs) / grid.size)
+        grid, some, rows = wide_start(size)
+        mean.append(len(rows.listed) / len(some.outputs) / grid.size)
     assert mean[1] < 0.45 * mean[0]
+
+
+def test_the_loss_of_a_wide_region_needs_those_of_near_outputs_only(wide, monkeypatch):
+    some, made = wide
+    table = some.losses.between(np.arange(400), np.arange(len(some.outputs)))
+    wanted = some.prior @ (made.probabilities(some.places) * table).sum(axis=1)
+    asked, sorted_anew = [], []
+    between, means = Apart.between, Apart.means
+
+    def counted(losses, places, outputs):
+        asked.append(len(places) * len(outputs))
+        return between(losses, places, outputs)
+
+    def noted(losses, places, shares):
+        sorted_anew.append(len(places))
+        return means(losses, places, shares)
+
+    monkeypatch.setattr(Apart, "between", counted)
+    monkeypatch.setattr(Apart, "means", noted)
+    assert expected_loss(made, some) == pytest.approx(float(wanted), rel=1e-12)
+    assert 0 < sum(asked) < 0.5 * table.size
+    assert sorted_anew == [len(some.places)]
+
+
+@pytest.mark.parametrize("metric", ["cityblock", "euclidean"])
+def test_mean_losses_are_means_of_losses(metric, monkeypatch):
+    rng = np.random.default_rng(1)
+    places, outputs = rng.integers(0, 9, (50, 3)) / 2, rng.integers(0, 9, (20, 3)) / 2  # and ties
+    shares, here = rng.dirichlet(np.ones(20)), rng.permutation(50)[:30]
+    monkeypatch.setattr(region_problem, "PLACES", 7)
+    losses = Apart(places, outputs, metric, 3.0)
+    table = losses.between(np.arange(50), np.arange(20))
+    assert losses.means(here, shares) == pytest.approx(table[here] @ shares, rel=1e-12)
+    assert Tabled(table).means(here, shares) == pytest.approx(table[here] @ shares, rel=1e-12)
+
+
+def test_a_certificate_gathers_some_outputs_at_a_time(wide, monkeypatch):
+    """Else the table would be in memory a second time, and by output."""
+    _, made = wide
+    gathered, by_output = [], _region_kernels.by_output
+
+    def counted(*args):
+        found = by_output(*args)
+        gathered.append(len(found[1]))
+        return found
+
+    monkeypatch.setattr(_region_kernels, "by_output", counted)
+    monkeypatch.setattr(region, "AT_ONCE", 50)
+    assert region.certified(made) == made.certificate()
+    assert sum(gathered) == len(made.sums)
+    assert max(gathered) < 0.3 * len(made.sums)
+
+
+def test_entries_by_output_are_those_of_the_rows(wide):
+    _, made = wide
+    before = np.concatenate([[0], made.sums[:-1]])
+    before[made.rows[:-1][np.diff(made.rows) > 0]] = 0
+    wanted = csr_array((made.sums - before, made.listed, made.rows)).tocsc()
+    begins, nodes, weights = _region_kernels.by_output(made.rows, made.listed, made.sums, 30, 90)
+    part = slice(wanted.indptr[30], wanted.indptr[90])
+    assert np.array_equal(begins, wanted.indptr[30:91] - part.start)
+    assert np.array_equal(nodes, wanted.indices[part])
+    assert np.array_equal(weights, wanted.data[part])
 
 
 def test_descent_is_certified_and_falls_as_far_as_it_says(town, found, begun):
@@ -290,8 +372,8 @@ def test_sizes_that_cannot_be_done_are_refused_with_the_estimate(town, monkeypat
         region_descent(region, epsilon=40.0, cells=(20, 15))
     with pytest.raises(InvalidInput, match="1 or 2"):
         region_descent(region, epsilon=1.0, cells=(20, 15), p=np.inf)
-    monkeypatch.setattr(region_start, "physical_memory", lambda: 2 * 48 * 2000)
-    with pytest.raises(InvalidInput, match=r"may have 0.002 million numbers \(9.6e-05 GB"):
+    monkeypatch.setattr(region_start, "physical_memory", lambda: 2 * region_start.BYTES * 2000)
+    with pytest.raises(InvalidInput, match=r"may have 0.002 million numbers \(4.8e-05 GB"):
         region_descent(region, **HOW)
     monkeypatch.setattr(region_start, "MOST_ENTRIES", 100)
     with pytest.raises(InvalidInput, match="fewer --cells"):
@@ -299,7 +381,7 @@ def test_sizes_that_cannot_be_done_are_refused_with_the_estimate(town, monkeypat
 
 
 def test_a_size_that_is_far_too_large_is_refused_before_any_work(town, monkeypatch):
-    monkeypatch.setattr(region_start, "physical_memory", lambda: 48 * 1000)
+    monkeypatch.setattr(region_start, "physical_memory", lambda: region_start.BYTES * 1000)
     monkeypatch.setattr(region_start, "remapped", lambda *_, **__: pytest.fail("it began"))
     with pytest.raises(InvalidInput, match="million or more"):
         region_descent(as_region(town), **HOW)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,6 +34,15 @@ def test_a_region_is_designed_certified_and_says_what_it_is(saved):
     assert made.facts.spline_cells == (11, 11)
     said = made.report().text() if hasattr(made.report(), "text") else str(made.report())
     assert "No lower bound is worked out for a region" in said
+
+
+def test_a_region_is_written_once(tmp_path, monkeypatch):
+    """Nothing is worked out after it is certified, and its file may be of gigabytes."""
+    written = []
+    monkeypatch.setattr("voile.places._design.save", lambda made, out: written.append(made))
+    how = {"box": BOX, "cells": (3, 3), "epsilon": 1.6, "out": tmp_path / "region.voile"}
+    made = voile.places.design(**how, method="region")
+    assert [w.facts for w in written] == [replace(made, saved=None).facts]
 
 
 def test_a_loaded_region_draws_what_was_saved(saved):

@@ -1,4 +1,4 @@
-"""Loops over a region's sparse table: drawing, evaluating, certifying, gathering windows.
+"""Loops over a region's sparse table: drawing, evaluating, certifying.
 
 A row of the table belongs to a node of the grid (a spline coefficient). It lists some outputs, in
 order, with running sums out of 2**62; what is left of 2**62 goes to all outputs by fixed shares out
@@ -20,8 +20,8 @@ ROUNDING = 2.0**-46
 
 
 @compiled
-def first_above(sums: Signed, start: int, stop: int, target: np.int64) -> int:
-    """The first position whose running sum exceeds the target; `stop` if none does."""
+def first_above(sums: Signed | Short, start: int, stop: int, target: np.int64 | int) -> int:
+    """The first position whose number exceeds the target, of rising ones; `stop` if none does."""
     while start < stop:
         middle = (start + stop) // 2
         if sums[middle] > target:
@@ -65,23 +65,33 @@ def law_rows(
     rows: Signed,
     listed: Short,
     sums: Signed,
-    floor: Floats,
+    local: Indices,
     law: Floats,
+    left: Floats,
 ) -> None:
-    """The law that is drawn from at each place, all outputs: (places, outputs)."""
+    """What is drawn from rows at each place, and what is left for the floor.
+
+    `local` says which column of `law` (places, columns) is an output's.
+    """
     whole = np.empty(weight.shape[1], dtype=np.int64)
     for i in range(len(index)):
         integer_weights(weight[i], whole)
-        left = 0.0
+        left[i] = 0.0
         for j in range(len(whole)):
             node, before = index[i, j], np.int64(0)
             share = whole[j] * 2.0**-52
             for k in range(rows[node], rows[node + 1]):
-                law[i, listed[k]] += share * ((sums[k] - before) * 2.0**-62)
+                law[i, local[listed[k]]] += share * ((sums[k] - before) * 2.0**-62)
                 before = sums[k]
-            left += share * ((WHOLE - before) * 2.0**-62)
-        for y in range(law.shape[1]):
-            law[i, y] += left * floor[y]
+            left[i] += share * ((WHOLE - before) * 2.0**-62)
+
+
+@compiled
+def listing(nodes: Indices, rows: Signed, listed: Short, seen: NDArray[np.bool_]) -> None:
+    """Mark the outputs that some nodes' rows list."""
+    for node in nodes:
+        for k in range(rows[node], rows[node + 1]):
+            seen[listed[k]] = True
 
 
 @compiled
@@ -97,14 +107,38 @@ def well_formed(rows: Signed, listed: Short, sums: Signed, outputs: int) -> bool
 
 
 @compiled
-def weights_of(rows: Signed, sums: Signed, found: Signed, left: Floats) -> None:
-    """What each entry weighs, and what each row leaves for the floor, out of one."""
+def left_of(rows: Signed, sums: Signed, left: Floats) -> None:
+    """What each row leaves for the floor, out of one."""
     for node in range(len(rows) - 1):
-        before = np.int64(0)
-        for k in range(rows[node], rows[node + 1]):
-            found[k] = sums[k] - before
-            before = sums[k]
-        left[node] = (WHOLE - before) * 2.0**-62
+        used = sums[rows[node + 1] - 1] if rows[node] < rows[node + 1] else np.int64(0)
+        left[node] = (WHOLE - used) * 2.0**-62
+
+
+@compiled
+def by_output(
+    rows: Signed, listed: Short, sums: Signed, low: int, high: int
+) -> tuple[Signed, Short, Signed]:
+    """The entries of outputs low … high − 1: where each output's begin, their nodes, weights."""
+    begins = np.zeros(high - low + 1, dtype=np.int64)
+    first = np.empty(len(rows) - 1, dtype=np.int64)
+    for node in range(len(first)):
+        first[node] = first_above(listed, rows[node], rows[node + 1], low - 1)
+        k = first[node]
+        while k < rows[node + 1] and listed[k] < high:
+            begins[listed[k] - low + 1] += 1
+            k += 1
+    begins = np.cumsum(begins)
+    nodes, weights = np.empty(begins[-1], dtype=np.int32), np.empty(begins[-1], dtype=np.int64)
+    at = begins.copy()
+    for node in range(len(first)):
+        k = first[node]
+        while k < rows[node + 1] and listed[k] < high:
+            goal = at[listed[k] - low]
+            at[listed[k] - low] += 1
+            nodes[goal] = node
+            weights[goal] = sums[k] - sums[k - 1] if k > rows[node] else sums[k]
+            k += 1
+    return begins, nodes, weights
 
 
 @compiled
@@ -191,107 +225,3 @@ def norm(one: float, other: float, kind: int) -> float:
     if kind == 2:
         return np.sqrt(one * one + other * other) * (1 + ROUNDING)
     return max(one, other) * (1 + ROUNDING)
-
-
-# ── a region that is solved for: rows of doubles ───────────────────────────────────────────────
-
-
-@compiled
-def spread_node(
-    i: int, j: int, tables: Floats, mapping: Indices, scratch: Floats, touched: Short
-) -> int:
-    """What the noise of one node gives to each output; how many outputs that are.
-
-    `tables` (3, 3, 2M + 1, 2N + 1) hold the mass of a cell by its offset: of the first cell along
-    an axis, of an inner one, of the last, the outer ones reaching to infinity.
-    """
-    tall, wide = mapping.shape
-    far, broad = tables.shape[2] // 2, tables.shape[3] // 2
-    count = 0
-    for a in range(max(0, i - far), min(tall, i + far + 1)):
-        one = 0 if a == 0 else 2 if a == tall - 1 else 1
-        for b in range(max(0, j - broad), min(wide, j + broad + 1)):
-            two = 0 if b == 0 else 2 if b == wide - 1 else 1
-            mass = tables[one, two, a - i + far, b - j + broad]
-            if mass > 0:
-                y = mapping[a, b]
-                if scratch[y] == 0:
-                    touched[count] = y
-                    count += 1
-                scratch[y] += mass
-    return count
-
-
-@compiled
-def count_rows(tables: Floats, mapping: Indices, outputs: int, counts: Signed) -> None:
-    """How many outputs each node's row will list."""
-    scratch, touched = np.zeros(outputs), np.empty(outputs, dtype=np.int32)
-    for node in range(mapping.size):
-        found = spread_node(
-            node // mapping.shape[1], node % mapping.shape[1], tables, mapping, scratch, touched
-        )
-        counts[node] = found
-        for k in range(found):
-            scratch[touched[k]] = 0.0
-
-
-@compiled
-def fill_rows(
-    tables: Floats, mapping: Indices, outputs: int, rows: Signed, listed: Short, values: Floats
-) -> None:
-    """The rows themselves, outputs in order."""
-    scratch, touched = np.zeros(outputs), np.empty(outputs, dtype=np.int32)
-    for node in range(mapping.size):
-        found = spread_node(
-            node // mapping.shape[1], node % mapping.shape[1], tables, mapping, scratch, touched
-        )
-        order = np.sort(touched[:found])
-        for k in range(found):
-            listed[rows[node] + k] = order[k]
-            values[rows[node] + k] = scratch[order[k]]
-            scratch[order[k]] = 0.0
-
-
-@compiled
-def masses(
-    nodes: Indices, rows: Signed, listed: Short, values: Floats, mass: Floats, seen: Signed
-) -> None:
-    """What each output has on some nodes together, and on how many of them."""
-    for node in nodes:
-        for k in range(rows[node], rows[node + 1]):
-            mass[listed[k]] += values[k]
-            seen[listed[k]] += 1
-
-
-@compiled
-def gather(
-    nodes: Indices, rows: Signed, listed: Short, values: Floats, local: Short, table: Floats
-) -> None:
-    """Some nodes' entries of some outputs as a table (outputs, nodes); `local` numbers them."""
-    for column in range(len(nodes)):
-        for k in range(rows[nodes[column]], rows[nodes[column] + 1]):
-            row = local[listed[k]]
-            if row >= 0:
-                table[row, column] = values[k]
-
-
-@compiled
-def scatter(
-    nodes: Indices, rows: Signed, listed: Short, values: Floats, local: Short, table: Floats
-) -> None:
-    """The way back."""
-    for column in range(len(nodes)):
-        for k in range(rows[nodes[column]], rows[nodes[column] + 1]):
-            row = local[listed[k]]
-            if row >= 0:
-                values[k] = table[row, column]
-
-
-@compiled
-def to_integers(rows: Signed, values: Floats, sums: Signed) -> None:
-    """Each value rounded down to a multiple of 2**-62, as running sums of its row."""
-    for node in range(len(rows) - 1):
-        total = np.int64(0)
-        for k in range(rows[node], rows[node + 1]):
-            total += np.int64(values[k] * 2.0**62)
-            sums[k] = total

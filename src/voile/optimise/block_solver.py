@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from voile.optimise._chunk import Chunk
 
 T = TypeVar("T")
-AT_ONCE = 24
+AT_ONCE = 48
 """Outputs side by side at most: enough to fill vectors, few enough to divide among cores."""
 
 

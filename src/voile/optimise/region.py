@@ -42,6 +42,8 @@ from voile.optimise.splines import SplineGrid, axis_tables
 FLOOR_BITS = 32
 WORDS = (52, 62, FLOOR_BITS)
 """Random bits of the three draws: a node, an entry of its row, an output of the floor."""
+AT_ONCE = 1024
+"""Outputs whose entries are gathered from the rows at once, to be certified."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,6 @@ class RegionMechanism(SplineMechanism):
             and bool((np.diff(rows) >= 0).all())
         )
         ok = ok and int(rows[-1]) == len(self.listed) == len(self.sums)
-        ok = ok and bool((self.listed >= 0).all())
         ok = ok and well_formed(rows, self.listed, self.sums, outputs)
         require(ok, "a region's table", "rows of outputs in order with running sums", "another")
         rising = bool((np.diff(self.floor, prepend=0) > 0).all())
@@ -112,12 +113,33 @@ class RegionMechanism(SplineMechanism):
 
     def probabilities(self, places: Sequence[Any] | Items) -> Floats:
         """p_y at each place, in doubles: (places, outputs), so for some places at a time."""
+        law, left = self._law(self.snap(places), np.arange(len(self.outputs)))
+        law += left[:, None] * self.shares
+        return law
+
+    def nearby(self, places: Floats) -> tuple[Indices, Floats, Floats]:
+        """The outputs that the rows of some snapped places list, what they give, and what is left.
+
+        The law without its floor, which the second part has the mass of.
+        """
+        from voile.optimise._region_kernels import listing
+
+        index, _ = self.grid.basis(places)
+        seen = np.zeros(len(self.outputs), dtype=np.bool_)
+        listing(np.unique(index), self.rows, self.listed, seen)
+        outputs = np.flatnonzero(seen)
+        local = np.full(len(seen), -1)
+        local[outputs] = np.arange(len(outputs))
+        return outputs, *self._law(places, local)
+
+    def _law(self, places: Floats, local: Indices) -> tuple[Floats, Floats]:
+        """What rows give to each output, in the column that `local` says, and what they leave."""
         from voile.optimise._region_kernels import law_rows
 
-        index, weight = self.grid.basis(self.snap(places))
-        law = np.zeros((len(index), len(self.outputs)))
-        law_rows(index, weight, self.rows, self.listed, self.sums, self.shares, law)
-        return law
+        index, weight = self.grid.basis(places)
+        law, left = np.zeros((len(index), local.max() + 1)), np.empty(len(index))
+        law_rows(index, weight, self.rows, self.listed, self.sums, local, law, left)
+        return law, left
 
     def draw(self, secrets: Sequence[Any] | Items, rng: Generator) -> Indices:
         """One output for each place, as positions: one search in one row each."""
@@ -163,12 +185,11 @@ def certified(mechanism: RegionMechanism) -> SmoothCertificate:
     the largest ratio of two coefficients of a cell. Between two places of the lattice, at least a
     resolution apart, each side errs once.
     """
-    from voile.optimise._region_kernels import certify_output, weights_of
+    from voile.optimise._region_kernels import by_output, certify_output, left_of
 
     grid, rows = mechanism.grid, mechanism.rows
-    weights, left = np.empty(len(mechanism.sums), dtype=np.int64), np.empty(grid.size)
-    weights_of(rows, mechanism.sums, weights, left)
-    begins, nodes, weights = by_output(rows, mechanism.listed, weights, len(mechanism.outputs))
+    left = np.empty(grid.size)
+    left_of(rows, mechanism.sums, left)
     axes = sorted(range(2), key=lambda axis: -grid.strides[axis])
     wide = grid.shape[axes[1]]
     slow, fast = (_points(grid, axis) for axis in axes)
@@ -176,17 +197,22 @@ def certified(mechanism: RegionMechanism) -> SmoothCertificate:
     kind = 0 if q == math.inf else int(q)
     scratch = np.empty((grid.shape[axes[0]], wide))
     found, worst, where = np.array([0.0, 0.0, np.inf, 1.0]), 0.0, 0
-    certify_output(nodes[:0], weights[:0], 1.0, left, wide, slow, fast, kind, scratch, found)
-    found[2] *= float(mechanism.shares.min())
-    for y, share in enumerate(mechanism.shares):
-        part = slice(begins[y], begins[y + 1])
-        if begins[y] == begins[y + 1]:
-            continue
-        certify_output(
-            nodes[part], weights[part], share, left, wide, slow, fast, kind, scratch, found
-        )
-        if found[0] > worst:
-            worst, where = found[0], y
+    none = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
+    certify_output(*none, 1.0, left, wide, slow, fast, kind, scratch, found)
+    shares = mechanism.shares
+    found[2] *= float(shares.min())
+    for low in range(0, len(shares), AT_ONCE):
+        high = min(low + AT_ONCE, len(shares))
+        begins, nodes, weights = by_output(rows, mechanism.listed, mechanism.sums, low, high)
+        for y in range(low, high):
+            part = slice(begins[y - low], begins[y - low + 1])
+            if part.start == part.stop:
+                continue
+            certify_output(
+                nodes[part], weights[part], shares[y], left, wide, slow, fast, kind, scratch, found
+            )
+            if found[0] > worst:
+                worst, where = found[0], y
     upper, lower, smallest, peak = map(float, found)
     if not smallest > 0:
         upper = peak = math.inf
@@ -196,20 +222,6 @@ def certified(mechanism: RegionMechanism) -> SmoothCertificate:
     total = (upper + rounding) * (1 + 2.0**-50)
     unit = mechanism.guarantee.metric.unit
     return SmoothCertificate(total, upper, lower, where, smallest, 0.0, rounding, unit)
-
-
-def by_output(
-    rows: Integers, listed: NDArray[np.int32], weights: Integers, outputs: int
-) -> tuple[Integers, NDArray[np.int32], Integers]:
-    """The entries of rows of nodes, sorted by output: where each begins, nodes, weights."""
-    from scipy.sparse import csr_array
-
-    table = csr_array((weights, listed, rows), shape=(len(rows) - 1, outputs)).tocsc()
-    return (
-        table.indptr.astype(np.int64),
-        table.indices.astype(np.int32, copy=False),
-        np.asarray(table.data),
-    )
 
 
 def _points(grid: SplineGrid, axis: int) -> tuple[Floats, Floats]:

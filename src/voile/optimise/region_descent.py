@@ -36,6 +36,8 @@ NAME = "(f) smooth spline, a region by windows"
 WIDEST = 0.5
 """Times 1/ε: wider cells cannot follow the noise that it begins with."""
 MOST_CELLS = 100_000
+BLOCK = 12
+"""Cells along the side of a block whose places are looked at together."""
 
 
 Spread = Callable[[Callable[[object, Asked], Floats], Iterator[Asked]], Iterator[Floats]]
@@ -189,7 +191,7 @@ def integral(
     unit: str,
 ) -> RegionMechanism:
     """The table in integers, certified."""
-    from voile.optimise._region_kernels import to_integers
+    from voile.optimise._region_rows import to_integers
 
     sums = np.empty(len(table.values), dtype=np.int64)
     to_integers(table.rows, table.values, sums)
@@ -199,14 +201,19 @@ def integral(
     )
 
 
-def expected_loss(
-    mechanism: RegionMechanism, problem: RegionProblem, *, at_once: int = 128
-) -> float:
-    """Σ_x π(x) Σ_y p_y(x)·loss(x, y), the floor included, some places at a time."""
-    total, outputs = 0.0, np.arange(len(problem.outputs))
-    for start in range(0, len(problem.places), at_once):
-        here = np.arange(start, min(start + at_once, len(problem.places)))
-        law = mechanism.probabilities(problem.places[here])
-        law *= problem.losses.between(here, outputs)
-        total += float(problem.prior[here] @ law.sum(axis=1))
+def expected_loss(mechanism: RegionMechanism, problem: RegionProblem) -> float:
+    """Σ_x π(x) Σ_y p_y(x)·loss(x, y): what rows give near each place, and the floor's mean.
+
+    Block by block of cells, so that losses are worked out for the outputs near a block alone.
+    """
+    places = mechanism.snap(problem.places)
+    cells, _ = mechanism.grid.locate(places)
+    blocks = cells // BLOCK
+    order = np.lexsort(blocks.T)
+    cuts = np.flatnonzero((np.diff(blocks[order], axis=0) != 0).any(axis=1)) + 1
+    floor, total = problem.losses.means(np.arange(len(places)), mechanism.shares), 0.0
+    for here in np.split(order, cuts):
+        outputs, law, left = mechanism.nearby(places[here])
+        given = (law * problem.losses.between(here, outputs)).sum(axis=1) + left * floor[here]
+        total += float(problem.prior[here] @ given)
     return total

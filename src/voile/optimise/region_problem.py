@@ -11,12 +11,19 @@ from voile.core.arrays import Floats, Indices, frozen
 from voile.errors import InvalidInput, require
 from voile.optimise.problem import Problem
 
+PLACES = 128
+"""Places whose losses for all outputs are held at once."""
+
 
 class Losses(Protocol):
     """The loss of releasing some outputs for some places."""
 
     def between(self, places: Indices, outputs: Indices) -> Floats:
         """A table (places, outputs)."""
+        ...
+
+    def means(self, places: Indices, shares: Floats) -> Floats:
+        """The mean loss of each place over all outputs, by their shares."""
         ...
 
     def with_outputs(self, chosen: Indices) -> Losses:
@@ -48,8 +55,36 @@ class Apart:
         """A table (places, outputs)."""
         from scipy.spatial.distance import cdist
 
-        found = cdist(self.places[places], self.outputs[outputs], self.metric)
-        return np.asarray(found / self.scale)
+        from voile.optimise._region_rows import cityblock
+
+        if self.metric == "euclidean":
+            return np.asarray(cdist(self.places[places], self.outputs[outputs]) / self.scale)
+        found = np.empty((len(places), len(outputs)))
+        cityblock(self.places[places], np.ascontiguousarray(self.outputs[outputs].T), found)
+        found /= self.scale
+        return found
+
+    def means(self, places: Indices, shares: Floats) -> Floats:
+        """Mean losses; for `cityblock` in time linear in places + outputs, task by task.
+
+        Σ_y w_y·|x − y| = x·(W₋ − W₊) + M₊ − M₋ with the shares W and moments M = Σ w_y·y of the
+        outputs below and above x: running sums over outputs in order.
+        """
+        if self.metric == "euclidean":
+            return np.concatenate(
+                [
+                    self.between(places[i : i + PLACES], np.arange(len(shares))) @ shares
+                    for i in range(0, len(places), PLACES)
+                ]
+            )
+        total = np.zeros(len(places))
+        for x, y in zip(self.places[places].T, self.outputs.T, strict=True):
+            order = np.argsort(y)
+            above, below = y[order], np.concatenate([[0.0], np.cumsum(shares[order])])
+            moments = np.concatenate([[0.0], np.cumsum(shares[order] * above)])
+            at = np.searchsorted(above, x)
+            total += x * (2 * below[at] - below[-1]) + moments[-1] - 2 * moments[at]
+        return np.asarray(total / self.scale)
 
     def with_outputs(self, chosen: Indices) -> Apart:
         """The same for some of the outputs."""
@@ -65,6 +100,10 @@ class Tabled:
     def between(self, places: Indices, outputs: Indices) -> Floats:
         """A table (places, outputs)."""
         return np.asarray(self.table[np.ix_(places, outputs)])
+
+    def means(self, places: Indices, shares: Floats) -> Floats:
+        """The mean loss of each place over all outputs, by their shares."""
+        return np.asarray(self.table[places] @ shares)
 
     def with_outputs(self, chosen: Indices) -> Tabled:
         """The same for some of the outputs."""

@@ -36,7 +36,7 @@ STARTS_AT = 0.9
 """Of ε: what the noise that it starts from is given."""
 KAPPA = 1e-4
 """Of each release: what goes to the floor."""
-MOST_ENTRIES, BYTES = 150_000_000, 48
+MOST_ENTRIES, BYTES = 150_000_000, 24
 """Numbers of a region's table, and what each takes while it is solved for and certified."""
 SURELY = 4
 """Times what there is room for: refused without looking which outputs the noise leaves unused."""
@@ -73,7 +73,7 @@ def started(
     problem: RegionProblem, grid: SplineGrid, *, epsilon: float, p: float
 ) -> tuple[RegionProblem, Rows]:
     """The outputs that the remap uses, and the rows that it gives."""
-    from voile.optimise._region_kernels import count_rows, fill_rows
+    from voile.optimise._region_rows import count_rows, fill_rows
 
     tables = kernel(grid, epsilon=STARTS_AT * epsilon, p=p)
     _require_room(most_numbers(tables, grid, problem.outputs) / SURELY, epsilon)

@@ -139,7 +139,7 @@ class Run:
 
     def asked(self, window: Window, number: int) -> Asked:
         """What the solve of the window that comes as number so-and-so needs."""
-        from voile.optimise._region_kernels import gather
+        from voile.optimise._region_rows import gather
 
         table = self.state.table
         block, free = self._block(window)
@@ -155,7 +155,7 @@ class Run:
 
     def take(self, asked: Asked, coefficients: Floats) -> None:
         """Keep what was found for a window if it gains and obeys, or a part of the way to it."""
-        from voile.optimise._region_kernels import scatter
+        from voile.optimise._region_rows import scatter
 
         state, table = self.state, self.state.table
         state.windows += 1
@@ -215,7 +215,7 @@ class Run:
 
     def _outputs(self, free: Indices) -> Indices:
         """The outputs that matter in a window, and stand at each of its nodes."""
-        from voile.optimise._region_kernels import masses
+        from voile.optimise._region_rows import masses
 
         table = self.state.table
         mass, seen = np.zeros(len(self.shares)), np.zeros(len(self.shares), dtype=np.int64)

@@ -91,7 +91,7 @@ def design(
     with best_so_far():
         made = solve(public, epsilon=epsilons[0], solving=solving, ready=ready, engine=engine)
         curve = priced(public, made, epsilons=sweep, solving=solving)
-    if out is not None:
+    if out is not None and not region:  # a region was saved as it is: nothing comes after it
         save(made, out)
     return replace(made, sweep=curve, saved=None if out is None else str(out))
 
