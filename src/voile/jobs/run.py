@@ -200,7 +200,7 @@ def _same(one: Location, other: Location) -> bool:
 
 
 def _schema(source: Source, target: Location, columns: Sequence[str]) -> Any:
-    """The Arrow schema of a Parquet output; nothing for the others."""
+    """The Arrow schema of a Parquet output, without its owner's notes; nothing for the others."""
     if format_of(target.name)[0] != "parquet":
         return None
     import pyarrow
@@ -212,7 +212,7 @@ def _schema(source: Source, target: Location, columns: Sequence[str]) -> Any:
         elif source.types is None:
             fields.append(pyarrow.field(column, pyarrow.string()))
         else:
-            fields.append(source.types.field(column))
+            fields.append(source.types.field(column).remove_metadata())
     return pyarrow.schema(fields)
 
 

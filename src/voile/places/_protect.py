@@ -100,6 +100,7 @@ def protect(
         if column not in source.columns:
             raise no_such_column(column, source.columns, do="name it with --lat and --lon")
     coordinates.check(source)
+    coordinates.check_types(source)
     if tracing.trace is not None:
         return _traces(
             source,

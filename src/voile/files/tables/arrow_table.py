@@ -9,6 +9,7 @@ from typing import Any
 from voile.files.arrow_columns import ArrowColumn, compact
 from voile.files.pieces import TEXT_COLUMN
 from voile.files.tables import Changes
+from voile.files.tables.values import have_fractions
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,10 @@ class ArrowTable:
         return {name: ArrowColumn(found[name], name) for name in found.column_names}
 
     def changed(self, changes: Changes) -> Any:
-        """The same kind, with the schema of what stays; its notes go with the first dropped column.
+        """The same kind, with the types of what stays; notes of the schema stay behind.
 
-        Notes of a schema may name columns, and what is left out is not to be named.
+        They are the owner's, no option speaks of them, and they may hold a column that is left out,
+        or where its points were.
         """
         import pyarrow
 
@@ -50,16 +52,10 @@ class ArrowTable:
                 array = _array(list(changes.columns[name]), field)
             else:
                 array = compact(self.table[name].take(places))
-            field = pyarrow.field(name, array.type) if field is None else field
-            fields.append(field.with_type(array.type).with_nullable(_nullable(field, changes)))
+            nullable = bool(field is None or field.nullable or changes.masked)
+            fields.append(pyarrow.field(name, array.type, nullable))
             arrays.append(array)
-        notes = None if changes.dropped else self.table.schema.metadata
-        made = pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields, metadata=notes))
-        return self.give_back(made)
-
-
-def _nullable(field: Any, changes: Changes) -> bool:
-    return bool(field.nullable or changes.masked)
+        return self.give_back(pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields)))
 
 
 def _array(values: list[Any], field: Any) -> Any:
@@ -67,7 +63,8 @@ def _array(values: list[Any], field: Any) -> Any:
     import pyarrow
 
     wrong = (pyarrow.ArrowException, TypeError, ValueError, OverflowError)
-    if field is not None:
+    cut = field is not None and pyarrow.types.is_integer(field.type) and have_fractions(values)
+    if field is not None and not cut:
         try:
             return pyarrow.array(values, type=field.type)
         except wrong:
