@@ -241,6 +241,30 @@ def test_replaced_columns_keep_their_type_where_values_fit() -> None:
     assert changed(w=[0.5, 0.5])["w"] == "float64"
 
 
+@pytest.mark.parametrize("kind", ["Int64", "int64[pyarrow]", "arrow", "polars"])
+def test_fractions_are_not_cut_to_fit_whole_numbers(kind) -> None:
+    """Arrow takes 48.7 for 48 where it is asked for integers: a release is what was drawn."""
+    data: Any = pandas.DataFrame({"n": [1, 2]}, dtype=None if kind == "polars" else "int64")
+    if kind == "arrow":
+        data = pyarrow.table({"n": [1, 2]})
+    else:
+        data = polars.DataFrame({"n": [1, 2]}) if kind == "polars" else data.astype(kind)
+    for values in ([48.7, 2.5], [48.0, 2.0]):
+        made = same_kind(open_source(data), Changes((0, 1), {"n": values}))
+        assert [row["n"] for row in rows_of(made)] == values
+
+
+def test_notes_in_a_schema_stay_behind() -> None:
+    """They are the owner's: no option speaks of them, and they may say where points were."""
+    noted = pyarrow.field("n", pyarrow.int64(), metadata={"max": "48.8584"})
+    schema = pyarrow.schema([noted, ("m", pyarrow.int64())], metadata={"bbox": "[48.8584, 2.2945]"})
+    table = pyarrow.table({"n": [1], "m": [2]}, schema=schema)
+    for changes in (Changes((0,), {"m": [3]}), Changes((0,), {"n": [3]})):
+        made = same_kind(open_source(table), changes).schema
+        assert (made.metadata, made.field("n").metadata) == (None, None)
+        assert made.types == schema.types
+
+
 def test_categories_of_rows_that_are_left_out_go_with_them() -> None:
     frame = pandas.DataFrame({"text": ["a", "b"], "c": pandas.Categorical(["x", "Wilhelmina"])})
     made = same_kind(open_source(frame), Changes([0], {"text": ["z"]}))
@@ -538,6 +562,16 @@ def test_points_are_degrees_and_points_again(crs) -> None:
     series, _ = release_in_memory(open_source(frame.geometry), Simple(moved))
     assert series.geom_equals_exact(released.geometry, 1e-6).iloc[:2].all()
     assert (series.name, series.crs) == ("where", frame.crs)
+
+
+def test_names_of_several_levels_are_refused() -> None:
+    import geopandas
+    from shapely.geometry import Point
+
+    frame = geopandas.GeoDataFrame({"a": [1]}, geometry=[Point(0, 1)], crs=4326)
+    frame.columns = pandas.MultiIndex.from_tuples([("a", "b"), ("geometry", "")])
+    with pytest.raises(InvalidInput, match="GeoDataFrame must have one row of column names"):
+        open_source(frame)
 
 
 def test_heights_lines_and_missing_geometries() -> None:

@@ -119,6 +119,42 @@ def test_an_output_that_exists_stays_unless_it_may_be_replaced(frame, tmp_path):
     assert voile.places.protect(path, epsilon=2, pass_="all", overwrite=True).rows.released == 3
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"out": "o.csv"}, r"got 'o\.csv'"),
+        ({"out": "in.gpkg", "overwrite": True}, "another file"),
+        ({"drop": ("lat",), "out": "o.gpkg"}, "keep its points"),
+    ],
+)
+def test_an_output_that_cannot_be_is_refused_before_anybody_is_charged(
+    frame, tmp_path, monkeypatch, options, said
+):
+    """And by the name that was given, not by that of a file in between."""
+    monkeypatch.chdir(tmp_path)
+    frame["text"] = ["a", "b", "c"]
+    written(frame, tmp_path / "in.gpkg")
+    books = {"ledger": "l.db", "ledger_key": tmp_path / "l.key"}
+    voile.ledger.init(**books)
+    how = {"column": "text", "epsilon": 3, "pass_": "all", "person": "n", "budget": 100.0}
+    with pytest.raises((InvalidInput, CannotWrite), match=said):
+        voile.text.protect("in.gpkg", **how, **books, **options)
+    assert not list(tmp_path.glob("*guarantee*"))
+    assert voile.ledger.show("l.db", ledger_key=books["ledger_key"]).people == 0
+
+
+@pytest.mark.parametrize("ending", ["gpkg", "gpx", "fgb"])
+def test_a_table_of_degrees_becomes_no_such_file(tmp_path, ending):
+    """They are written whole, from points alone; a job of parts says so before it begins."""
+    path = tmp_path / "in.csv"
+    path.write_text("lat,lon\n48.85,2.35\n")
+    with pytest.raises(
+        InvalidInput, match=r"written from one alone, and in\.csv is none; write to \.geojson"
+    ):
+        voile.places.protect(path, epsilon=2, out=str(tmp_path / f"o.{ending}"))
+    assert [p.name for p in tmp_path.iterdir()] == ["in.csv"]
+
+
 @pytest.mark.parametrize("ending", ["gpkg", "gpx", "fgb"])
 def test_what_is_no_such_file_is_said_to_be_none(tmp_path, ending):
     path = tmp_path / f"in.{ending}"

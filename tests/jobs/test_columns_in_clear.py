@@ -126,6 +126,13 @@ def test_a_field_of_later_records_passes_by_name_alone(tmp_path: Path) -> None:
         ("a", [None, "", {"b": 1}], ""),
         ("stars", [1, 2.5, True], ""),
         ("cardinality", [], ""),
+        ("lat2", [], "places"),
+        ("dropofflongitude", [], "places"),
+        ("a", ["POINT (-73.99 40.75)"], "places"),
+        ("a", ["SRID=4326;LINESTRING Z (2 48 1, 3 49 1)"], "places"),
+        ("a", ['{"type": "Point", "coordinates": [2.3, 48.8]}'], "places"),
+        ("a", ["(40.75, -73.99)", "48.8;2.3"], "places"),
+        ("odometer", ["583959.0", "583960.5"], ""),
     ],
 )
 def test_what_a_column_looks_like(name: str, values: list, sign: str) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import math
+from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 import voile
 from voile.errors import InvalidInput
@@ -301,6 +304,48 @@ def test_metres_feet_and_wkt_are_the_same_places(tmp_path):
 def test_feet_are_never_taken_for_degrees():
     with pytest.raises(InvalidInput, match="degrees within"):
         voile.places.protect([(201_000.0, 985_000.0)] * 3, epsilon=2)
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon"),
+    [
+        ("pickup_longitude", "pickup_latitude"),
+        ("endLon", "endLat"),
+        ("easting", "northing"),
+        ("lat", "lat"),
+        ("c", "lat"),
+    ],
+)
+def test_names_that_say_that_they_are_swapped_are_refused(lat, lon):
+    """Within ±90 both ways, they would be places elsewhere, where a degree has other kilometres."""
+    with pytest.raises(InvalidInput, match="must name the latitude"):
+        voile.places.protect([{lat: 40.75, lon: -73.99}], epsilon=2, lat=lat, lon=lon)
+
+
+def test_names_that_say_nothing_or_both_are_taken():
+    for lat, lon in (("y", "x"), ("lat_lon_1", "lat_lon_2"), ("lonely", "flat")):
+        made = voile.places.protect([{lat: 40.75, lon: -73.99}], epsilon=2, lat=lat, lon=lon)
+        assert made.rows.released == 1
+
+
+def test_degrees_are_not_cut_to_whole_ones(tmp_path):
+    """Nor do the notes of a file, which may say where its points were, go with what is released."""
+    path = tmp_path / "in.parquet"
+    column = pyarrow.field("lat", pyarrow.float64(), metadata={"max": "48.8584"})
+    schema = pyarrow.schema([column, ("lon", pyarrow.int64())], metadata={"home": "48.8584"})
+    parquet.write_table(pyarrow.table({"lat": [48.5], "lon": [2]}, schema=schema), path)
+    with pytest.raises(InvalidInput, match=r"such as float64, and in in\.parquet it is int64"):
+        voile.places.protect(path, epsilon=2)
+    table = parquet.read_table(path)
+    (lon,) = voile.places.protect(table, epsilon=2).data["lon"].to_pylist()
+    assert not lon.is_integer()
+    parquet.write_table(table.cast(schema.set(1, pyarrow.field("lon", pyarrow.float64()))), path)
+    done = voile.places.protect(path, epsilon=2)
+    assert b"48.8584" not in Path(done.output).read_bytes()
+    feet = pyarrow.table({"lat": [200_000], "lon": [984_250]})
+    parquet.write_table(feet, path)
+    done = voile.places.protect(path, epsilon=2, crs="EPSG:2263", overwrite=True)
+    assert parquet.read_schema(done.output).types == [pyarrow.int64()] * 2  # whole feet are as good
 
 
 def test_a_ledger_is_charged_epsilon_for_each_place(trips, tmp_path):

@@ -16,18 +16,37 @@ _NAMED = {
                          "mrn", "vin", "plate"},
     "addresses": {"address", "addresses", "street", "zip", "zipcode", "postcode", "postal", "plz"},
     "dates of birth": {"birth", "birthday", "birthdate", "dob", "born", "geburtsdatum"},
-    "places": {"lat", "lon", "lng", "latitude", "longitude", "gps", "location"},
+    "places": {"lat", "lon", "lng", "latitude", "longitude", "gps", "location", "coord", "coords",
+               "coordinate", "coordinates", "geometry", "geom", "wkt", "wkb", "geohash", "h3",
+               "easting", "northing"},
     "devices": {"ip", "mac", "imei", "device", "cookie", "session"},
     "keys": {"id", "ids", "uuid", "guid", "key", "user", "userid", "customer", "customerid",
              "patient", "person", "client", "member", "employee", "subject"},
 }  # fmt: skip
-_INSIDE = ("email", "phone", "surname", "firstname", "lastname", "passport", "birth", "iban")
+_INSIDE = (
+    "email",
+    "phone",
+    "surname",
+    "firstname",
+    "lastname",
+    "passport",
+    "birth",
+    "iban",
+    "latitude",
+    "longitude",
+)
 """Words long enough to be looked for inside others, as in `customeremail`."""
 _CHECKED = {"EMAIL": "e-mail addresses", "IBAN": "accounts and cards", "CARD": "accounts and cards",
             "WALLET": "accounts and cards", "IP": "devices", "MAC": "devices",
             "VIN": "official numbers", "TOKEN": "passwords and keys",
             "PRIVATE_KEY": "passwords and keys", "COORDINATES": "places"}  # fmt: skip
 _DATE = re.compile(r"(?:(\d{4})[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}))\b.*")
+_SHAPE = re.compile(
+    r"(?:SRID=\d+;\s*)?(?:MULTI)?(?:POINT|LINESTRING|POLYGON)\s*[ZM]*\s*\(.*"
+    r"|\{.*['\"]type['\"]: *['\"](?:Multi)?(?:Point|LineString|Polygon)['\"].*",
+    re.IGNORECASE | re.DOTALL,
+)
+_PAIR = re.compile(r"\W?[-+]?\d{1,3}\.\d+[,; ]\s*[-+]?\d{1,3}\.\d+\W?")
 _SOCIAL = re.compile(r"\d{3}-\d{2}-\d{4}")
 
 FEW = 20
@@ -50,6 +69,7 @@ def sign_of(name: str, values: Sequence[Any]) -> str:
 def _by_name(name: str) -> str:
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
     words = set(re.findall(r"[^\W_]+", parted.lower()))
+    words |= {word.rstrip("0123456789") for word in words}  # as in lat2
     words |= {inside for inside in _INSIDE if inside in name.lower()}
     return next((sign for sign, known in _NAMED.items() if words & known), "")
 
@@ -63,10 +83,18 @@ def _pattern(values: Sequence[str]) -> str:
         return "dates of birth" if max(years) - min(years) > 30 else ""
     if values and 2 * sum(map(bool, map(_SOCIAL.fullmatch, values))) >= len(values):
         return "official numbers"
+    if any(map(_SHAPE.fullmatch, values)):
+        return "places"
+    if values and 2 * sum(map(bool, map(_PAIR.fullmatch, values))) >= len(values):
+        return "places"
     kinds = [{kind for *_, kind in find_identifiers(value)} for value in values]
     found = set().union(*kinds)
     certain = next((sign for kind, sign in _CHECKED.items() if kind in found), "")
-    phones = values and 2 * sum("PHONE" in kind for kind in kinds) >= len(values)
+    numbers = (
+        "PHONE" in kind and not _is_decimal(value)
+        for kind, value in zip(kinds, values, strict=True)
+    )
+    phones = values and 2 * sum(numbers) >= len(values)
     return certain or ("phone numbers" if phones else "")
 
 

@@ -22,6 +22,11 @@ def check_fits(source: Source, target: str, columns: Sequence[str]) -> None:
             f"a .txt output holds the text alone, got {len(columns)} columns; "
             "write to .csv or .jsonl instead"
         )
+    if kind == "geo":
+        raise InvalidInput(
+            f"a file of points such as {target!r} is written from one alone, and {source.name} is "
+            "none; write to .geojson, .csv or .parquet instead"
+        )
     if kind == "geojson" and not {LAT, LON} <= set(columns):
         raise InvalidInput(
             f"a .geojson output must have the columns {LAT} and {LON}, it has not; write to .csv "

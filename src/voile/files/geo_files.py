@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 from voile.errors import BadFile, CannotWrite, InvalidInput, MissingExtra, VoileError
 from voile.files.disk import LocalFile
+from voile.files.geojson import LAT, LON
 from voile.files.in_memory import InMemory
 from voile.files.locations import Location
 from voile.files.tables.pandas_table import row_numbers
@@ -61,17 +62,21 @@ def open_geo_file(place: Location, ending: str) -> GeoFile:
     return GeoFile(table, table.columns, place=place)
 
 
+def check_geo_output(target: Location, dropped: Collection[str]) -> None:
+    """Refuse what no such file can be, or hold, before anything is drawn or charged."""
+    if _ending(_local(target)) not in DRIVERS:
+        raise InvalidInput(
+            f"what was read from a file of points must be written to one: .{', .'.join(DRIVERS)}, "
+            f"got {target.name!r}"
+        )
+    if {LAT, LON} & set(dropped):
+        raise CannotWrite("a file of points must keep its points, and they were left out")
+
+
 def write_geo_file(frame: Any, target: Location) -> None:
     """A GeoDataFrame as a file of the kind that its name says, for its owner alone so far."""
     path = _local(target)
-    ending = path.suffix.removeprefix(".").lower()
-    if ending not in DRIVERS:
-        raise InvalidInput(
-            f"what was read from a file of points must be written to one: .{', .'.join(DRIVERS)}, "
-            f"got {path.name!r}"
-        )
-    if not hasattr(frame, "geometry"):
-        raise CannotWrite("a file of points must keep its points, and they were left out")
+    ending = _ending(path)
     folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))  # 0700
     try:
         made = folder / f"{_LAYER}.{ending}"
@@ -128,6 +133,10 @@ def _write(frame: Any, path: Path, ending: str) -> None:
         layer, options = ("track_points" if tracks else "waypoints"), {"GPX_USE_EXTENSIONS": "YES"}
         frame = frame if frame.crs is None else frame.to_crs(4326)
     frame.to_file(path, layer=layer, driver=DRIVERS[ending], engine="pyogrio", **options)
+
+
+def _ending(path: Path) -> str:
+    return path.suffix.removeprefix(".").lower()
 
 
 def _local(place: Location) -> Path:

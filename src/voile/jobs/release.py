@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -163,6 +163,8 @@ def carry_out(
         source.stand(make_releaser, clear=clear, charging=charging, identity=identity, seed=seed)
         return replace(describe(NOTHING_YET), ledger=charged(charging, NOTHING_YET))
     if source.in_memory:
+        if out is not None:
+            _check_whole(source, out, clear.dropped)
         data, report = release_in_memory(
             source,
             make_releaser,
@@ -202,13 +204,21 @@ def carry_out(
     )
 
 
+def _check_whole(source: Source, out: str, dropped: Sequence[str]) -> None:
+    """Refuse where what was read whole cannot be written, before anything is drawn or charged."""
+    from voile.files.geo_files import check_geo_output
+
+    target = location(out)
+    if str(target) == str(source.location):
+        raise CannotWrite("the output must be another file than the input")
+    check_geo_output(target, dropped)
+
+
 def _written(made: Made, source: Source, out: str, *, overwrite: bool) -> Made:
     """A file that was read whole, written whole, with its guarantee file beside it before."""
     from voile.files.geo_files import write_geo_file
 
     target = location(out)
-    if str(target) == str(source.location):
-        raise CannotWrite("the output must be another file than the input")
     part = target.beside(f".voile-{uuid.uuid4().hex}-{target.name}")
     with writing(target):
         try:

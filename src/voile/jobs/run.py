@@ -200,9 +200,9 @@ def _same(one: Location, other: Location) -> bool:
 
 
 def _schema(source: Source, target: Location, columns: Sequence[str]) -> Any:
-    """The Arrow schema of a Parquet output; nothing for the others.
+    """The Arrow schema of a Parquet output, without its owner's notes; nothing for the others.
 
-    Its notes on columns are left out, and each may be empty: what was drawn or masked can be.
+    Each column may be empty: what was drawn or masked can be.
     """
     if format_of(target.name)[0] != "parquet":
         return None

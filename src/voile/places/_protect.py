@@ -97,6 +97,7 @@ def protect(
     source = open_source(data)
     source.must_have(*coordinates.names, do="name it with --lat and --lon")
     coordinates.check(source)
+    coordinates.check_types(source)
     if tracing.trace is not None:
         return _traces(
             source,

@@ -16,7 +16,7 @@ from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput
 from voile.jobs import ColumnsInClear, RowProblem, Source, open_source
 from voile.options import Data
-from voile.places.coordinates import DEGREES, Coordinates
+from voile.places.coordinates import DEGREES, Coordinates, words_of
 
 _TIMES = frozenset(["time", "times", "timestamp", "date", "datetime", "hour", "minute", "day"])
 _HEIGHTS = frozenset(["altitude", "alt", "ele", "elevation"])
@@ -133,17 +133,12 @@ def times_among(source: Source, clear: ColumnsInClear) -> list[str]:
 
 def heights_among(clear: ColumnsInClear) -> list[str]:
     """Which of the columns that pass in clear are called heights: few places lie so high."""
-    return [clear.shown[name] for name in clear.passed if _words(name) & _HEIGHTS]
+    return [clear.shown[name] for name in clear.passed if words_of(name) & _HEIGHTS]
 
 
 def _is_time(name: str, values: Sequence[str]) -> bool:
     dated = sum(_TIME.match(value) is not None for value in values)
-    return bool(_words(name) & _TIMES) or 0 < len(values) <= 2 * dated
-
-
-def _words(name: str) -> set[str]:
-    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).lower()
-    return set(re.findall(r"[^\W_]+", parted))
+    return bool(words_of(name) & _TIMES) or 0 < len(values) <= 2 * dated
 
 
 def _columns(

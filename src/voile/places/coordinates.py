@@ -21,8 +21,20 @@ _POINT = re.compile(
     rf"(?:\s+{_NUMBER}){{0,2}}\s*\)\s*",
     re.IGNORECASE,
 )
+_NORTH = frozenset(["lat", "latitude", "northing"])
+_EAST = frozenset(["lon", "lng", "longitude", "easting"])
 DECIMALS = 6
 """Of degrees as they are written: a tenth of a metre."""
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of a column's name, in small letters.
+
+    >>> sorted(words_of("pickupLatitude")), sorted(words_of("dropoff_lon"))
+    (['latitude', 'pickup'], ['dropoff', 'lon'])
+    """
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).lower()
+    return frozenset(re.findall(r"[^\W_]+", parted))
 
 
 @dataclass(frozen=True)
@@ -42,6 +54,15 @@ class Coordinates(Options):
         str | None,
         Option("Their reference system, such as EPSG:2263; else degrees of WGS 84.", shown=True),
     ] = None
+
+    def __post_init__(self) -> None:
+        lat, lon = words_of(self.lat), words_of(self.lon)
+        swapped = (lat & _EAST and not lat & _NORTH) or (lon & _NORTH and not lon & _EAST)
+        if self.wkt is None and (swapped or self.lat == self.lon):
+            raise InvalidInput(
+                "--lat must name the latitude (with --crs, the northing) and --lon the "
+                f"longitude (the easting), got {self.lat!r} and {self.lon!r}"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -70,6 +91,20 @@ class Coordinates(Options):
             raise InvalidInput(
                 f"--crs must be left out: {source.name} names its reference system itself"
             )
+
+    def check_types(self, source: Source) -> None:
+        """Refuse columns of a file whose type would cut released degrees to whole ones."""
+        if source.types is None or not (self.crs is None or _is_geographic(self.crs)):
+            return
+        from pyarrow import types
+
+        for name in self.names:
+            type_ = source.types.field(name).type
+            if types.is_integer(type_):
+                raise InvalidInput(
+                    f"{name} must be of a type that holds degrees with their decimals, such as "
+                    f"float64, and in {source.name} it is {type_}"
+                )
 
     def degrees(self, columns: Sequence[Sequence[Any]]) -> Floats:
         """Rows of latitude and longitude; NaN where a row has no usable pair."""

@@ -9,6 +9,7 @@ from typing import Any
 from voile.files.arrow_columns import ArrowColumn, compact
 from voile.files.pieces import TEXT_COLUMN
 from voile.files.tables import Changes
+from voile.files.tables.values import have_fractions
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,11 @@ class ArrowTable:
         return {name: ArrowColumn(found[name], name) for name in found.column_names}
 
     def changed(self, changes: Changes) -> Any:
-        """The same kind, with the schema of what stays; its notes go with what they may speak of.
+        """The same kind, with the types of what stays; notes of the schema stay behind.
 
-        Notes of a schema may name columns that are left out, and those of pandas count the
-        categories of one that was drawn anew. What was drawn may be missing, whatever was.
+        They are the owner's, no option speaks of them, and they may hold a column that is left out,
+        the categories of one that was drawn anew, or where its points were. What was drawn may be
+        missing, whatever was.
         """
         import pyarrow
 
@@ -52,16 +54,10 @@ class ArrowTable:
                 fields.append(pyarrow.field(name, array.type))
             else:
                 array = compact(self.table[name].take(places))
-                fields.append(
-                    field.with_type(array.type).with_nullable(
-                        field.nullable or bool(changes.masked)
-                    )
-                )
+                nullable = bool(field.nullable or changes.masked)
+                fields.append(pyarrow.field(name, array.type, nullable))
             arrays.append(array)
-        spoken_of = changes.dropped or changes.columns
-        notes = None if spoken_of else self.table.schema.metadata
-        made = pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields, metadata=notes))
-        return self.give_back(made)
+        return self.give_back(pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields)))
 
 
 def _array(values: list[Any], field: Any) -> Any:
@@ -69,7 +65,8 @@ def _array(values: list[Any], field: Any) -> Any:
     import pyarrow
 
     wrong = (pyarrow.ArrowException, TypeError, ValueError, OverflowError)
-    if field is not None:
+    cut = field is not None and pyarrow.types.is_integer(field.type) and have_fractions(values)
+    if field is not None and not cut:
         try:
             return pyarrow.array(values, type=field.type)
         except wrong:

@@ -7,10 +7,16 @@ from typing import Any
 
 from voile.errors import InvalidInput
 from voile.files.geojson import HEIGHT, LAT, LON
-from voile.files.tables.pandas_table import PandasTable, frame_table, numbered
+from voile.files.tables.pandas_table import (
+    PandasTable,
+    frame_table,
+    numbered,
+    require_one_header,
+)
 
 DEGREES = 4326
 """The reference system of latitudes and longitudes in degrees, by its EPSG number."""
+_CALLED = "the GeoDataFrame"
 
 
 def geo_table(data: Any) -> PandasTable:
@@ -24,6 +30,8 @@ def geo_table(data: Any) -> PandasTable:
     import pandas
 
     series = isinstance(data, geopandas.GeoSeries)
+    if not series:
+        require_one_header(data, _CALLED)
     points = _points(data, series)
     crs, name = points.crs, points.name
     degrees = points if crs is None else points.to_crs(DEGREES)
@@ -46,7 +54,7 @@ def geo_table(data: Any) -> PandasTable:
         return geopandas.GeoDataFrame(rest, geometry=name)
 
     frame = pandas.DataFrame({**others, **place}, index=data.index)
-    table = frame_table(frame, "the GeoDataFrame", give_back)
+    table = frame_table(frame, _CALLED, give_back)
     own = {} if series else numbered([str(column) for column in data.columns])
     return replace(table, says_where=crs is not None, places={**table.places, **own})
 

@@ -13,7 +13,7 @@ from voile.errors import InvalidInput
 from voile.files.column_names import THE_INDEX
 from voile.files.pieces import TEXT_COLUMN
 from voile.files.tables import Changes, RowLabels
-from voile.files.tables.values import FrameColumn
+from voile.files.tables.values import FrameColumn, have_fractions
 
 INDEX = "index"
 """What an index without a name is called."""
@@ -109,7 +109,10 @@ def _column(values: Sequence[Any], index: Any, old: Any) -> Any:
     if isinstance(old, pandas.CategoricalDtype):
         return _category(_column(values, index, old.categories.dtype), old)
     truths = old is not None and pandas.api.types.is_bool_dtype(old)
-    if old is not None and (not truths or all(isinstance(value, bool) for value in values)):
+    whole = old is not None and pandas.api.types.is_integer_dtype(old)
+    fits = not (whole and have_fractions(values))
+    fits = fits and (not truths or all(isinstance(value, bool) for value in values))
+    if old is not None and fits:
         try:
             return pandas.Series(list(values), index=index, dtype=old)
         except (TypeError, ValueError, OverflowError):
@@ -143,12 +146,15 @@ def pandas_table(data: Any) -> PandasTable:
     return replace(table, alone=column)
 
 
+def require_one_header(frame: Any, called: str) -> None:
+    """Refuse a frame whose columns have names of several levels."""
+    if frame.columns.nlevels > 1:
+        raise InvalidInput(f"{called} must have one row of column names, it has several")
+
+
 def frame_table(frame: Any, called: str, give_back: Callable[[Any], Any]) -> PandasTable:
     """A DataFrame under names that are strings, with its index among the columns if it has one."""
-    import pandas
-
-    if isinstance(frame.columns, pandas.MultiIndex):
-        raise InvalidInput(f"{called} must have one row of column names, it has several")
+    require_one_header(frame, called)
     names = [str(label) for label in frame.columns]
     labels = dict(zip(names, frame.columns, strict=True))
     levels = () if row_numbers(frame.index) else _level_names(frame.index)

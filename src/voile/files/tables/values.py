@@ -39,6 +39,15 @@ def plain(value: Any) -> Any:
     return None if written in ("NaT", "<NA>") else written
 
 
+def have_fractions(values: Sequence[Any]) -> bool:
+    """Whether some are no whole numbers: a type of integers, as Arrow has them, would cut these.
+
+    >>> have_fractions([1, 2.0, "a", None]), have_fractions([48.7])
+    (False, True)
+    """
+    return any(isinstance(value, float) and not value.is_integer() for value in values)
+
+
 def plain_values(values: Sequence[Any], name: str, *, first: int = 1) -> list[Any]:
     """A column of plain values; what cannot be written is named by its row."""
     found: list[Any] = []
