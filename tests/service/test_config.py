@@ -31,6 +31,7 @@ from .conftest import stated
         ({"server": {"workers": 0}}, "[server] workers must be > 0"),
         ({"server": {"key": "k.pem"}}, "must be given together"),
         ({"server": []}, "must be a table"),
+        ({"server": {"waiting_bytes": 999_999}}, "at least body_bytes, 1,000,000"),
         ({"tokens": {}}, "must be a list"),
         ({"tokens": []}, "who may ask"),
         ({"tokens": [{"name": "a", "sha256": "ab", "rights": []}]}, "64 hexadecimal"),

@@ -87,7 +87,7 @@ def run(config: Config, domains: Mapping[str, Domain]) -> None:
     try:
         import uvicorn
 
-        from voile.service.headers import BoundedHeaders
+        from voile.service.headers import BoundedConnection
     except ImportError:
         raise MissingExtra("uvicorn", extra="web") from None
     server, shared = config.server, Shared.of(config.tokens)
@@ -113,7 +113,7 @@ def run(config: Config, domains: Mapping[str, Domain]) -> None:
         timeout_graceful_shutdown=server.stop_seconds,
         timeout_keep_alive=30,
         lifespan="on",
-        http=BoundedHeaders,
+        http=BoundedConnection,
         ws="none",
         log_config=None,
         access_log=False,
