@@ -26,6 +26,7 @@ from voile.service.groups import BRIEF
 from voile.service.prompts import MESSAGE_SIGNS, Prompt, bad_prompt
 from voile.service.upstream import Upstream
 from voile.text.conversation import Conversation, NameBlur, Revealing
+from voile.text.tiers import identified
 from voile.version import __version__
 
 Found = TypeVar("Found")
@@ -80,7 +81,7 @@ class PromptGateway:
     def _decided(self) -> dict[str, Any]:
         return {
             "language": self._settings.language,
-            "pipeline": self.blur.finders.pipeline,
+            "pipeline": identified(self.blur.finders.pipeline),
             "find": list(self.blur.finders.names),
         }
 
