@@ -31,7 +31,7 @@ class Server:
             [sys.executable, "-m", "voile", "serve", "service.toml"],
             cwd=folder, stderr=self.log, stdout=self.log, start_new_session=True,
         )  # fmt: skip
-        until = time.monotonic() + 60
+        until = time.monotonic() + 240  # a vocabulary may be new to this machine
         while time.monotonic() < until and self.process.poll() is None:
             try:
                 self.get("/readyz")

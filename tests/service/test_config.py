@@ -11,9 +11,10 @@ import pytest
 
 import voile
 from voile.errors import BadFile, InvalidInput
-from voile.service.config import config_from, read_config
+from voile.service.config import Gateway, config_from, read_config
 from voile.service.counting import Shared
 from voile.service.domains import load_domain
+from voile.service.gateway import PromptGateway
 from voile.service.logs import LOG
 from voile.service.running import MakeService, load_domains, supervise
 from voile.service.tokens import token_hash
@@ -31,6 +32,7 @@ from .conftest import stated
         ({"server": {"workers": 0}}, "[server] workers must be > 0"),
         ({"server": {"key": "k.pem"}}, "must be given together"),
         ({"server": []}, "must be a table"),
+        ({"server": {"waiting_bytes": 999_999}}, "at least body_bytes, 1,000,000"),
         ({"tokens": {}}, "must be a list"),
         ({"tokens": []}, "who may ask"),
         ({"tokens": [{"name": "a", "sha256": "ab", "rights": []}]}, "64 hexadecimal"),
@@ -105,6 +107,26 @@ def test_the_guarantee_has_one_name_and_another_if_anything_differs(tmp_path):
     names = {load_domain("places", options).guarantee for options in others}
     assert len(names | {first.guarantee}) == 4
     assert first.promise.guarantee.epsilon == 2.0
+
+
+def test_a_guarantee_is_named_by_what_its_files_hold_wherever_they_lie(tmp_path):
+    """And no path of this machine is told to who asks."""
+
+    def told(folder, names="Ann Smith\n"):
+        (tmp_path / folder).mkdir()
+        vectors, listed = tmp_path / folder / "v.txt", tmp_path / folder / "names.txt"
+        vectors.write_text("good 0 1\nbad 1 0\nfine 0 1.5\n")
+        listed.write_text(names)
+        text = {"vocabulary": str(vectors), "find": ["names"], "pipeline": str(listed)}
+        domain = load_domain("text", {"epsilon": 3.0, "no_cache": True, **text})
+        upstream = {"upstream": "https://vendor.example/v1", "pipeline": str(listed)}
+        gateway = PromptGateway(Gateway(**upstream), bytes(32))
+        assert str(tmp_path) not in json.dumps([domain.facts(), gateway.facts()])
+        return domain.guarantee, gateway.guarantee
+
+    first = told("here")
+    assert told("there") == first
+    assert not set(told("elsewhere", "Ann Smith\nBob\n")) & set(first)
 
 
 def test_a_check_builds_all_and_serves_nothing(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 import json
 import threading
@@ -16,9 +17,9 @@ from voile.service.config import Gateway
 from voile.service.groups import BRIEF
 from voile.service.prompts import read_prompt
 from voile.service.upstream import Upstream
-from voile.text.conversation import Conversation
+from voile.text.conversation import Conversation, Revealing
 
-from .conftest import built, stated, talking
+from .conftest import TOKEN, built, stated, talking
 
 SECRETS = ("Ann", "Smith", "ann.smith@corp.org")
 
@@ -221,6 +222,97 @@ def test_a_stream_that_broke_off_is_not_told_as_whole(gateway, how):
     assert streamed(gateway, answering(BROKEN[how], 1000)).status_code == 502, "from the start"
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_who_has_left_is_not_worked_for(gateway, stream):
+    """Nobody reads on, and pays for, an answer that goes to nobody."""
+    begun, closed = asyncio.Event(), []
+
+    async def without_end():
+        try:
+            yield b"data: " + HALVES[0] + b"\n\n"
+            begun.set()
+            await asyncio.Event().wait()
+        finally:
+            closed.append(True)
+
+    service = service_with(gateway, lambda request: httpx.Response(200, content=without_end()))
+    body = json.dumps(prompt(TEXT, stream=stream)).encode()
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive():
+        if messages:
+            return messages.pop()
+        await begun.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        pass
+
+    async def whole():
+        service.start()
+        keyed = [(b"authorization", b"Bearer " + TOKEN.encode())]
+        scope = {"type": "http", "method": "POST", "path": CHAT, "headers": keyed}
+        async with asyncio.timeout(60):
+            await service(scope, receive, send)
+        await service.stop()
+
+    asyncio.run(whole())
+    assert closed
+
+
+def test_a_packed_answer_is_not_unpacked(gateway):
+    """Eight megabytes of it might be gigabytes."""
+    said = gzip.compress(json.dumps({"choices": []}).encode())
+    packed = httpx.Response(200, content=said, headers={"content-encoding": "gzip"})
+
+    async def talk(to):
+        return await to.post(CHAT, prompt(TEXT))
+
+    answer = talking(service_with(gateway, lambda request: packed), talk)
+    assert (answer.status_code, "compressed" in answer.text) == (502, True)
+
+
+def test_more_answers_than_were_asked_for_are_not_handed_back(gateway):
+    several = [*HALVES, *spoken("more", index=1), *spoken("and", index=2), *spoken("x", index=-1)]
+    content = b"".join(b"data: " + one + b"\n\n" for one in several) + b"data: [DONE]\n\n"
+    told = streamed(gateway, answering(content, 1000)).text
+    assert "yes" in told
+    assert "more" not in told
+
+    async def talk(to):
+        return await to.post(CHAT, prompt(TEXT, n=2))
+
+    choices = [{"index": n, "message": {"content": "word"}} for n in range(4)]
+    both = lambda request: httpx.Response(200, json={"choices": choices})  # noqa: E731
+    answer = talking(service_with(gateway, both), talk).json()
+    assert [choice["index"] for choice in answer["choices"]] == [0, 1]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_names_are_put_back_into_a_long_answer_aside(gateway, stream, monkeypatch):
+    """Nobody else waits for it."""
+    threads, model = set(), Model()
+    for name in ("whole", "end"):
+        work = getattr(Revealing, name)
+
+        def told(own, *text, work=work):
+            if max([own.held, *map(len, text)]) > BRIEF:
+                threads.add(threading.current_thread())
+            return work(own, *text)
+
+        monkeypatch.setattr(Revealing, name, told)
+
+    async def talk(to):
+        long = "x" * (BRIEF + 1)
+        answer = await to.post(CHAT, prompt(long, stream=stream))
+        assert long in answer.text
+
+    model.piece = 10**6
+    talking(service_with(gateway, model), talk)
+    assert threads
+    assert threading.main_thread() not in threads
+
+
 def test_an_error_in_place_of_an_answer_is_one(gateway):
     async def talk(to):
         return await to.post(CHAT, prompt(TEXT))
@@ -235,7 +327,7 @@ def test_a_model_that_cannot_be_reached_or_understood(gateway):
         raise httpx.ConnectError("no route to Ann Smith")
 
     async def talk(to):
-        return await to.post(CHAT, prompt(TEXT))
+        return await to.post(CHAT, prompt(TEXT, n=2))
 
     answer = talking(service_with(gateway, gone), talk)
     assert (answer.status_code, "Ann" in answer.text) == (502, False)
@@ -374,6 +466,9 @@ def test_an_open_address_elsewhere_is_refused():
     with pytest.raises(InvalidInput, match="must be https"):
         Upstream(Gateway("http://vendor.example/v1"))
     Upstream(Gateway("http://localhost:9/v1"))
+    for address in ("https://", "https://vendor.example/v1?version=2"):
+        with pytest.raises(InvalidInput, match="a host and a path"):
+            Upstream(Gateway(address))
 
 
 def test_a_long_prompt_is_passed_by_and_its_own_conversation_waits_for_it(gateway, monkeypatch):

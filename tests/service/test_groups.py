@@ -9,6 +9,7 @@ import pytest
 
 from voile.service import groups
 from voile.service.asking import Answered, Asked
+from voile.service.config import Server
 from voile.service.groups import BRIEF, LARGEST_BYTES, Lane, Lanes
 
 
@@ -58,7 +59,7 @@ def test_a_request_that_is_alone_waits_for_nobody(share, monkeypatch):
     monkeypatch.setattr(groups, "_SHARE", share)
     monkeypatch.setattr(groups, "_LONGEST_WAIT", 1e6)
     counting = Counting()
-    lane = Lane("test", lambda: counting, most=100)
+    lane = Lane("test", lambda: counting, Server(waiting_records=100))
 
     async def talk():
         for _ in range(5):
@@ -74,7 +75,7 @@ def test_after_a_group_of_many_the_next_waits_for_half_as_many(monkeypatch):
     monkeypatch.setattr(groups, "_SHARE", 1e9)
     monkeypatch.setattr(groups, "_LONGEST_WAIT", 1e6)
     counting = Counting()
-    lane = Lane("test", lambda: counting, most=100)
+    lane = Lane("test", lambda: counting, Server(waiting_records=100))
 
     async def talk():
         await asyncio.gather(*(lane.ask(of()) for _ in range(8)))
@@ -96,7 +97,7 @@ def test_after_a_group_of_many_the_next_waits_for_half_as_many(monkeypatch):
 def test_it_waits_no_longer_than_a_part_of_what_the_last_took(monkeypatch):
     monkeypatch.setattr(groups, "_LONGEST_WAIT", 0.0)
     counting = Counting()
-    lane = Lane("test", lambda: counting, most=100)
+    lane = Lane("test", lambda: counting, Server(waiting_records=100))
 
     async def talk():
         await asyncio.gather(*(lane.ask(of()) for _ in range(8)))
@@ -108,7 +109,7 @@ def test_it_waits_no_longer_than_a_part_of_what_the_last_took(monkeypatch):
 
 def test_a_group_is_bounded_in_bytes_and_what_comes_meanwhile_is_the_next():
     counting = Counting()
-    lane = Lane("test", lambda: counting, most=100)
+    lane = Lane("test", lambda: counting, Server(waiting_records=100))
 
     async def talk():
         counting.allowed.clear()
@@ -125,6 +126,24 @@ def test_a_group_is_bounded_in_bytes_and_what_comes_meanwhile_is_the_next():
     assert counting.sizes == [1, 2, 2, 1, 1, 1]
 
 
+def test_what_waits_is_bounded_in_bytes_too():
+    counting = Counting()
+    lane = Lane("test", lambda: counting, Server(body_bytes=100, waiting_bytes=200))
+
+    async def talk():
+        counting.allowed.clear()
+        asked = [asyncio.create_task(lane.ask(of(100)))]
+        await settled()
+        asked += [asyncio.create_task(lane.ask(of(size))) for size in (100, 90, 11, 10)]
+        await settled()
+        counting.allowed.set()
+        first = [answer.status for answer in await asyncio.gather(*asked)]
+        assert first == [200, 200, 200, 503, 200]
+        assert (await lane.ask(of(100))).status == 200, "none waits any more"
+
+    running(lane, talk)
+
+
 def test_a_long_request_stands_in_nobodys_way():
     """The long one does not end before the brief ones have been answered."""
     made = []
@@ -133,7 +152,7 @@ def test_a_long_request_stands_in_nobodys_way():
         made.append(Counting())
         return made[-1]
 
-    lanes = Lanes("test", make, most=5)
+    lanes = Lanes("test", make, Server(waiting_records=5))
     brief, long = made
 
     async def talk():

@@ -14,10 +14,15 @@ import subprocess
 import sys
 import tomllib
 import urllib.error
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from voile.errors import BadFile
+from voile.service.config import Server as Limits
+from voile.service.running import require_certificate
 from voile.service.tokens import token_hash
 
 from .servers import Server, free_port
@@ -198,3 +203,30 @@ def test_the_images_steps_name_what_is_there(root):
     assert tuple(map(int, base.split("."))) >= (3, 11)
     healthy = json.loads(re.search(r"HEALTHCHECK.*?CMD\s+(\[.*\])", steps)[1])
     compile(healthy[2], "HEALTHCHECK", "exec")
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "taken"), [(-9, -2, False), (-1, 2, True), (2, 9, False)]
+)
+def test_a_certificate_that_is_out_of_date_is_refused(begins, ends, taken, tmp_path):
+    """Else every client finds it, and the service's log says nothing."""
+    x509 = pytest.importorskip("cryptography.x509")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key, today = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1)
+        .not_valid_before(today + timedelta(days=begins))
+        .not_valid_after(today + timedelta(days=ends))
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    (tmp_path / "certificate.pem").write_bytes(made.public_bytes(pem))
+    (tmp_path / "key.pem").write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    server = Limits(certificate=f"{tmp_path}/certificate.pem", key=f"{tmp_path}/key.pem")
+    with nullcontext() if taken else pytest.raises(BadFile, match="has expired, or is not valid"):
+        require_certificate(server)

@@ -249,6 +249,30 @@ def test_tokens_rights_rates_and_batches():
     talking(service, talk)
 
 
+def test_a_long_record_counts_as_several_against_the_rate():
+    """Else a token's rate would bound a thousandth of what it can ask for."""
+    tables = stated(places={"epsilon": 2.0, "pass": ["note"]})
+    rate = {"records_per_second": 0.001, "batch": 1, "rights": ["places"]}
+    tables["tokens"] += [
+        {"name": name, "sha256": token_hash(name), "burst": burst, **rate}
+        for name, burst in (("slow", 5), ("slower", 1))
+    ]
+    service = built(tables)
+    long, brief = {**PLACE, "note": "x" * 20_000}, {**PLACE, "note": "x" * 200}
+
+    async def talk(to):
+        statuses = [
+            (await to.post("/v1/places", {"record": record}, token=token)).status_code
+            for token, record in (
+                ("slow", long), ("slow", long), ("slow", brief), ("slow", brief), ("slow", brief),
+                ("slower", long),
+            )
+        ]  # fmt: skip
+        assert statuses == [200, 429, 200, 200, 429, 200], "the last is let through all the same"
+
+    talking(service, talk)
+
+
 def test_metrics_count_requests_and_nothing_of_their_content(ledger):
     service = built(stated(places={"epsilon": 4.0, **ledger}))
 

@@ -1,21 +1,30 @@
 """Opening files: guesses, hostile and huge ones, dropped ones; and what is taken away."""
 
+import asyncio
+import errno
 import json
+import os
 import shlex
 import stat
 import sys
+import threading
+from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
 
 import voile
+from voile.errors import InvalidInput
 from voile.files.column_guesses import glance
 from voile.files.source import open_source
 from voile.labels.sample_clinic import write_clinic
 from voile.places.sample_trips import write_trips
 from voile.studio._studio import StudioClosed, studio
 from voile.studio.away import chosen, taken_away
-from voile.studio.desk import Latest, Superseded
+from voile.studio.desk import Desk, Latest, Superseded
+from voile.studio.running import Jobs
+from voile.studio.security import Keys
+from voile.studio.server import Studio
 from voile.text.sample_messages import write_messages
 
 HOSTILE = "<img src=x onerror=alert(1)><script>document.title='owned'</script>"
@@ -82,6 +91,88 @@ def test_a_drop_that_is_too_large_is_refused_and_not_kept(house, client, monkeyp
     assert answer.status == 400
     assert b"by its path" in content
     assert not list(house.desk.folder.iterdir())
+
+
+def test_a_drop_that_is_cut_short_is_not_kept():
+    """The disk is full, or the page was closed."""
+
+    async def cut():
+        yield b"text\n"
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    desk = Desk()
+    try:
+        with pytest.raises(OSError, match="no space"):
+            asyncio.run(desk.open_drop("a.csv", cut()))
+        assert not list(desk.folder.iterdir())
+    finally:
+        desk.leave()
+
+
+def test_a_file_whose_name_is_no_unicode_is_opened(client, tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xff.csv"
+    try:
+        with open(path, "w") as file:
+            file.write("text\nhello world\n")
+    except OSError:
+        pytest.skip("this system has no such names")
+    answer, content = client.send("POST", "/api/open", json.dumps({"path": os.fsdecode(path)}))
+    assert answer.status == 200, content
+    opened = json.loads(content)["path"]
+    assert os.fsencode(opened) == path
+    options = {"data": opened, "column": "text", "epsilon": 3}
+    asked = json.dumps({"command": "text protect", "options": options})
+    answer, content = client.send("POST", "/api/away", asked)
+    assert answer.status == 200, content
+
+
+def at_once(work):
+    """What two threads get, or why they are refused."""
+    got = []
+
+    def one():
+        try:
+            got.append(work())
+        except InvalidInput as refused:
+            got.append(refused)
+
+    threads = [threading.Thread(target=one) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return got
+
+
+def test_of_two_jobs_that_are_begun_at_once_one_is_refused(monkeypatch):
+    """To read a command's options its room is loaded, which may take a second."""
+    both, end = threading.Barrier(2), threading.Event()
+
+    def slow(command, options, *, passing):
+        both.wait(30)
+        return lambda: end.wait(30), {}
+
+    monkeypatch.setattr("voile.studio.running.chosen", slow)
+    jobs = Jobs()
+    got = at_once(lambda: jobs.start("x", {}))
+    end.set()
+    assert sum(isinstance(one, InvalidInput) for one in got) == 1
+    assert len(jobs.jobs) == 1
+
+
+def test_two_first_questions_meet_one_screen(monkeypatch):
+    both = threading.Barrier(2)
+
+    def slow(name, desk):
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.5)
+        return object()
+
+    monkeypatch.setattr("voile.studio.server._made", slow)
+    studio = Studio(Keys(1))
+    first, second = at_once(lambda: studio.screen("jobs"))
+    studio.desk.leave()
+    assert first is second
 
 
 @pytest.mark.parametrize("question", ["run", "away"])

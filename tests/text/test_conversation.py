@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.errors import InvalidInput
+from voile.text.conversation import _SPACE as SPACE
 from voile.text.conversation import Conversation, NameBlur, Revealing
 from voile.text.finders import FINDERS, Finders
 from voile.text.mapping import Entry
@@ -195,8 +196,26 @@ def test_numbers_without_end_are_given_back_in_time():
     most = 0
     for piece in pieces:
         out.append(revealing.add(piece))
-        most = max(most, len(revealing._held))
+        most = max(most, revealing.held)
     out.append(revealing.end())
     assert "".join(out) == Revealing(ENTRIES).whole("".join(pieces))
     assert most < 5000
     assert time.process_time() - began < 5, "in proportion to the answer"
+
+
+def test_words_without_end_are_not_read_again_with_each_piece(monkeypatch):
+    """In Chinese there may be no space in an answer."""
+    read = []
+
+    class Told:
+        def split(self, text):
+            read.append(len(text))
+            return SPACE.split(text)
+
+        finditer = staticmethod(SPACE.finditer)
+
+    monkeypatch.setattr("voile.text.conversation._SPACE", Told())
+    revealing = Revealing(ENTRIES)
+    assert "".join(revealing.add("言葉") for _ in range(20_000)) == ""
+    assert revealing.end() == "言葉" * 20_000
+    assert sum(read) == 40_000

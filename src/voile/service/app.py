@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -28,7 +29,7 @@ from voile.service.config import Config, Token
 from voile.service.counting import Shared
 from voile.service.domains import Domain
 from voile.service.gateway import PromptGateway
-from voile.service.groups import Lanes, internal
+from voile.service.groups import BRIEF, Lanes, internal
 from voile.service.http import Gone, Receive, Request, Scope, Send, send_answer
 from voile.service.logs import LOG
 from voile.service.openapi import openapi
@@ -51,7 +52,7 @@ class Service:
             name: Lanes(
                 name,
                 partial(Releasing, domain, config, shared),
-                most=config.server.waiting_records,
+                config.server,
             )
             for name, domain in domains.items()
         }
@@ -131,8 +132,8 @@ class Service:
         method, path = scope["method"], scope["path"]
         route, answer = self._routes.get((method, path), ("other", self._nowhere))
         who = ""
+        request = Request(scope, receive, self.config.server)
         try:
-            request = Request(scope, receive, self.config.server)
             if route in ("health", "openapi", "other"):
                 answered = await answer(request, route)
             else:
@@ -149,7 +150,8 @@ class Service:
         self.shared.request(route, answered.counted or answered.status)
         if route != "health":  # which is asked every few seconds
             LOG.info('%s %s %d "%s"', number, route, answered.status, who)
-        await send_answer(send, answered, number)
+        with suppress(Gone):
+            await send_answer(send, answered, number, request)
 
     def _let_in(self, request: Request, route: str) -> Token:
         token = self._doors.known(request.header(b"authorization"))
@@ -159,9 +161,9 @@ class Service:
             raise Refused(failure(403, "no-right", "this token has no right to this route"))
         return token
 
-    def pass_through(self, token: Token, route: str, records: int) -> None:
-        """Count records against the token's rate."""
-        seconds = self._doors.wait(token, records)
+    def pass_through(self, token: Token, route: str, records: int, size: int) -> None:
+        """Count records against the token's rate; a long one as several, so many as can pass."""
+        seconds = self._doors.wait(token, max(records, min(-(-size // BRIEF), token.burst)))
         if seconds:
             message = "too many records for this token's rate"
             raise Refused(failure(429, "rate", message, retry=seconds))
@@ -172,7 +174,7 @@ class Service:
     async def _protect(self, request: Request, route: str, token: Token) -> Answered:
         body = await request.body()
         records, alone = read_records(body, most=token.batch)
-        self.pass_through(token, route, max(1, len(records)))
+        self.pass_through(token, route, max(1, len(records)), len(body))
         releasing = self.lanes[route].brief.releasing
         if not records:
             name = self.domains[route].guarantee
@@ -197,13 +199,15 @@ class Service:
     async def _chat(self, request: Request, route: str, token: Token) -> Answered:
         gateway = self.gateway
         assert gateway is not None  # else there is no such route
-        prompt = read_prompt(read_object(await request.body()), most=gateway.messages)
-        self.pass_through(token, route, prompt.records(token))
+        content = await request.body()
+        prompt = read_prompt(read_object(content), most=gateway.messages)
+        self.pass_through(token, route, prompt.records(token), len(content))
         body, revealing = await gateway.hidden(prompt, token, request.header(b"voile-conversation"))
-        if not prompt.stream:
-            return await gateway.answer(body, revealing)
-        pieces = gateway.streamed(body, revealing)
-        first = await anext(pieces)  # so that an error of the model's has a status
+        async with request.awaited():
+            if not prompt.stream:
+                return await gateway.answer(body, revealing)
+            pieces = gateway.streamed(body, revealing)
+            first = await anext(pieces)  # so that an error of the model's has a status
         return Answered(200, first, kind=b"text/event-stream", rest=pieces)
 
     async def _guarantee(self, request: Request, route: str, token: Token) -> Answered:

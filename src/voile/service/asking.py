@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -26,7 +26,7 @@ class Answered:
     retry: float | None = None
     """Seconds after which to ask again."""
     kind: bytes = b"application/json"
-    rest: AsyncIterator[bytes] | None = None
+    rest: AsyncGenerator[bytes, None] | None = None
     """What follows the body, as it comes."""
     kept: bytes = b""
     """What is kept of it to be given again: the body without what passes in clear."""

@@ -107,20 +107,22 @@ def head_of(found: Mapping[str, Any], kind: str) -> dict[str, Any]:
     }
 
 
-def choices_of(found: Mapping[str, Any], part: str) -> list[Choice]:
-    """The texts of an answer, by index; what is no text is not handed back."""
+def choices_of(found: Mapping[str, Any], part: str, *, most: int) -> list[Choice]:
+    """The texts of an answer, by index; what is no text, or was not asked for, is left out."""
     choices = found.get("choices")
     listed = choices if isinstance(choices, list) else []
     made = []
     for place, choice in enumerate(c for c in listed if isinstance(c, dict)):
         inner = choice.get(part)
         text = inner.get("content") if isinstance(inner, dict) else None
-        index, finish = choice.get("index"), choice.get("finish_reason")
-        made.append(
-            Choice(
-                index if isinstance(index, int) else place,
-                text if isinstance(text, str) else "",
-                finish[:40] if isinstance(finish, str) else None,
+        given, finish = choice.get("index"), choice.get("finish_reason")
+        index = given if isinstance(given, int) else place
+        if 0 <= index < most:
+            made.append(
+                Choice(
+                    index,
+                    text if isinstance(text, str) else "",
+                    finish[:40] if isinstance(finish, str) else None,
+                )
             )
-        )
     return made

@@ -36,7 +36,9 @@ class Server:
     connections: int = 1000
     """Of one worker; more are told to come later."""
     waiting_records: int = 20_000
-    """That may wait in one worker before more are told to come later."""
+    """That may wait in one lane of one worker before more are told to come later."""
+    waiting_bytes: int = 50_000_000
+    """Of the bodies that these came in."""
     answers: int = 100_000
     """Of all tokens, kept under their idempotency keys in the ledger's database."""
     answer_bytes: int = 1_000_000_000
@@ -45,8 +47,12 @@ class Server:
 
     def __post_init__(self) -> None:
         for name in ("workers", "body_bytes", "body_seconds", "stop_seconds", "connections",
-                     "waiting_records", "answers", "answer_bytes", "answer_seconds"):  # fmt: skip
+                     "waiting_records", "waiting_bytes", "answers", "answer_bytes",
+                     "answer_seconds"):  # fmt: skip
             require(getattr(self, name) > 0, f"[server] {name}", "> 0", getattr(self, name))
+        least = f"at least body_bytes, {self.body_bytes:,}: a larger one would never be taken"
+        fits = self.waiting_bytes >= self.body_bytes
+        require(fits, "[server] waiting_bytes", least, self.waiting_bytes)
         require(0 <= self.port < 65536, "[server] port", "below 65536", self.port)
         if (self.certificate is None) != (self.key is None):
             raise InvalidInput("[server] certificate and key must be given together")

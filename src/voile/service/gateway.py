@@ -11,11 +11,11 @@ import hashlib
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from voile.errors import VoileError
 from voile.service.asking import Answered, Refused, as_json, failure
@@ -26,7 +26,10 @@ from voile.service.groups import BRIEF
 from voile.service.prompts import MESSAGE_SIGNS, Prompt, bad_prompt
 from voile.service.upstream import Upstream
 from voile.text.conversation import Conversation, NameBlur, Revealing
+from voile.text.tiers import identified
 from voile.version import __version__
+
+Found = TypeVar("Found")
 
 
 class Finding:
@@ -78,7 +81,7 @@ class PromptGateway:
     def _decided(self) -> dict[str, Any]:
         return {
             "language": self._settings.language,
-            "pipeline": self.blur.finders.pipeline,
+            "pipeline": identified(self.blur.finders.pipeline),
             "find": list(self.blur.finders.names),
         }
 
@@ -149,18 +152,11 @@ class PromptGateway:
         """A whole answer."""
         async with self.upstream.asked(body) as pieces:
             content = b"".join([piece async for piece in pieces])
-        found = completion(content)
-        choices = [
-            {
-                "index": choice.index,
-                "message": {"role": "assistant", "content": revealing.whole(choice.text)},
-                "finish_reason": choice.finish,
-            }
-            for choice in choices_of(found, "message")
-        ]
-        return Answered(200, as_json({**head_of(found, "chat.completion"), "choices": choices}))
+        return Answered(200, await _aside(len(content), _whole, content, body, revealing))
 
-    async def streamed(self, body: Mapping[str, Any], revealing: Revealing) -> AsyncIterator[bytes]:
+    async def streamed(
+        self, body: Mapping[str, Any], revealing: Revealing
+    ) -> AsyncGenerator[bytes, None]:
         """An answer in pieces, as server-sent events; names are put back across their borders."""
         ends: dict[int, Revealing] = {}
         head: dict[str, Any] = {}
@@ -168,15 +164,46 @@ class PromptGateway:
             async for content in events(pieces):
                 found = completion(content)
                 head = head_of(found, "chat.completion.chunk")
-                for choice in choices_of(found, "delta"):
+                for choice in choices_of(found, "delta", most=_asked_for(body)):
                     own = ends.setdefault(choice.index, revealing.another())
-                    text = own.add(choice.text)
-                    if choice.finish is not None:
-                        text += own.end()
+                    signs = own.held + len(choice.text)
+                    text = await _aside(signs, _added, own, choice)
                     if text or choice.finish is not None:
                         yield event(head, Choice(choice.index, text, choice.finish))
         for index, own in ends.items():
-            rest = own.end()
+            rest = await _aside(own.held, own.end)
             if rest:
                 yield event(head, Choice(index, rest, None))
         yield b"data: [DONE]\n\n"
+
+
+def _asked_for(body: Mapping[str, Any]) -> int:
+    """How many answers a model was asked for; more are not handed back."""
+    return int(body.get("n", 1))
+
+
+def _whole(content: bytes, body: Mapping[str, Any], revealing: Revealing) -> bytes:
+    """An answer as it is handed back."""
+    found = completion(content)
+    choices = [
+        {
+            "index": choice.index,
+            "message": {"role": "assistant", "content": revealing.whole(choice.text)},
+            "finish_reason": choice.finish,
+        }
+        for choice in choices_of(found, "message", most=_asked_for(body))
+    ]
+    return as_json({**head_of(found, "chat.completion"), "choices": choices})
+
+
+def _added(own: Revealing, choice: Choice) -> str:
+    """What can be given back after one more piece."""
+    text = own.add(choice.text)
+    return text if choice.finish is None else text + own.end()
+
+
+async def _aside(signs: int, work: Callable[..., Found], *given: Any) -> Found:
+    """Done here if there is little to do, else in a thread: nobody waits for a long answer."""
+    if signs <= BRIEF:
+        return work(*given)
+    return await asyncio.get_running_loop().run_in_executor(None, work, *given)

@@ -21,6 +21,7 @@ from time import perf_counter
 from typing import Any
 
 from voile.service.asking import Answered, Asked, failure
+from voile.service.config import Server
 from voile.service.logs import LOG
 from voile.service.releasing import Releasing
 
@@ -37,9 +38,9 @@ _SHARE, _LONGEST_WAIT = 0.25, 0.005
 class Lanes:
     """A domain's two lanes: brief requests, and long ones."""
 
-    def __init__(self, name: str, make: Callable[[], Releasing], *, most: int) -> None:
+    def __init__(self, name: str, make: Callable[[], Releasing], limits: Server) -> None:
         self.brief, self.long = (
-            Lane(f"voile {name} {which}", make, most=most) for which in ("brief", "long")
+            Lane(f"voile {name} {which}", make, limits) for which in ("brief", "long")
         )
 
     async def ask(self, asked: Asked) -> Answered:
@@ -58,10 +59,10 @@ class Lanes:
 class Lane:
     """The requests that wait for one thread, and the thread that releases them."""
 
-    def __init__(self, name: str, make: Callable[[], Releasing], *, most: int) -> None:
-        self._most = most
+    def __init__(self, name: str, make: Callable[[], Releasing], limits: Server) -> None:
+        self._most, self._most_bytes = limits.waiting_records, limits.waiting_bytes
         self._waiting: deque[tuple[Asked, asyncio.Future[Answered]]] = deque()
-        self._records = 0
+        self._records = self._bytes = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
         self.releasing = self._thread.submit(make).result()
         self._busy = self._closed = False
@@ -74,12 +75,13 @@ class Lane:
         """Wait for the answer; refused at once if too many wait already, or at the end."""
         if self._closed:
             return failure(503, "stopping", "the service stops; nothing was charged", retry=5)
-        if self._records + len(asked.records) > self._most:
+        records, size = self._records + len(asked.records), self._bytes + asked.size
+        if records > self._most or size > self._most_bytes:
             return failure(503, "busy", "too many records wait; nothing was charged", retry=1)
         loop = asyncio.get_running_loop()
         waiting = loop.create_future()
         self._waiting.append((asked, waiting))
-        self._records += len(asked.records)
+        self._records, self._bytes = records, size
         if not self._busy:
             self._busy = True
             self._idle.clear()
@@ -113,6 +115,7 @@ class Lane:
                 break
             group.append(self._waiting.popleft())
             self._records -= len(following.records)
+            self._bytes -= following.size
         asked, began = [one for one, _ in group], perf_counter()
         loop = asyncio.get_running_loop()
         done = loop.run_in_executor(self._thread, self.releasing.release, asked)

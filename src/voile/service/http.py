@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 from voile.service.asking import Answered, Refused, failure
@@ -15,7 +16,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Gone(Exception):
-    """The client left while it was sending."""
+    """The client left while it was sending, or waited for what another is asked."""
 
 
 class Request:
@@ -60,8 +61,29 @@ class Request:
         except TimeoutError:
             raise Refused(failure(408, "too-slow", "the body came too slowly")) from None
 
+    @asynccontextmanager
+    async def awaited(self) -> AsyncIterator[None]:
+        """Work, once the body is read, that is called off as soon as the client has left."""
+        work = asyncio.timeout(None)
+        try:
+            async with work:
+                watching = asyncio.create_task(self._end_when_gone(work))
+                try:
+                    yield
+                finally:
+                    watching.cancel()
+        except TimeoutError:
+            if work.expired():
+                raise Gone from None
+            raise
 
-async def send_answer(send: Send, answered: Answered, number: str) -> None:
+    async def _end_when_gone(self, work: asyncio.Timeout) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        work.reschedule(asyncio.get_running_loop().time())
+
+
+async def send_answer(send: Send, answered: Answered, number: str, request: Request) -> None:
     """Headers and body; an answer that comes in pieces is sent as it comes."""
     headers = [
         (b"content-type", answered.kind),
@@ -84,8 +106,9 @@ async def send_answer(send: Send, answered: Answered, number: str) -> None:
     if answered.rest is None:
         return
     try:
-        async for piece in answered.rest:
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        async with request.awaited(), aclosing(answered.rest) as pieces:
+            async for piece in pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
     except Refused as refused:  # the answer had begun: its end says why it is one
         last = b"data: " + refused.answered.body + b"\n\n"
         await send({"type": "http.response.body", "body": last, "more_body": True})

@@ -23,6 +23,8 @@ from voile.service.logs import LOG, log_to_stderr
 
 _CANNOT_START = 3
 """The status of a worker that would fail again as often as it is started."""
+_OUT_OF_DATE = (9, 10)
+"""X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED."""
 
 
 def require_certificate(server: Server) -> None:
@@ -38,6 +40,26 @@ def require_certificate(server: Server) -> None:
             "[server] certificate and key must be PEM files that fit together, the key without a "
             f"password: {reason}"
         ) from None
+    if _out_of_date(context, server.certificate):
+        raise BadFile("[server] certificate has expired, or is not valid yet: no client takes it")
+
+
+def _out_of_date(context: ssl.SSLContext, certificate: str) -> bool:
+    """What a client that trusts this certificate finds, by a handshake in memory."""
+    trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trusting.check_hostname = False
+    trusting.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    trusting.load_verify_locations(certificate)
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client, here = trusting.wrap_bio(back, there), context.wrap_bio(there, back, server_side=True)
+    for side in (client, here, client):
+        try:
+            side.do_handshake()
+        except ssl.SSLCertVerificationError as problem:
+            return problem.verify_code in _OUT_OF_DATE
+        except ssl.SSLError:  # it waits for the other side, or they do not agree
+            pass
+    return False
 
 
 def load_domains(config: Config) -> dict[str, Domain]:
@@ -87,7 +109,7 @@ def run(config: Config, domains: Mapping[str, Domain]) -> None:
     try:
         import uvicorn
 
-        from voile.service.headers import BoundedHeaders
+        from voile.service.headers import BoundedConnection
     except ImportError:
         raise MissingExtra("uvicorn", extra="web") from None
     server, shared = config.server, Shared.of(config.tokens)
@@ -113,7 +135,7 @@ def run(config: Config, domains: Mapping[str, Domain]) -> None:
         timeout_graceful_shutdown=server.stop_seconds,
         timeout_keep_alive=30,
         lifespan="on",
-        http=BoundedHeaders,
+        http=BoundedConnection,
         ws="none",
         log_config=None,
         access_log=False,

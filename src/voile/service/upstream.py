@@ -25,6 +25,8 @@ class Upstream:
         except ImportError:
             raise MissingExtra("httpx", extra="web") from None
         address = urlsplit(gateway.upstream)
+        if not address.hostname or address.query or address.fragment:
+            raise InvalidInput("[gateway] upstream must be a host and a path, with no ? or # in it")
         if address.scheme != "https" and address.hostname not in _HERE:
             raise InvalidInput("[gateway] upstream must be https:// unless it is this machine")
         self._httpx, self._gateway = httpx, gateway
@@ -40,6 +42,7 @@ class Upstream:
         """Open in the loop that is running."""
         self._client = self._httpx.AsyncClient(
             timeout=self._gateway.upstream_seconds, trust_env=False, follow_redirects=False,
+            limits=self._httpx.Limits(max_connections=None),  # the service has a limit of its own
             transport=self.transport,
         )  # fmt: skip
 
@@ -57,6 +60,8 @@ class Upstream:
             ) as answer:
                 if answer.status_code != 200:
                     raise Refused(_failed(answer.status_code))
+                if answer.headers.get("content-encoding", "identity") != "identity":
+                    raise Refused(_packed())  # a little of it may be a great deal unpacked
                 yield self._bounded(answer.aiter_bytes())
         except self._httpx.HTTPError as problem:
             reason = type(problem).__name__
@@ -78,6 +83,11 @@ def _failed(status: int) -> Any:
         message = "the language model is asked too often"
         return failure(429, "upstream-rate", message, retry=10)
     return failure(502, "upstream", f"the language model answered with status {status}")
+
+
+def _packed() -> Any:
+    message = "the language model's answer is compressed, which was not asked for"
+    return failure(502, "upstream", message)
 
 
 def _key(file: str) -> str:

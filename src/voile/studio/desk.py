@@ -79,18 +79,19 @@ class Desk:
         self._drops += 1
         target = self.folder / f"dropped-{self._drops}{plain}"
         size = 0
-        with open_private(target, "wb") as file:
-            async for block in content:
-                size += len(block)
-                if size > LARGEST_DROP:
-                    break
-                file.write(block)
-        if size > LARGEST_DROP:
-            target.unlink()
-            raise InvalidInput(
-                f"a dropped file must have at most {LARGEST_DROP // 2**20} MB; open a larger one "
-                "by its path"
-            )
+        try:
+            with open_private(target, "wb") as file:
+                async for block in content:
+                    size += len(block)
+                    if size > LARGEST_DROP:
+                        raise InvalidInput(
+                            f"a dropped file must have at most {LARGEST_DROP // 2**20} MB; open a "
+                            "larger one by its path"
+                        )
+                    file.write(block)
+        except BaseException:  # a part of it, on a disk that is full, or whose page was closed
+            target.unlink(missing_ok=True)
+            raise
         return self._open(str(target), Path(name).name, dropped=True)
 
     def _open(self, path: str, name: str, *, dropped: bool) -> Opened:

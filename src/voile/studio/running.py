@@ -105,16 +105,18 @@ class Jobs:
     passing: Path | None = None
     """The folder that is deleted with the studio: no job writes there."""
     jobs: dict[str, Job] = field(default_factory=dict)
+    _starting: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self, command: str, options: Mapping[str, Any]) -> Job:
         """Begin; one at a time, since all would write and charge the same things."""
-        if any(not job.done.is_set() for job in self.jobs.values()):
-            raise InvalidInput("a job is at work here; wait for its end, or stop it")
         function, given = chosen(command, options, passing=self.passing)
         job = Job(command)
-        while len(self.jobs) >= MOST:
-            del self.jobs[next(iter(self.jobs))]
-        self.jobs[job.identity] = job
+        with self._starting:
+            if any(not other.done.is_set() for other in self.jobs.values()):
+                raise InvalidInput("a job is at work here; wait for its end, or stop it")
+            while len(self.jobs) >= MOST:
+                del self.jobs[next(iter(self.jobs))]
+            self.jobs[job.identity] = job
         threading.Thread(target=job.work, args=(function, given), daemon=True).start()
         return job
 
@@ -137,7 +139,7 @@ async def events(job: Job) -> AsyncIterator[str]:
     last = ""
     while True:
         finished = job.done.is_set()
-        now = json.dumps(job.state(), ensure_ascii=False)
+        now = json.dumps(job.state())
         if now != last:
             yield f"data: {now}\n\n"
             last = now

@@ -149,4 +149,4 @@ def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
 
 def problem(text: str, status: int = 400) -> JSONResponse:
     """What the page shows in the place of an answer."""
-    return JSONResponse({"error": text}, status)
+    return JSONResponse({"error": text.encode("utf-8", "replace").decode()}, status)

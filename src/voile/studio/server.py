@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
@@ -53,12 +54,14 @@ class Studio:
 
     def __post_init__(self) -> None:
         self._screens: dict[str, Any] = {}
+        self._making = threading.Lock()
 
     def screen(self, name: str) -> Any:
         """A screen or the jobs, made when it is first asked for: its room is heavy to load."""
-        if name not in self._screens:
-            self._screens[name] = _made(name, self.desk)
-        return self._screens[name]
+        with self._making:  # two questions may be the first
+            if name not in self._screens:
+                self._screens[name] = _made(name, self.desk)
+            return self._screens[name]
 
     def close(self) -> int:
         """Stop the jobs and clear the desk; how many jobs there were."""
@@ -136,7 +139,8 @@ def application(studio: Studio) -> ASGIApp:
             text = await run_in_threadpool(page, job)
         except VoileError as refused:
             return problem(str(refused), 404)
-        return HTMLResponse(text, headers={"content-security-policy": FRAMED_POLICY})
+        content = text.encode("utf-8", "replace")
+        return HTMLResponse(content, headers={"content-security-policy": FRAMED_POLICY})
 
     routes = [
         Route("/", lambda request: _front(studio.keys, request)),
@@ -147,6 +151,14 @@ def application(studio: Studio) -> ASGIApp:
         Route("/report/{job}", report),
     ]
     return Guard(Starlette(routes=routes), studio.keys)
+
+
+class Answer(JSONResponse):  # type: ignore[misc]
+    """JSON in ASCII: the name of a file need be no Unicode."""
+
+    def render(self, content: Any) -> bytes:
+        """The bytes of it."""
+        return json.dumps(content, allow_nan=False).encode("ascii")
 
 
 async def _body(request: Request) -> Any:
@@ -167,7 +179,7 @@ async def _answered(work: Callable[[Any], Any], body: Any) -> Response:
     from voile.report.result import plain
 
     try:
-        return JSONResponse(plain(await work(body)))
+        return Answer(plain(await work(body)))
     except Superseded:
         return problem("superseded", 409)
     except VoileError as refused:

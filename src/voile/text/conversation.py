@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -150,15 +151,24 @@ class Revealing:
     """
 
     def __init__(self, entries: tuple[Entry, ...]) -> None:
-        self._entries, self._revealer = entries, Revealer(entries)
+        self._revealer = Revealer(entries)
         words = (_WORD.findall(entry.stand_in.casefold()) for entry in entries)
         self._go_on = frozenset(word for several in words for word in several[:-1])
-        self._held = self._word = self._link = ""
-        self._most = _MOST_HELD
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pieces: list[str] = []
+        """What is held back, and how many signs; joined where something can be given back."""
+        self.held, self._most = 0, _MOST_HELD
+        self._word: list[str] = []
+        """Of these the last word, which may go on."""
+        self._link = ""
 
     def another(self) -> Revealing:
         """For another answer that comes beside this one."""
-        return Revealing(self._entries)
+        made = copy(self)
+        made._begin()
+        return made
 
     def whole(self, text: str) -> str:
         """A whole answer with originals in it."""
@@ -166,32 +176,39 @@ class Revealing:
 
     def add(self, piece: str) -> str:
         """What can be given back now."""
-        self._held += piece
-        *words, self._word = _SPACE.split(self._word + piece)
-        cut = len(self._held) - len(self._word)  # spaces that came before were looked at then
+        self._pieces.append(piece)
+        self.held += len(piece)
+        *words, rest = _SPACE.split(piece)
+        if words:
+            words[0] = "".join([*self._word, words[0]])
+            self._word = []
+        self._word.append(rest)
+        cut = self.held - len(rest)  # spaces that came before were looked at then
         for word in reversed(words):
             if self._closed(word):
                 return self._given(cut)
             cut -= len(word) + 1
-        return self._overfull() if len(self._held) > self._most else ""
+        return self._overfull() if self.held > self._most else ""
 
     def end(self) -> str:
         """What was held back."""
-        self._word = ""
-        return self._given(len(self._held), ended=True)
+        self._word = []
+        return self._given(self.held, ended=True)
 
     def _given(self, cut: int, *, ended: bool = False) -> str:
+        held = "".join(self._pieces)
         done, known, self._link = self._revealer.reveal_outside_links(
-            self._held[:cut], self._link, ended=ended
+            held[:cut], self._link, ended=ended
         )
-        self._held, self._most = self._held[known:], _MOST_HELD
+        self._pieces, self.held, self._most = [held[known:]], len(held) - known, _MOST_HELD
         return done
 
     def _overfull(self) -> str:
         """Of numbers without end, those before a space that no stand-in reaches over."""
-        spaces = [m.end() for m in _SPACE.finditer(self._held[: -2 * _REACH])][-_TRIES:]
+        held = "".join(self._pieces)
+        spaces = [m.end() for m in _SPACE.finditer(held[: -2 * _REACH])][-_TRIES:]
         for cut in reversed(spaces):
-            around = self._held[max(0, cut - _REACH) : cut], self._held[cut : cut + _REACH]
+            around = held[max(0, cut - _REACH) : cut], held[cut : cut + _REACH]
             if "".join(map(self.whole, around)) == self.whole("".join(around)):
                 return self._given(cut)
         self._most *= 2

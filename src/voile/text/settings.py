@@ -16,8 +16,8 @@ from voile.text.languages import AUTO, LANGUAGES, pipeline_of
 from voile.text.laws import LAWS
 from voile.text.options import DEFAULT_FINDERS, ONE_OF, Misfit, Names, Strength, Use, Words
 from voile.text.reading_language import Reading
-from voile.text.tiers import DEFAULT_PIPELINE
-from voile.text.vocabulary_names import vocabulary_for
+from voile.text.tiers import DEFAULT_PIPELINE, identified
+from voile.text.vocabulary_names import VOCABULARIES, vocabulary_for
 from voile.text.watched import read_watched
 
 PRIVATE_CORPUS = "private-corpus"
@@ -108,20 +108,22 @@ class TextSettings:
         return Reading(self.language, detects=self.detects, named=named)
 
     def identity(self) -> dict[str, Any]:
-        """What a restart must agree in: all that decides the draws."""
+        """What a restart must agree in: all that decides the draws; of files what they hold."""
         words = asdict(self.words)
         del words["no_cache"]
+        public = self.vocabulary == PRIVATE_CORPUS or self.vocabulary in VOCABULARIES
+        used = self.pipelines_used
         return {
             **words,
-            "vocabulary": self.vocabulary,
+            "vocabulary": self.vocabulary if public else "a file",
             "language": self.language,
             "find": [one.name for one in self.find],
-            "pipelines": list(map(list, self.pipelines)),
+            "pipelines": [[code, identified(own)] for code, own in self.pipelines if used],
             "column": self.column,
             "epsilon": self.epsilon,
             "mechanism": self.mechanism.name,
             "alphas": list(self.alphas),
-            "pipeline": self.pipeline,
+            "pipeline": identified(self.pipeline) if used else None,
             "longest": self.longest,
             "document_epsilon": self.document_epsilon,
             "public_length": self.public_length,
@@ -136,14 +138,12 @@ class TextSettings:
         }
 
     def _read(self) -> list[str]:
-        """The content of the files that decide what is found: lists of names, a user's own code."""
+        """The content of a user's own code."""
         code = [one.home.rpartition(":")[0] for one in (*self.find, self.mechanism) if one.own]
-        files = [name for name in self.pipelines_used if name.endswith(".txt")]
-        files += [name for name in code if name.endswith(".py")]
         try:
-            return [sha256_of(location(name)) for name in files]
+            return [sha256_of(location(name)) for name in code if name.endswith(".py")]
         except OSError:
-            raise BadFile("lists of names and own finders must be files that can be read") from None
+            raise BadFile("own finders must be files that can be read") from None
 
 
 def settings_from(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import InvalidInput, MissingExtra, require
+from voile.errors import BadFile, InvalidInput, MissingExtra, require
+from voile.files.locations import location, sha256_of
 from voile.packaged import SPACY_ENGLISH, SPACY_FRENCH, SPACY_SPANISH
 from voile.personal.plain import plain
 from voile.personal.spans import Span
@@ -162,6 +166,21 @@ def close_to(words: Vocabulary, named: Any, *, share: float) -> NDArray[np.bool_
     wanted = round(share * (len(words) - len(named)))
     close[np.argsort(-similarity, kind="stable")[:wanted]] = True
     return close
+
+
+def identified(pipeline: str) -> str:
+    """What a pipeline is known by: its package's name, or the hash of a list or folder of names."""
+    folder = Path(pipeline)
+    try:
+        if pipeline.endswith(".txt"):
+            return sha256_of(location(pipeline))
+        if not folder.is_dir():
+            return pipeline
+        found = sorted(file for file in folder.rglob("*") if file.is_file())
+        held = [(str(file.relative_to(folder)), sha256_of(location(file))) for file in found]
+        return hashlib.sha256(json.dumps(held).encode()).hexdigest()
+    except OSError:
+        raise BadFile("lists of names and pipelines must be files that can be read") from None
 
 
 def load_pipeline(name: str, *, whole: bool = False) -> Any:
