@@ -154,6 +154,21 @@ def test_the_stack_weighs_and_is_counted_on_the_rest():
     assert stacked(game, found[:1], rng=rng) is None
 
 
+@pytest.mark.parametrize("odd", ["\t", "  ", "\n"])
+@pytest.mark.parametrize("where", ["inside", "before", "after"])
+def test_a_shadow_reads_gaps(odd, where):
+    """The words say nothing; whether a gap is odd is the first letter's, nine times in ten."""
+
+    def rewrite(texts, rng=voile.seeded_rng(8)):
+        tells = [(text[0] in "abcd") == (rng.random() < 0.9) for text in texts]
+        forms = {"inside": f"x{odd}x", "before": f"{odd}x x", "after": f"x x{odd}"}
+        return [forms[where] if told else "x x" for told in tells]
+
+    game = game_of()
+    found = attribute(game, rewrite(game.sources), Shadow(rewrite), rng=voile.seeded_rng(2))
+    assert found.estimate.lower > 0.5
+
+
 def test_equal_lengths():
     pool = [" ".join(["w"] * n + [str(i)]) for n in (1, 1, 1, 4, 4, 9) for i in range(1, 4)]
     game = plan(

@@ -16,7 +16,8 @@ class Attribution(Protocol):
     """An attack on the distinguishability game: it scores candidates, the highest is its guess.
 
     It sees the pool, the candidate sets and the releases; never which candidate was the source.
-    Any scores make a valid attack: a poor one only shows less.
+    Any scores make a valid attack: a poor one only shows less. One whose score of a trial rests on
+    other trials too says so by `by_itself = False`; then it is shown one trial of a set at a time.
     """
 
     @property

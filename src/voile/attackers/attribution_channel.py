@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from voile.attackers.attribution import check_trials
 from voile.attackers.attribution_alignment import WordVectors, no_vectors
 from voile.attackers.attribution_shadow import Release, shadow_releases
-from voile.attackers.attribution_shape import case_of
+from voile.attackers.channel_reading import SIGN, STRANGE, WORD, Read, Reader
 from voile.core.arrays import Floats, Indices
 
 BINS = 40
@@ -20,17 +19,8 @@ BLOCK = 128
 """Words whose distances to all others are held at once."""
 ROUNDS = 25
 """Steps of iterative scaling; each raises the likelihood of what was seen."""
-WORD, SIGN, STRANGE = 0, 1, 2
-"""A word with a vector; signs alone; a word without a vector."""
 SAME, TO_SIGN, TO_STRANGE, NEAR = 0, 1, 2, 3
 """Where a word went: nowhere, to a sign, to a word without a vector, or so far (from here on)."""
-NONE, SPACES, WHITE = 0, 2, 3
-"""What may stand before a word, beside one space."""
-_ENDS = re.compile(r"^(\W*)(.*?)(\W*)$", re.DOTALL)
-_SHORTENED = re.compile(r"(.+?)(n't|['’]\w+)")
-_INNER = re.compile(r"\w+|\W")
-_CASES = {"": 0, "words": 1, "capitalised": 2, "capitals": 3}
-_CHUNK = re.compile(r"(\s*)(\S+)")
 
 
 @dataclass(frozen=True)
@@ -74,7 +64,7 @@ class LearnedChannel:
         used, members = np.unique(sets, return_inverse=True)
         candidates = [pool[i] for i in used.tolist()]
         answers, owners = shadow_releases(self.release, candidates, self.budget, self.batch)
-        reader = _Reader(self.word_vectors, [*candidates, *answers, *map(str, releases)])
+        reader = Reader(self.word_vectors, [*candidates, *answers, *map(str, releases)])
         texts = [reader.read(text) for text in candidates]
         shadow = [reader.read(text) for text in answers]
         law = _Law(reader, texts, shadow, owners)
@@ -90,89 +80,11 @@ class LearnedChannel:
         return table
 
 
-@dataclass(frozen=True, eq=False)
-class _Read:
-    """A text as numbers: which words, and how each was written."""
-
-    words: Indices
-    cases: Indices
-    gaps: Indices
-
-    def at(self, places: Any) -> _Read:
-        """Some of its words."""
-        return _Read(self.words[places], self.cases[places], self.gaps[places])
-
-
-class _Reader:
-    """Texts taken apart as vectors know their words: “mrs.” is one, “boston,” and “i'd” are two.
-
-    What they do not know comes apart at its signs: “r&b” is three, of which one is a sign.
-    """
-
-    def __init__(self, word_vectors: WordVectors, texts: Sequence[str]) -> None:
-        chunks = {chunk for text in texts for chunk in text.split()}
-        forms = sorted({form for chunk in chunks for form in _forms(chunk)})
-        vectors = np.asarray(word_vectors(forms), dtype=np.float64).reshape(len(forms), -1)
-        has = np.asarray(np.isfinite(vectors).all(axis=1))
-        self._number = {form: n for n, form in enumerate(forms)}
-        self.vectors = np.where(has[:, None], vectors, 0.0)
-        signs = np.array([not any(map(str.isalnum, form)) for form in forms], dtype=bool)
-        self.kinds: Indices = np.where(has & ~signs, WORD, np.where(signs, SIGN, STRANGE))
-        self._parts = {chunk: tuple(self._split(chunk)) for chunk in chunks}
-
-    def read(self, text: str) -> _Read:
-        found, gaps = list[tuple[int, int]](), list[int]()
-        for gap, chunk in _CHUNK.findall(text):
-            parts = self._parts[chunk]
-            found += parts
-            gaps += [_gap(gap), *[NONE] * (len(parts) - 1)]
-        numbers = np.array(found, dtype=np.intp).reshape(-1, 2)
-        return _Read(numbers[:, 0], numbers[:, 1], np.array(gaps, dtype=np.intp))
-
-    def _split(self, chunk: str) -> Iterator[tuple[int, int]]:
-        if self._known(chunk):
-            yield self._numbered(chunk)
-            return
-        before, core, after = _ENDS.fullmatch(chunk).groups()  # type: ignore[union-attr]
-        yield from map(self._numbered, before)
-        shortened = _SHORTENED.fullmatch(core)
-        if shortened and not self._known(core) and all(map(self._known, shortened.groups())):
-            yield from map(self._numbered, shortened.groups())
-        elif core:
-            yield from map(self._numbered, [core] if self._known(core) else _INNER.findall(core))
-        yield from map(self._numbered, after)
-
-    def _known(self, form: str) -> bool:
-        number = self._number.get(form.lower())
-        return number is not None and self.kinds[number] == WORD
-
-    def _numbered(self, form: str) -> tuple[int, int]:
-        return self._number[form.lower()], _CASES[case_of(form)]
-
-
-def _gap(space: str) -> int:
-    """What stands before a word: nothing, a space, more than one, or other white."""
-    if space in ("", " "):
-        return len(space)
-    return SPACES if not space.strip(" ") else WHITE
-
-
-def _forms(chunk: str) -> Iterator[str]:
-    """All pieces into which a chunk may come apart, in small letters."""
-    low = chunk.lower()
-    before, core, after = _ENDS.fullmatch(low).groups()  # type: ignore[union-attr]
-    yield from (low, *before, *after)
-    if core:
-        yield from (core, *_INNER.findall(core))
-        shortened = _SHORTENED.fullmatch(core)
-        yield from shortened.groups() if shortened else ()
-
-
 class _Law:
     """The estimated channel of words, and that of cases."""
 
     def __init__(
-        self, reader: _Reader, texts: Sequence[_Read], shadow: Sequence[_Read], owners: Indices
+        self, reader: Reader, texts: Sequence[Read], shadow: Sequence[Read], owners: Indices
     ) -> None:
         self._vectors, self._kinds, self._width = reader.vectors, reader.kinds, 1.0
         asked = [(texts[owner], answer) for owner, answer in zip(owners, shadow, strict=True)]
@@ -196,14 +108,14 @@ class _Law:
         self._z[sources] = log_z - np.log(max(len(targets), 1))
         self._cases, self._gaps = _told(*written[:2]), _told(*written[2:])
 
-    def _side_by_side(self, text: _Read, answer: _Read) -> Iterator[tuple[_Read, _Read]]:
+    def _side_by_side(self, text: Read, answer: Read) -> Iterator[tuple[Read, Read]]:
         """What can be read word against word: all, or what is left where signs came or went."""
         if len(text.words) != len(answer.words):
             text, answer = (one.at(self._kinds[one.words] != SIGN) for one in (text, answer))
         if len(text.words) == len(answer.words):
             yield text, answer
 
-    def score(self, text: _Read, seen: _Read) -> float:
+    def score(self, text: Read, seen: Read) -> float:
         """How much likelier the release is than if its words were any: in order, paired best."""
         if len(text.words) == len(seen.words):
             return float(self._pairs(text, seen).sum())
@@ -217,7 +129,7 @@ class _Law:
             best = np.maximum.accumulate(best + self._pairs(*pair))
         return float(best[-1])
 
-    def _pairs(self, text: _Read, seen: _Read) -> Floats:
+    def _pairs(self, text: Read, seen: Read) -> Floats:
         words = self._g[self._kinds[text.words], self._where(text.words, seen.words)]
         written = self._cases[text.cases, seen.cases] + self._gaps[text.gaps, seen.gaps]
         found: Floats = words - self._z[text.words] + written

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attackers.attribution import check_trials
-from voile.attackers.attribution_shape import case_of, pieces_of
+from voile.attackers.attribution_shape import case_of
 from voile.core.arrays import Floats, Indices
 from voile.progress import tell
 
 Release = Callable[[Sequence[str]], Sequence[str]]
 """Texts in, one release each out: the mechanism, which is public."""
 
+_PIECES = re.compile(r"\w+|[^\w\s]|^\s+|\s+$|\s{2,}|[^\S ]")
+"""Words and signs in order, and every gap that is not one space between two of them."""
 MOST, FEWEST = 400, 10
 """Shadow releases of one candidate: as many as the budget gives, between these."""
 
@@ -39,7 +42,7 @@ class Shadow:
     """The candidate whose own releases look most like this one: ln P̂(release | candidate).
 
     The mechanism is public, so it is asked for `budget` releases of the candidates in all, and a
-    release is scored by how often its pieces (words and signs, and their case) stand at their
+    release is scored by how often its pieces (words, their case, signs, odd gaps) stand at their
     places in a candidate's own releases, and how often those are as long: smoothed counts,
 
         P̂(w | x, place) = (n(x, place, w) + a·P̂(w | x)) / (n(x, place) + a),
@@ -91,7 +94,7 @@ class _Streams:
         """Each piece gives its small letters and its case; equal strings have one number."""
         rows, places, numbers, lengths = [], [], [], []
         for row, text in enumerate(texts):
-            pieces = pieces_of(text)
+            pieces = _PIECES.findall(text)
             lengths.append(len(pieces))
             for place, piece in enumerate(pieces):
                 for offset, what in enumerate((piece.lower(), f"\0{case_of(piece)}")):

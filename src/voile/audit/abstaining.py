@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from voile.audit.empirical import epsilon_of_success
 from voile.core.arrays import Floats
+from voile.core.rounding import at_least
 from voile.leakage.bounds import clopper_pearson
 
 CHOOSING = 1 / 3
@@ -45,6 +46,8 @@ class Sure:
     kept: int
     trials: int
     failure_probability: float
+    ceiling: float = 0.0
+    """What it would have shown if it had spoken in all counted trials, right each time."""
 
     @property
     def share(self) -> float:
@@ -52,7 +55,7 @@ class Sure:
         return self.kept / self.trials if self.trials else 0.0
 
     def __str__(self) -> str:
-        return f"{self.lower:.2f} ({self.right:,} right of {self.kept:,} kept)"
+        return f"{at_least(self.lower)} ({self.right:,} right of {self.kept:,} kept)"
 
 
 def margins(scores: Floats) -> Floats:
@@ -122,7 +125,8 @@ def surest(
     spoke = counted & (margin >= threshold)
     kept, correct, trials = int(spoke.sum()), int((right & spoke).sum()), int(counted.sum())
     lower = bound(correct, kept, trials)
-    return Sure(lower, correct, kept, trials, failure_probability)
+    most = bound(trials, trials, trials)
+    return Sure(lower, correct, kept, trials, failure_probability, most)
 
 
 def _threshold(

@@ -81,10 +81,7 @@ def sets_within(
     _, which, counts = np.unique(classes, return_inverse=True, return_counts=True)
     enough = np.flatnonzero((counts >= size)[which])
     if not len(enough):
-        raise InvalidInput(
-            f"no {size} of the {len(classes)} different texts have as many words; leave out equal "
-            "lengths, or give more texts"
-        )
+        raise too_few_alike(len(classes), size)
     chosen = np.empty((sets, size), dtype=np.intp)
     taken = which[rng.choice(enough, size=sets)]
     for one in np.unique(taken):
@@ -97,6 +94,14 @@ def sets_within(
             )
         ]
     return chosen
+
+
+def too_few_alike(texts: int, size: int) -> InvalidInput:
+    """That candidates of one length were asked for, and no length has enough texts."""
+    return InvalidInput(
+        f"no {size} of the {texts} different texts have as many words; leave out equal lengths, or "
+        "give more texts"
+    )
 
 
 def disjoint_sets(

@@ -19,6 +19,7 @@ from voile.audit.finding import Finding
 from voile.audit.games import Game, plan
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import Generator
+from voile.core.rounding import at_least, at_most
 from voile.errors import require
 from voile.progress import tell
 
@@ -91,13 +92,18 @@ class Attributed:
         """One form or the other."""
         return self.symmetric if symmetric else self.estimate
 
+    def ceiling(self, *, symmetric: bool) -> float:
+        """The most that either of its two bounds could have been."""
+        return max(self.estimated(symmetric=symmetric).ceiling, self.sure.ceiling)
+
     def finding(self, *, claim: float = float("inf"), symmetric: bool = False) -> Finding:
         """A finding about the epsilon of one whole text; violated or open, never holds."""
         value = self.estimated(symmetric=symmetric)
         details = [
             "this attack on these candidates; another may show more",
-            f"on all guesses it shows {value.lower:.3f}, on those it is sure of {self.sure}",
-            f"the most that {value.trials:,} trials could show is {value.ceiling:.3f}",
+            f"on all guesses it shows {at_least(value.lower)}, on those it is sure of {self.sure}",
+            f"the most that {value.trials:,} trials could show is "
+            f"{at_most(self.ceiling(symmetric=symmetric))}",
         ]
         details += [f"{self.empty:,} releases were empty"] if self.empty else []
         details += [self.note] if self.note else []
@@ -138,8 +144,7 @@ def attribute(
         told = [release for release, taken in zip(releases, shown, strict=True) if taken]
         releases = [release for release, taken in zip(releases, shown, strict=True) if not taken]
         attack = attack.fit(known.pool, known.sets, told, known.columns)
-    scores = attack.scores(game.pool, game.sets, releases)
-    require(scores.shape == game.sets.shape, "scores", f"of shape {game.sets.shape}", scores.shape)
+    scores = _scores(attack, game, releases)
     found = guessed(
         game, scores, attack.name, delta=delta, failure_probability=failure_probability, rng=rng
     )
@@ -149,6 +154,22 @@ def attribute(
         note=str(getattr(attack, "note", "")),
         is_evidence=bool(getattr(attack, "is_evidence", True)),
     )
+
+
+def _scores(attack: Attribution, game: Game, releases: Sequence[Any]) -> Floats:
+    """What an attack scores; of trials that share a set it is shown one at a time, if need be.
+
+    Where every member of a set is the source of one of its trials, whoever reads them together may
+    match releases to members, which no epsilon of one release bounds.
+    """
+    by_itself = game.drawn or getattr(attack, "by_itself", True)
+    table = np.empty(game.sets.shape)
+    for turn in [np.arange(len(game))] if by_itself else game.turns:
+        sets = game.sets[turn]
+        scores = attack.scores(game.pool, sets, [releases[n] for n in turn.tolist()])
+        require(scores.shape == sets.shape, "scores", f"of shape {sets.shape}", scores.shape)
+        table[turn] = scores
+    return table
 
 
 def guessed(
@@ -177,12 +198,12 @@ def guessed(
 def stacked(game: Game, found: Sequence[Attributed], *, rng: Generator) -> Attributed | None:
     """All attacks together, weighed on a third of the trials and counted on the others.
 
-    None where fewer than two of them scored every trial.
+    None where fewer than two of them scored every trial, or there are too few trials to weigh on.
     """
     whole = [one for one in found if len(one.columns) == len(game)]
-    if len(whole) < 2:
-        return None
     shown = game.choosing
+    if len(whole) < 2 or not shown.any():
+        return None
     rest = game.part(~shown)
     features = np.stack([one.scores for one in whole], axis=2)
     weights = fit_weights(features[shown], game.columns[shown])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from voile.attackers.attribution_embedding import Encoder
 from voile.audit.abstaining import CHOOSING
-from voile.audit.candidates import candidate_sets, disjoint_sets, sets_within
+from voile.audit.candidates import candidate_sets, disjoint_sets, sets_within, too_few_alike
 from voile.core.arrays import Indices
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput, require
@@ -49,6 +49,16 @@ class Game:
         groups = np.arange(len(self)) if self.groups is None else self.groups
         chosen: NDArray[np.bool_] = groups < round(CHOOSING * (int(groups.max(initial=-1)) + 1))
         return chosen
+
+    @property
+    def turns(self) -> list[Indices]:
+        """The trials in as many parts as a set has members, no two of one set in a part."""
+        groups = np.arange(len(self)) if self.groups is None else self.groups
+        order = np.argsort(groups, kind="stable")
+        _, starts, sizes = np.unique(groups[order], return_index=True, return_counts=True)
+        turn = np.empty(len(self), dtype=np.intp)
+        turn[order] = np.arange(len(self)) - starts.repeat(sizes)
+        return [np.flatnonzero(turn == n) for n in range(int(sizes.max(initial=0)))]
 
     @property
     def sources(self) -> list[str]:
@@ -95,7 +105,7 @@ def plan(
     vectors = _embedded(pool, encode, temperature)
     draw: Callable[..., Indices] = candidate_sets
     if equal_length:
-        draw = partial(sets_within, np.array([len(text.split()) for text in pool]))
+        draw = partial(sets_within, _lengths(pool))
     sets = draw(vectors, sets=trials, size=candidates, temperature=temperature, rng=rng)
     columns = rng.integers(candidates, size=trials).astype(np.intp)
     return Game(pool, sets, columns, duplicates=len(texts) - len(pool))
@@ -108,6 +118,7 @@ def plan_of_pairs(
     candidates: int = 2,
     temperature: float = -10_000.0,
     encode: Encoder | None = None,
+    equal_length: bool = False,
     trials: int | None = None,
     rng: Generator,
 ) -> tuple[Game, list[Any]]:
@@ -116,10 +127,11 @@ def plan_of_pairs(
     Each release serves in one trial at most, and each round's candidate sets share no text, so
     that trials are independent given the sets. Every member of a set is the source once, with its
     own release: N pairs give about N trials, and the mean success over a set's trials is that of
-    a source drawn uniformly from it, for any attack that scores each trial by itself. An original
-    with m releases takes part in m rounds. The exact interval stays valid for trials with unequal
-    success probabilities: a sum of independent unequal coins is less spread than the binomial of
-    the same mean (Hoeffding, 1956).
+    a source drawn uniformly from it, for any attack that scores each trial by itself. (One that
+    read all releases of a set could match them to its members, and show twice the epsilon; see
+    `turns`.) An original with m releases takes part in m rounds. The exact interval stays valid for
+    trials with unequal success probabilities: a sum of independent unequal coins is less spread
+    than the binomial of the same mean (Hoeffding, 1956).
     """
     originals = _checked(originals)
     same = len(originals) == len(releases)
@@ -129,6 +141,7 @@ def plan_of_pairs(
         held.setdefault(text, []).append(row)
     pool = tuple(held)
     vectors = _embedded(pool, encode, temperature)
+    lengths = _lengths(pool) if equal_length else np.zeros(len(pool), dtype=np.intp)
     sets: list[Indices] = []
     rows: list[int] = []
     columns: list[int] = []
@@ -136,12 +149,18 @@ def plan_of_pairs(
         present = np.array([i for i, text in enumerate(pool) if len(held[text]) > turn])
         if len(present) < candidates and turn > 0:
             break
-        few = len(present) if isinstance(vectors, int) else vectors[present]
-        chosen = present[disjoint_sets(few, size=candidates, temperature=temperature, rng=rng)]
-        for members in chosen:
-            sets += [members] * candidates
-            columns += range(candidates)
-            rows += [held[pool[member]][turn] for member in members]
+        classes = [present[lengths[present] == length] for length in np.unique(lengths[present])]
+        for alike in classes:
+            if equal_length and len(alike) < candidates:
+                continue
+            few = len(alike) if isinstance(vectors, int) else vectors[alike]
+            chosen = alike[disjoint_sets(few, size=candidates, temperature=temperature, rng=rng)]
+            for members in chosen:
+                sets += [members] * candidates
+                columns += range(candidates)
+                rows += [held[pool[member]][turn] for member in members]
+    if not sets:
+        raise too_few_alike(len(pool), candidates)
     if trials is not None and trials > len(sets):
         raise InvalidInput(
             f"trials must be at most {len(sets)}, since each of the {len(originals)} releases "
@@ -159,6 +178,27 @@ def plan_of_pairs(
         groups=groups[order],
     )
     return game, [releases[rows[i]] for i in order.tolist()]
+
+
+def never_in_two_ways(sources: Sequence[str], releases: Sequence[Any]) -> bool:
+    """Whether texts were released again, and each time alike.
+
+    What gives such releases draws nothing at all, or it draws and remembers, or has a fixed seed.
+    In the first case nothing is hidden and every bound here is true of it. In the others a text's
+    releases are one draw, trials are not independent, and no bound is.
+
+    >>> [never_in_two_ways("aba", made) for made in ("xyx", "xyz")], never_in_two_ways("ab", "xy")
+    ([True, False], False)
+    """
+    held: dict[str, Any] = {}
+    for text, release in zip(sources, releases, strict=True):
+        if held.setdefault(text, release) != release:
+            return False
+    return len(held) < len(releases)
+
+
+def _lengths(pool: Sequence[str]) -> Indices:
+    return np.array([len(text.split()) for text in pool])
 
 
 def _checked(texts: Sequence[str]) -> Sequence[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,12 +137,17 @@ def print_json(value: Any) -> None:
 
 @contextmanager
 def heard(*, quiet: bool) -> Iterator[None]:
-    """Progress on standard error: a bar with the time left, or a line now and then in a log."""
+    """Progress on standard error: a bar with the time left, or a line now and then in a log.
+
+    Quiet, there is none, and what a user's own code prints goes there: another program reads what
+    is on standard output.
+    """
     from rich.console import Console
 
     console = Console(stderr=True)
     if quiet:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     elif console.is_terminal:
         with _bar(console):
             yield

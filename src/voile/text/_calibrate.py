@@ -24,6 +24,7 @@ from voile.text.calibration import Calibration
 from voile.text.game import Judge, Playing
 from voile.text.kept_releases import PART
 from voile.text.own import own_rewriter
+from voile.text.pairs import made_of_draws
 from voile.text.reading import texts_of, values_of
 from voile.text.rewriters import Rewriters
 
@@ -113,6 +114,8 @@ def calibrate(
     out = None if out is None else Path(out)
     read = texts_of(texts, column)
     beside = isinstance(released, str) and _is_file(texts, released)
+    if beside or not (released is None or isinstance(released, str)):
+        made_of_draws(released)  # refused if rows share draws: trials would not be independent
     releases = values_of(
         texts, texts_of(released, column) if beside else released, "releases", rows=len(read)
     )

@@ -41,6 +41,8 @@ class OwnAttack:
 
     name: str
     attack: Any
+    by_itself: bool = False
+    """Nobody knows whether it scores each trial by itself."""
 
     def scores(self, pool: Sequence[str], sets: Indices, releases: Sequence[Any]) -> Floats:
         """How well each candidate explains its release, by the user's own rule."""

@@ -12,7 +12,7 @@ from voile.attackers.attribution import Attribution
 from voile.attackers.attribution_shadow import Release
 from voile.audit.black_box import line_command
 from voile.audit.distinguishing import Attributed, attacked
-from voile.audit.games import Game, plan, plan_of_pairs
+from voile.audit.games import Game, never_in_two_ways, plan, plan_of_pairs
 from voile.core.randomness import Generator, seeded_rng
 from voile.errors import require
 from voile.jobs import Engine, spread
@@ -28,6 +28,8 @@ class Attacked:
     game: Game
     attributed: tuple[Attributed, ...]
     kept: int = 0
+    alike: bool = False
+    """Whether texts were released again, and never in two ways."""
 
 
 def attack_pairs(
@@ -40,6 +42,7 @@ def attack_pairs(
     delta: float = 0.0,
 ) -> Attacked:
     """Audit releases that exist already, each used in one trial."""
+    alike = never_in_two_ways(originals, releases)
     rng = seeded_rng(playing.seed)
     tell("drawing candidate sets")
     game, chosen = plan_of_pairs(
@@ -48,9 +51,10 @@ def attack_pairs(
         candidates=playing.candidates,
         temperature=playing.temperature,
         encode=encode,
+        equal_length=playing.equal_length,
         rng=rng,
     )
-    return Attacked(game, _attacked(game, chosen, attacks, delta, playing, rng))
+    return Attacked(game, _attacked(game, chosen, attacks, delta, playing, rng), alike=alike)
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ def attack_rewriter(
     releases, kept = releases_of(game.sources)
     every = [*attacks, *asking(lambda texts: releases_of(texts)[0])]
     found = _attacked(game, releases, every, delta, playing, rng)
-    return Attacked(game, found, kept)
+    return Attacked(game, found, kept, never_in_two_ways(game.sources, releases))
 
 
 @dataclass(frozen=True)

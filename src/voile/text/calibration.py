@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from voile.audit.distinguishing import Attributed
 from voile.audit.finding import Verdict
+from voile.core.rounding import at_least, at_most
 from voile.report.charts_common import interval_chart
 from voile.report.drawing import percent
 from voile.report.model import Chart, Report, Table, worst_verdict
 from voile.report.result import Result
 from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED, counted
 from voile.text.black_boxes import Attacked
-from voile.text.game import caution
+from voile.text.game import ALIKE, caution
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,11 @@ class AttackShown:
         estimate, sure = found.estimated(symmetric=symmetric), found.sure
         return cls(
             found.attack,
-            **{**vars(estimate), "successes": found.estimate.successes},
+            **vars(estimate)
+            | {
+                "successes": found.estimate.successes,
+                "ceiling": found.ceiling(symmetric=symmetric),
+            },
             sure=sure.lower,
             spoke=sure.share,
             right_where_sure=sure.right / sure.kept if sure.kept else 0.0,
@@ -84,6 +89,10 @@ class Calibration(Result):
     duplicates: int
     kept: int
     empty: int
+    drawn: bool
+    """Whether each trial's source was drawn and released for it; else releases were given."""
+    alike: bool
+    """Whether texts were released again, and never in two ways."""
 
     @classmethod
     def of(cls, found: Attacked, *, claim: float | None, symmetric: bool) -> Calibration:
@@ -100,6 +109,8 @@ class Calibration(Result):
             duplicates=found.game.duplicates,
             kept=found.kept,
             empty=found.attributed[0].empty,
+            drawn=found.game.drawn,
+            alike=found.alike,
         )
 
     def _records(self) -> tuple[AttackShown, ...]:
@@ -118,15 +129,11 @@ class Calibration(Result):
             title="Distinguishability audit",
             about=TESTED,
             answer=(
-                f"{best.words()}: an epsilon of at least {best.at_least:.2f} for one text"
+                f"{best.words()}: an epsilon of at least {at_least(best.at_least)} for one text"
                 + ("." if claim is None else f", where {claim:g} is claimed.")
             ),
             verdict=verdict,
-            because=(
-                f"Even the cautious end, {best.at_least:.3f}, is above the claim of {claim:g}."
-                if verdict == Verdict.VIOLATED
-                else self.caution
-            ),
+            because=self._because(verdict),
             guarantee=(self._game(),),
             not_protected=(ONE_ATTACKER, OWN_FIGURES),
             tables=(self._table(),),
@@ -135,12 +142,25 @@ class Calibration(Result):
             terms=("empirical epsilon", "ceiling", "attacker", "interval"),
         )
 
+    def _because(self, verdict: Verdict) -> str:
+        """Why the verdict is what it is, and what it takes for granted."""
+        if verdict != Verdict.VIOLATED:
+            return self.caution
+        shown = at_least(self.strongest.at_least, digits=4)
+        told = f"Even the cautious end, {shown}, is above the claim of {self.claim:g}."
+        return f"{told} {ALIKE}" if self.alike else told
+
     def _game(self) -> str:
         form = "; estimated from true and false positives" if self.symmetric else ""
+        again = (
+            f" ({counted(self.duplicates, 'duplicate')} dropped)"
+            if self.drawn
+            else ("; each release serves once")
+        )
         return (
             f"The game: {counted(self.trials, 'trial')}, in each of which an attack sees one "
             f"release and says which of {self.candidates} texts it came from, out of "
-            f"{self.texts:,} ({counted(self.duplicates, 'duplicate')} dropped){form}."
+            f"{self.texts:,} different ones{again}{form}."
         )
 
     def _table(self) -> Table:
@@ -160,9 +180,9 @@ class Calibration(Result):
                 (
                     a.attack,
                     percent(a.successes / a.trials),
-                    a.lower,
+                    float(at_least(a.lower, digits=4)),
                     a.upper,
-                    a.sure,
+                    float(at_least(a.sure, digits=4)),
                     percent(a.spoke),
                     a.ceiling,
                     None if self.claim is None else str(a.verdict),
@@ -181,6 +201,8 @@ class Calibration(Result):
                 yield f"{a.attack}: {a.note}."
         if verdict == Verdict.VIOLATED:
             yield self.caution
+        elif self.alike:
+            yield ALIKE
 
     def _charts(self) -> list[Chart]:
         ceiling = max(a.ceiling for a in self.attacks)
@@ -196,7 +218,7 @@ class Calibration(Result):
                 alt=(
                     "Each attack's epsilon for one text with its interval. The mechanism's own is "
                     "at least its left end. No attack can show more than the ceiling, "
-                    f"{ceiling:.2f}."
+                    f"{at_most(ceiling)}."
                 ),
                 axis="ε of one text",
                 marks=marks,

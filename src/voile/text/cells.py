@@ -11,7 +11,7 @@ import numpy as np
 
 from voile.attackers.attribution import Attribution
 from voile.audit.distinguishing import Attributed, attribute, each_bound, stacked
-from voile.audit.games import Game, plan
+from voile.audit.games import Game, never_in_two_ways, plan
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import seeded_rng
 from voile.errors import InvalidInput
@@ -243,6 +243,7 @@ def _cell(table: _Table, which: Which) -> Cell:
         seconds=seconds,
         rows_per_second=count / seconds if seconds > 0 else float("inf"),
         claim=_claim_for_a_text(promise),
+        alike=named.own and never_in_two_ways(game.sources, released),
     )
 
 
@@ -279,7 +280,7 @@ def _shown(found: Attributed, *, symmetric: bool) -> Shown:
         lower=e.lower,
         middle=e.middle,
         upper=e.upper,
-        ceiling=e.ceiling,
+        ceiling=found.ceiling(symmetric=symmetric),
         success=float((found.guessed == found.columns).mean()),
         sure=found.sure.lower,
         spoke=found.sure.share,

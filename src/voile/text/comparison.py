@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from voile.audit.finding import Verdict
+from voile.core.rounding import at_least, at_most
 from voile.report.model import Chart, Report, Table, Value
 from voile.report.result import SILENT, Result
 from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED, counted, sentence
+from voile.text.game import ALIKE
 
 NO_CLAIM = "none"
 """The basis of a mechanism that promises nothing."""
@@ -39,10 +41,10 @@ class Shown:
         return max(self.lower, self.sure)
 
     def __str__(self) -> str:
-        whole = f"{self.lower:.2f} – {or_endless(self.upper)}"
+        whole = f"{at_least(self.lower)} – {or_endless(self.upper)}"
         if self.lower >= self.ceiling:
-            whole = f"≥ {self.lower:.2f}"
-        return whole if self.sure <= self.lower else f"{whole}; sure: ≥ {self.sure:.2f}"
+            whole = f"≥ {at_least(self.lower)}"
+        return whole if self.sure <= self.lower else f"{whole}; sure: ≥ {at_least(self.sure)}"
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Cell:
     rows_per_second: float
     claim: float | None = None
     """The ε that is promised for one text, where an attack on texts can refute it."""
+    alike: bool = False
+    """Whether it is the user's own, released texts again, and none in two ways."""
 
     @property
     def worst(self) -> Shown:
@@ -185,7 +189,8 @@ class Comparison(Result):
         cell = max(self.broken, key=lambda cell: cell.worst.at_least)
         return (
             f"{cell.mechanism} promises ε = {cell.claim:g} for {cell.granularity}; "
-            f"{cell.worst.attack} shows at least {cell.worst.at_least:.2f}."
+            f"{cell.worst.attack} shows at least {at_least(cell.worst.at_least)}."
+            + (f" {ALIKE}" if cell.alike else "")
         )
 
     def _told(self) -> str:
@@ -209,8 +214,8 @@ class Comparison(Result):
             f"The game: {counted(self.trials, 'trial')} for each row, with {self.candidates} "
             f"candidates; all intervals hold together with probability "
             f"{1 - self.failure_probability:g}, and no attack could show more than "
-            f"{ceiling:.2f}{form}. Nominal epsilons count what each mechanism counts (a word, a "
-            "token, a text), empirical ones always one text."
+            f"{at_most(ceiling)}{form}. Nominal epsilons count what each mechanism counts (a "
+            "word, a token, a text), empirical ones always one text."
         )
 
     def _own_words(self) -> Iterator[str]:
@@ -226,6 +231,8 @@ class Comparison(Result):
         if self.clean_f1 is not None:
             yield f"F1 of the clean texts: {self.clean_f1:.3f}."
         for cell in self.cells:
+            if cell.alike:
+                yield f"{cell.called}: {ALIKE}"
             for s in cell.shown:
                 if s.note:
                     yield f"{cell.called}, {s.attack}: {s.note}."
@@ -262,5 +269,5 @@ def _said(shown: Shown | None) -> Value:
 
 
 def or_endless(value: float) -> str:
-    """A number, or the sign for one without end."""
-    return "∞" if value == float("inf") else f"{value:.2f}"
+    """A number that is at most so much, or the sign for one without end."""
+    return "∞" if value == float("inf") else at_most(value)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from voile.core.rounding import at_least, at_most
 from voile.report.charts_common import frontier_chart
 from voile.report.drawing import altair, base, finished, level, series
 from voile.report.model import Chart, Table, finite
@@ -117,7 +118,7 @@ def calibration_chart(
         + shown.mark_point(filled=True, size=80, opacity=1).encode(
             x=across, y=up, color=tint, shape=sign, tooltip=tips
         )
-        + level(top, f"ceiling {top:.2f}", tone="ink")
+        + level(top, f"ceiling {at_most(top)}", tone="ink")
     )  # fmt: skip
     highest = max((r for r in rows if r[2] == STRONGEST), key=lambda r: r[3])
     return finished(
@@ -130,8 +131,8 @@ def calibration_chart(
         ),
         alt=(
             f"Each line gives the ε that an attack showed at least; its band reaches up to what "
-            f"that attack can show at most, and nothing can pass the ceiling at {top:.2f}. "
-            f"Highest: {highest[0]} at nominal {highest[1]:g}, at least {highest[3]:.2f}."
+            f"that attack can show at most, and nothing can pass the ceiling at {at_most(top)}. "
+            f"Highest: {highest[0]} at nominal {highest[1]:g}, at least {at_least(highest[3])}."
         ),
         data=table,
         height=340,

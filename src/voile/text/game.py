@@ -22,6 +22,14 @@ CAUTION = (
 )
 IN_CLEAR = "Rewriters of words leave the number of words, punctuation and case in clear: "
 
+ALIKE = (
+    "No text was released in two ways, however often it was released. If nothing is drawn, the "
+    "figures hold; if draws are remembered or have a fixed seed, a text's releases are one draw, "
+    "trials are not independent, and the figures are not those of its law: let it draw anew each "
+    "time."
+)
+"""What is to be said where `never_in_two_ways`."""
+
 
 @dataclass(frozen=True)
 class Playing(Options):
