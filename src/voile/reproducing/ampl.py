@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +43,12 @@ NO_STRENGTH = 1e-5
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is read: documents of the search and of a block, words of each, secrets."""
+    """How much is read: documents of the search, of a block and beside both, words, secrets."""
 
     search: int
     fresh: int
     blocks: int
+    beside: int
     words: int
     secrets: int
     epochs: int
@@ -60,8 +61,10 @@ class Sizes:
         )
 
 
-PAPER = Sizes(search=400, fresh=300, blocks=1, words=30, secrets=200, epochs=4, rounds=10)
-SMALL = Sizes(search=120, fresh=60, blocks=1, words=20, secrets=60, epochs=2, rounds=5)
+PAPER = Sizes(
+    search=400, fresh=300, blocks=1, beside=6400, words=30, secrets=200, epochs=4, rounds=10
+)
+SMALL = Sizes(search=120, fresh=60, blocks=1, beside=0, words=20, secrets=60, epochs=2, rounds=5)
 
 
 def documents(dataset: str, data: Path | None, count: int, *, words: int) -> list[str]:
@@ -96,10 +99,18 @@ class World:
 
     def __init__(self, dataset: str, data: Path | None, sizes: Sizes) -> None:
         count = sizes.search + sizes.blocks * sizes.fresh
-        texts = documents(dataset, data, count, words=sizes.words)
+        given = partial(documents, dataset, data, words=sizes.words)
+        texts = given(count)
         settings = tuned_settings(texts, "text", 1.0, "word-exponential", Words(), None)
         vocabulary = load_vocabulary(settings)
-        found = documents_of(build_protector(settings, vocabulary), texts, longest=sizes.words)
+        protector = build_protector(settings, vocabulary)
+        found = documents_of(protector, texts, longest=sizes.words)
+
+        def beside() -> list[Document]:
+            more = given(count + sizes.beside)[count:]
+            return list(documents_of(protector, more, longest=sizes.words))
+
+        self._beside = beside
         self.known: tuple[Document, ...] = tuple(found[: sizes.search])
         starts = range(sizes.search, count, sizes.fresh)
         self.blocks = [found[start : start + sizes.fresh] for start in starts]
@@ -120,6 +131,15 @@ class World:
             epsilon,
             **how,
         )
+
+    def read(self, count: int) -> tuple[Document, ...]:
+        """So many documents to learn from: those of the search, then others beside them."""
+        return (self.known if count <= len(self.known) else (*self.known, *self.beside))[:count]
+
+    @cached_property
+    def beside(self) -> tuple[Document, ...]:
+        """Documents on which nothing is chosen or judged."""
+        return tuple(self._beside())
 
     @cached_property
     def length(self) -> int:
@@ -166,12 +186,16 @@ class Bench:
     def learned(
         self, dataset: str, epsilon: float, method: str, attacker: str, read: int | None = None
     ) -> Row:
-        """A network that knows the law, trained on so many documents of the search, on a block."""
+        """A network that knows the law, trained on so many documents, on a block.
+
+        One that reads more than the documents of the search is trained three times as long.
+        """
         read, method = read or self.sizes.search, self._first_with(dataset, epsilon, method)
+        epochs = self.sizes.epochs * (1 if read <= self.sizes.search else 3)
         setting = {"kind": "learned", "dataset": dataset, "epsilon": epsilon, "method": method,
                    "attacker": attacker, "read": read}  # fmt: skip
         return self.work.cell(
-            FILE, setting, lambda: self._learn(dataset, epsilon, method, attacker, read)
+            FILE, setting, lambda: self._learn(dataset, epsilon, method, attacker, read, epochs)
         )
 
     def strengths(self, dataset: str, epsilon: float, method: str) -> tuple[float, ...] | None:
@@ -244,14 +268,16 @@ class Bench:
             return {"loss": loss, "any": [], "triples": 0.0, "largest": 0.0}
         return _told(trial.measure(strengths, world.known, fresh, seed=10 + block))
 
-    def _learn(self, dataset: str, epsilon: float, method: str, attacker: str, read: int) -> Row:
+    def _learn(
+        self, dataset: str, epsilon: float, method: str, attacker: str, read: int, epochs: int
+    ) -> Row:
         import torch
 
         torch.set_num_threads(1)
         world, strengths = self.world(dataset), self.strengths(dataset, epsilon, method)
         assert strengths is not None
-        trial = world.trial(epsilon, attacker=attacker, epochs=self.sizes.epochs, seed=10)
-        found = trial.measure(strengths, world.known[:read], world.blocks[0], seed=10)
+        trial = world.trial(epsilon, attacker=attacker, epochs=epochs, seed=10)
+        found = trial.measure(strengths, world.read(read), world.blocks[0], seed=10)
         assert found.learned is not None
         lower, upper = chernoff_interval(
             mean=float(found.shares.mean()), clusters=len(found.shares), failure_probability=0.05
