@@ -100,7 +100,7 @@ def protect(
         if column not in source.columns:
             raise no_such_column(column, source.columns, do="name it with --lat and --lon")
     coordinates.check(source)
-    coordinates.check_types(source)
+    coordinates.check_release(source)
     if tracing.trace is not None:
         return _traces(
             source,
@@ -125,7 +125,7 @@ def protect(
     _compile(blur)
 
     def describe(report: JobReport) -> PlacesRelease:
-        return _described(blur, chosen.digest, clear, times, report, seed)
+        return _described(blur, chosen.digest, clear, times, coordinates, report, seed)
 
     return carry_out(
         source,
@@ -182,7 +182,7 @@ def _traces(
     known = trace_digest(law.epsilon, tracing, blurring.box, how)
 
     def describe(report: JobReport) -> PlacesRelease:
-        made = _described(law, known, clear, times, report, seed)
+        made = _described(law, known, clear, times, coordinates, report, seed)
         traces, draws = (int(report.totals.get(name, 0)) for name in ("traces", "draws"))
         fitted = None if restoring.every_by is None else tracing.every
         drawn = Traces(
@@ -234,6 +234,7 @@ def _described(
     digest: str,
     clear: ColumnsInClear,
     times: tuple[str, ...],
+    coordinates: Coordinates,
     report: JobReport,
     seed: int | None,
 ) -> PlacesRelease:
@@ -251,6 +252,8 @@ def _described(
         heights_in_clear=tuple(heights_among(clear)),
         mechanism_sha256=digest,
         places_outside_the_map=int(report.totals.get("outside", 0)),
+        reference_system=coordinates.crs,
+        places_outside_the_system=int(report.totals.get("strays", 0)),
         fall=fall(blur, report.totals) if isinstance(blur, PlacesNoise) else None,
         blur=blur,
     )

@@ -43,6 +43,8 @@ class Look:
     persons: Sequence[str | None]
     kinds: frozenset[str] = frozenset()
     """In which ways its times are told."""
+    strays: int = 0
+    """Places outside the area that their reference system is for."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class TraceLooking:
         persons: list[str | None] = [None] * len(batch)
         if self.person is not None:
             persons = [person_name(value) for value in batch.column(self.person)]
-        return Look(named, times, degrees, persons, kinds)
+        return Look(named, times, degrees, persons, kinds, self.columns.strays(degrees[good]))
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class MakeTraceReleaser:
         """Releasers that know the whole release; each hands out its part of it."""
         tables = [np.full((len(look.degrees), 2), np.nan) for look in looks]
         states = [np.where(np.isfinite(look.degrees).all(axis=1), DRAWN, WRONG) for look in looks]
-        totals: dict[int, Counter[str]] = {}
+        totals = {part: Counter({"strays": look.strays}) for part, look in enumerate(looks)}
         sizes: set[tuple[int, int]] = set()
         streams, traces = KeyedStreams(key), _traces(looks)
         reader = None
