@@ -114,7 +114,7 @@ class MakeTraceReleaser:
         """Releasers that know the whole release; each hands out its part of it."""
         tables = [np.full((len(look.degrees), 2), np.nan) for look in looks]
         states = [np.where(np.isfinite(look.degrees).all(axis=1), DRAWN, WRONG) for look in looks]
-        totals = {part: Counter({"strays": look.strays}) for part, look in enumerate(looks)}
+        totals: dict[int, Counter[str]] = {}
         sizes: set[tuple[int, int]] = set()
         streams, traces = KeyedStreams(key), _traces(looks)
         reader = None
@@ -136,7 +136,8 @@ class MakeTraceReleaser:
             totals.setdefault(where[0][0], Counter()).update(traces=1, draws=made.draws)
             sizes.add((made.draws, len(where)))
         if sizes:
-            totals[min(totals)].update(draw_errors(self.law, sizes))
+            strays = sum(look.strays for look in looks)
+            totals[min(totals)].update(draw_errors(self.law, sizes), strays=strays)
         problems = {
             WRONG: RowProblem(f"{self.columns.wanted}, in a trace, at a time where one is named"),
             NOBODY: RowProblem(f"the column {self.person!r} names no person in a row of its trace"),
