@@ -164,6 +164,20 @@ def test_what_is_no_such_file_is_said_to_be_none(tmp_path, ending):
     assert "Ann" not in str(found.value)
 
 
+@pytest.mark.parametrize("how", [{}, {"trace": "n"}])
+def test_rows_that_an_index_sorted_by_place_are_refused(frame, tmp_path, how):
+    """Neighbours in such a file are neighbours on the ground: their noise would average out."""
+    path = tmp_path / "in.fgb"
+    frame.to_file(path, engine="pyogrio")  # with an index, as GDAL does it unless told not to
+    with pytest.raises(InvalidInput, match=r"in\.fgb must not be sorted by place"):
+        voile.places.protect(path, epsilon=2, pass_="all", **how)
+    assert open_source(path).sorted_by_place
+    for name in ("plain.fgb", "in.gpkg"):
+        assert not open_source(written(frame, tmp_path / name)).sorted_by_place
+    done = voile.places.protect(read(path).sample(frac=1), epsilon=2, pass_="all", **how)
+    assert "sorted by place" in str(done)
+
+
 def test_shapes_layers_and_nothing_are_refused(frame, tmp_path):
     line = geopandas.GeoDataFrame({"n": [1]}, geometry=[LineString([(0, 0), (1, 1)])], crs=4326)
     with pytest.raises(InvalidInput, match="must be points"):

@@ -142,6 +142,28 @@ def test_heights_that_pass_are_said_to_narrow_places_down(tmp_path):
 # ── times ──────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "told"),
+    [
+        ("pickup", ["01/05/2024 08:00", "02/05/2024 09:10"], True),
+        ("pickup", ["1.5.24", "2.5.24"], True),
+        ("pickup", ["Wed May 1 08:00:00 2024", "Thu May 2 09:10:00 2024"], True),
+        ("pickup", ["8:05", "9:15"], True),
+        ("pickup", [1714550400, 1714554000], True),
+        ("pickup", ["1714550400123", "1714554000456"], True),
+        ("startTs", ["a", "b"], True),
+        ("pickup", [1714550400, 17], False),
+        ("pickup", [950_000_000, 2_500_000_000], False),
+        ("mac", ["12:34:56:78:9a:bc", "12:34:56:78:9a:bd"], False),
+        ("flat", ["3", "4"], False),
+    ],
+)
+def test_times_that_pass_are_known_however_they_are_written(name, values, told):
+    rows = [{"lat": 45.0, "lon": 5.0, name: value} for value in values]
+    done = voile.places.protect(rows, epsilon=2, pass_=(name,))
+    assert done.times_in_clear == ((name,) if told else ())
+
+
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Tokyo"])
 def test_a_time_without_a_zone_is_utc_wherever_it_is_read(zone, monkeypatch):
     """Also in the hour that a clock of summer time goes through twice."""

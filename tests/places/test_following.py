@@ -14,6 +14,7 @@ from voile.attackers.markov import fit_markov
 from voile.attackers.movement import fit_movement, plane_states, smoothed, street_states
 from voile.errors import InvalidInput
 from voile.places.city import synthetic_city
+from voile.places.columns import read_traces
 from voile.places.earth import Globe
 from voile.places.following import Reading, follower
 from voile.places.homes import apart, homes
@@ -259,6 +260,13 @@ def test_rows_of_one_draw_are_one_place():
 
 
 # ── homes, and names ───────────────────────────────────────────────────────────────────────────
+
+
+def test_a_reader_takes_for_one_trace_what_was_released_as_one():
+    rows = [{"t": name, "lat": 45.0, "lon": 5.0} for name in ("a", "b", " a", "a ", "b")]
+    assert [one.tolist() for one in read_traces(rows, "t")] == [[0, 2, 3], [1, 4]]
+    done = voile.places.protect(rows, epsilon=20, trace="t", pass_=("t",))
+    assert done.traces.traces == 2
 
 
 def test_homes_are_where_most_places_are_and_the_second_is_elsewhere():

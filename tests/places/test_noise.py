@@ -307,6 +307,28 @@ def test_feet_are_never_taken_for_degrees():
 
 
 @pytest.mark.parametrize(
+    ("crs", "northing", "easting", "strays"),
+    [
+        ("EPSG:2263", 200_000, 984_250, False),
+        ("EPSG:32118", 200_000, 984_250, True),  # feet, taken for metres
+        ("EPSG:2263", 60_960, 300_000, True),  # metres, taken for feet
+        ("EPSG:2263", 984_250, 200_000, True),  # swapped
+        ("EPSG:2263", 40.75, -73.99, True),  # degrees
+        ("EPSG:3832", 0, 3_300_000, False),  # an area across the antimeridian
+    ],
+)
+@pytest.mark.parametrize("how", [{}, {"trace": "t"}])
+def test_places_that_are_none_of_their_system_are_told_first(crs, northing, easting, strays, how):
+    rows = [{"lat": northing, "lon": easting, "t": 1}] * 3
+    done = voile.places.protect(rows, epsilon=2, crs=crs, pass_=("t",), **how)
+    assert (done.places_outside_the_system, done.reference_system) == (3 * strays, crs)
+    first = f"3 of 3 places lie outside the area that {crs} is for."
+    assert done.report().not_protected[0].startswith(first) == strays
+    alone = voile.places.protect([(northing, easting)], epsilon=2, crs=crs)
+    assert (str(alone.report().verdict) == "open") == strays
+
+
+@pytest.mark.parametrize(
     ("lat", "lon"),
     [
         ("pickup_longitude", "pickup_latitude"),

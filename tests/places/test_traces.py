@@ -425,6 +425,8 @@ def test_bad_rows_of_traces_are_counted():
     for way in WAYS:
         done = voile.places.protect(rows, **how, way=way, on_error="skip")
         assert (done.rows.released, done.rows.skipped, done.traces.traces) == (1, 3, 1)
+    done = voile.places.protect(rows[::-1], **how, on_error="skip", batch_rows=1)
+    assert done.traces.fall is not None  # whichever part the trace is in
     with pytest.raises(InvalidInput, match="in a trace"):
         voile.places.protect(rows, **how)
 

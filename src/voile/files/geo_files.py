@@ -32,6 +32,7 @@ class GeoFile(InMemory):
     """A file of points, read whole; a record goes by its number."""
 
     place: Location | None = None
+    sorted_by_place: bool = False
 
     @property
     def location(self) -> Location:
@@ -59,7 +60,18 @@ def open_geo_file(place: Location, ending: str) -> GeoFile:
     table = geo_table(frame)
     if len(set(table.columns)) < len(table.columns):
         raise InvalidInput(f"{place.name} must have distinct column names, got some twice")
-    return GeoFile(table, table.columns, place=place)
+    return GeoFile(
+        table, table.columns, place=place, sorted_by_place=_is_sorted(_local(place), ending)
+    )
+
+
+def _is_sorted(path: Path, ending: str) -> bool:
+    """Whether the index of a FlatGeobuf put its points along a curve through the plane."""
+    if ending != "fgb":
+        return False
+    import pyogrio
+
+    return bool(pyogrio.read_info(path)["capabilities"]["fast_spatial_filter"])
 
 
 def check_geo_output(target: Location, dropped: Collection[str]) -> None:

@@ -56,7 +56,10 @@ def row_of(feature: Any) -> Row | RowProblem:
         return RowProblem("not a GeoJSON feature")
     geometry, properties = feature.get("geometry"), feature.get("properties") or {}
     if not isinstance(properties, dict) or {LAT, LON, HEIGHT} & properties.keys():
-        return RowProblem(f"its properties must not be named {LAT}, {LON} or {HEIGHT}")
+        return RowProblem(
+            f"its properties must not be named {LAT}, {LON} or {HEIGHT}, as its point has them; "
+            "rename them, or take them out if they say the same"
+        )
     place = _place(geometry)
     if place is None:
         return RowProblem("its geometry must be a point")

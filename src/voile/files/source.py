@@ -25,6 +25,8 @@ class Source(ABC):
     """The Arrow schema, where there is one."""
     count: int | None = None
     """How many records there are, where that is known before they are read."""
+    sorted_by_place: bool = False
+    """Whether an index put its points in an order that tells where they are."""
     encoding: str = ""
     """Of a file's text; "" for UTF-8, and for what says its own."""
 

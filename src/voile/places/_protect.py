@@ -97,7 +97,7 @@ def protect(
     source = open_source(data)
     source.must_have(*coordinates.names, do="name it with --lat and --lon")
     coordinates.check(source)
-    coordinates.check_types(source)
+    coordinates.check_release(source)
     if tracing.trace is not None:
         return _traces(
             source,
@@ -122,7 +122,7 @@ def protect(
     _compile(blur)
 
     def describe(report: JobReport) -> PlacesRelease:
-        return _described(blur, chosen.digest, clear, times, report, seed)
+        return _described(blur, chosen.digest, clear, times, coordinates, report, seed)
 
     return carry_out(
         source,
@@ -177,7 +177,7 @@ def _traces(
     known = trace_digest(law.epsilon, tracing, blurring.box, how)
 
     def describe(report: JobReport) -> PlacesRelease:
-        made = _described(law, known, clear, times, report, seed)
+        made = _described(law, known, clear, times, coordinates, report, seed)
         traces, draws = (int(report.totals.get(name, 0)) for name in ("traces", "draws"))
         fitted = None if restoring.every_by is None else tracing.every
         drawn = Traces(
@@ -229,6 +229,7 @@ def _described(
     digest: str,
     clear: ColumnsInClear,
     times: tuple[str, ...],
+    coordinates: Coordinates,
     report: JobReport,
     seed: int | None,
 ) -> PlacesRelease:
@@ -246,6 +247,8 @@ def _described(
         heights_in_clear=tuple(heights_among(clear)),
         mechanism_sha256=digest,
         places_outside_the_map=int(report.totals.get("outside", 0)),
+        reference_system=coordinates.crs,
+        places_outside_the_system=int(report.totals.get("strays", 0)),
         fall=fall(blur, report.totals) if isinstance(blur, PlacesNoise) else None,
         blur=blur,
     )

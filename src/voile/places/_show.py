@@ -58,7 +58,8 @@ class ShownPlace(Result):
                 f"ten within {length_words(self.nine_in_ten_within_km)}."
             ),
             verdict=Verdict.OPEN if guarantee.basis == Basis.CLAIMED else Verdict.HOLDS,
-            because=f"ε = {guarantee.epsilon:g} is {guarantee.basis}. {ground(guarantee.basis)}",
+            because=f"ε = {guarantee.epsilon:g} per {guarantee.metric.unit} is {guarantee.basis}. "
+            + ground(guarantee.basis),
             guarantee=promised(guarantee),
             not_protected=(
                 "The place on this map: it is marked because you asked for it. If somebody stands "

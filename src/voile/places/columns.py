@@ -18,9 +18,17 @@ from voile.jobs import ColumnsInClear, RowProblem, Source, open_source
 from voile.options import Data
 from voile.places.coordinates import DEGREES, Coordinates, words_of
 
-_TIMES = frozenset(["time", "times", "timestamp", "date", "datetime", "hour", "minute", "day"])
+_TIMES = frozenset(
+    ["time", "times", "timestamp", "date", "datetime", "hour", "minute", "day", "weekday", "month",
+     "ts", "epoch", "utc", "when", "at"]
+)  # fmt: skip
 _HEIGHTS = frozenset(["altitude", "alt", "ele", "elevation"])
-_TIME = re.compile(r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}:\d{2})")
+_TIME = re.compile(
+    r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2})(?!\w)"
+    r"|(?:\D.*\s)?\d{1,2}:\d{2}(?![\d:]*\w:))"
+)
+_EPOCH, _YEARS = (946_684_800.0, 2_524_608_000.0), 20 * 366 * 86_400.0
+"""Seconds since 1970 of the years 2000 and 2050; a column of times spans a few of these years."""
 
 
 def read_degrees(data: Data, columns: Coordinates = DEGREES) -> tuple[Floats, Floats]:
@@ -42,8 +50,11 @@ def read_degrees(data: Data, columns: Coordinates = DEGREES) -> tuple[Floats, Fl
 
 
 def read_traces(data: Data, column: str) -> list[Indices]:
-    """The rows of each trace, in their order: those with the same value of a column."""
-    _, member = np.unique(read_names(data, column), return_inverse=True)
+    """The rows of each trace, in their order: those with the same value of a column.
+
+    Blanks around it do not count, as where traces are released.
+    """
+    _, member = np.unique(np.char.strip(read_names(data, column)), return_inverse=True)
     order = np.argsort(member, kind="stable")
     return list(np.split(order, np.flatnonzero(np.diff(member[order])) + 1))
 
@@ -138,7 +149,19 @@ def heights_among(clear: ColumnsInClear) -> list[str]:
 
 def _is_time(name: str, values: Sequence[str]) -> bool:
     dated = sum(_TIME.match(value) is not None for value in values)
-    return bool(words_of(name) & _TIMES) or 0 < len(values) <= 2 * dated
+    return bool(words_of(name) & _TIMES) or 0 < len(values) <= 2 * dated or _are_seconds(values)
+
+
+def _are_seconds(values: Sequence[str]) -> bool:
+    """Whether these are whole seconds, or thousandths and finer, since 1970, in few years."""
+    found = [float(value) for value in values if value.strip().replace(".", "", 1).isdecimal()]
+    if not found or 2 * len(found) < len(values):
+        return False
+    low, high = _EPOCH
+    return any(
+        low * unit <= min(found) and max(found) <= high * unit and np.ptp(found) <= _YEARS * unit
+        for unit in (1.0, 1e3, 1e6, 1e9)
+    )
 
 
 def _columns(

@@ -61,7 +61,7 @@ class Coordinates(Options):
         if self.wkt is None and (swapped or self.lat == self.lon):
             raise InvalidInput(
                 "--lat must name the latitude (with --crs, the northing) and --lon the "
-                f"longitude (the easting), got {self.lat!r} and {self.lon!r}"
+                f"longitude (the easting), got {self.lat!r} and {self.lon!r}; are they swapped?"
             )
 
     @property
@@ -92,8 +92,14 @@ class Coordinates(Options):
                 f"--crs must be left out: {source.name} names its reference system itself"
             )
 
-    def check_types(self, source: Source) -> None:
-        """Refuse columns of a file whose type would cut released degrees to whole ones."""
+    def check_release(self, source: Source) -> None:
+        """Refuse rows in an order that tells their places, and types that would cut degrees."""
+        if source.sorted_by_place:
+            raise InvalidInput(
+                f"{source.name} must not be sorted by place, and its spatial index has it so: "
+                "releases keep the order of rows, which would tell what the noise hides. Shuffle "
+                "it first: in Python, frame.sample(frac=1) of what geopandas reads"
+            )
         if source.types is None or not (self.crs is None or _is_geographic(self.crs)):
             return
         from pyarrow import types
@@ -119,6 +125,15 @@ class Coordinates(Options):
             table = np.stack([np.asarray(lat, float), np.asarray(lon, float)], axis=1)
         table[~(np.abs(table) <= (90.0, 180.0)).all(axis=1)] = np.nan
         return table
+
+    def strays(self, degrees: Floats) -> int:
+        """How many places lie outside the area that their reference system is for."""
+        area = None if self.crs is None else _system(self.crs).area_of_use
+        if area is None:
+            return 0
+        lat, lon = degrees.T
+        within = (lon - area.west) % 360 <= ((area.east - area.west) % 360 or 360)
+        return int((~(within & (lat >= area.south) & (lat <= area.north))).sum())
 
     def written(
         self,

@@ -24,6 +24,11 @@ from voile.report.model import Chart, Report, Table, promised
 from voile.report.result import SILENT
 from voile.report.words import COUNTS, counted, ground, sentence, times_in_clear
 
+_ORDER = (
+    "The order of rows, which is the file's: of rows that were sorted by place, neighbours tell "
+    "what the noise hides."
+)
+
 
 @dataclass(frozen=True)
 class Traces:
@@ -75,6 +80,10 @@ class PlacesRelease(Release):
     """Columns that passed in clear and are called heights."""
     mechanism_sha256: str
     places_outside_the_map: int
+    reference_system: str | None = None
+    """Of the columns, where it was named: `--crs`."""
+    places_outside_the_system: int = 0
+    """Places where that system is not for, such as feet that were taken for metres."""
     traces: Traces | None = None
     """What became of traces, where places were released in traces."""
     fall: Fall | None
@@ -94,7 +103,8 @@ class PlacesRelease(Release):
             )
             if line
         )
-        unsure = guarantee.basis == Basis.CLAIMED or clear
+        elsewhere = self._elsewhere(rows.released)
+        unsure = guarantee.basis == Basis.CLAIMED or clear or elsewhere
         outside = (sentence(item) for item in guarantee.outside)
         return Report(
             title="A release of places",
@@ -107,7 +117,7 @@ class PlacesRelease(Release):
             because=f"ε = {claim:g} per {unit} is {guarantee.basis}. "
             + ground(guarantee.basis, clear=bool(clear)),
             guarantee=promised(guarantee),
-            not_protected=(*clear, *outside, *self._again(), COUNTS),
+            not_protected=(*elsewhere, *clear, *outside, *self._again(), _ORDER, COUNTS),
             notes=tuple(self._notes(rows)),
             tables=(self._table(rows),),
             draw=self._charts,
@@ -122,6 +132,17 @@ class PlacesRelease(Release):
                 "seeded",
             ),
             in_clear=clear,
+            at_risk=elsewhere,
+        )
+
+    def _elsewhere(self, places: int) -> tuple[str, ...]:
+        """That the columns may hold another system's numbers: many are no places of this one."""
+        if 10 * self.places_outside_the_system <= places:
+            return ()
+        return (
+            f"{self.places_outside_the_system:,} of {counted(places, 'place')} lie outside the "
+            f"area that {self.reference_system} is for. Are they of another system, in other "
+            "units, or are northing and easting swapped? Then ε is per another length.",
         )
 
     def _between(self) -> str:

@@ -67,6 +67,7 @@ class Located:
     good: Bools
     points: NDArray[np.float64]
     off: Bools
+    strays: int
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class PlacesReleaser:
             points, off, good[rows] = points[~bad], off[~bad], False
         one = self.blur.guarantee
         cost = ((one.epsilon, one.delta, 1),)
-        located = Located(before, good, points, off)
+        located = Located(before, good, points, off, self.columns.strays(degrees[good]))
         return Planned(located, lambda: Bill.alike(cost, good), problems)
 
     def draw(self, planned: Planned, paid: Bools, rng: Generator) -> Replaced:
@@ -111,7 +112,12 @@ class PlacesReleaser:
             lat[paid], lon[paid] = self.blur.drawn(points, rng)
         return Replaced(
             self.columns.written(lat, lon, located.before, numbers=self.numbers),
-            {"places": int(paid.sum()), "outside": int(located.off.sum()), **totals},
+            {
+                "places": int(paid.sum()),
+                "outside": int(located.off.sum()),
+                "strays": located.strays,
+                **totals,
+            },
         )
 
     def _refused(self, off: NDArray[np.bool_], far: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -43,6 +43,8 @@ class Look:
     persons: Sequence[str | None]
     kinds: frozenset[str] = frozenset()
     """In which ways its times are told."""
+    strays: int = 0
+    """Places outside the area that their reference system is for."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class TraceLooking:
         persons: list[str | None] = [None] * len(batch)
         if self.person is not None:
             persons = [person_name(value) for value in batch.column(self.person)]
-        return Look(named, times, degrees, persons, kinds)
+        return Look(named, times, degrees, persons, kinds, self.columns.strays(degrees[good]))
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,8 @@ class MakeTraceReleaser:
             totals.setdefault(where[0][0], Counter()).update(traces=1, draws=made.draws)
             sizes.add((made.draws, len(where)))
         if sizes:
-            totals[min(totals)].update(draw_errors(self.law, sizes))
+            strays = sum(look.strays for look in looks)
+            totals[min(totals)].update(draw_errors(self.law, sizes), strays=strays)
         problems = {
             WRONG: RowProblem(f"{self.columns.wanted}, in a trace, at a time where one is named"),
             NOBODY: RowProblem(f"the column {self.person!r} names no person in a row of its trace"),
