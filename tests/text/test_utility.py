@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from voile import text
 from voile.attackers.shadow import Outputs, shadow_attack
 from voile.audit.finding import Verdict
 from voile.audit.membership import area_under_curve, membership
@@ -104,6 +105,17 @@ def test_membership_catches_a_release_in_clear_and_spares_noise(tmp_path: Path) 
     spared = CliRunner().invoke(app, [*arguments, str(tmp_path / "noise.csv"), *options])
     assert spared.exit_code == 0
     assert json.loads(spared.stdout)["verdict"] == "open"
+
+
+def test_the_attacker_s_shadows_are_trained_as_the_target_is() -> None:
+    """A release that keeps half of the words: a shadow of originals expects far surer answers."""
+    rng = np.random.default_rng(0)
+    words, others = rng.integers(0, 2000, (2, 400, 25))
+    kept = np.where(rng.random((400, 25)) < 0.5, words, others)
+    clear, released = ([" ".join(f"w{w}" for w in row) for row in rows] for rows in (words, kept))
+    found = text.membership(clear, released, label=[str(i % 2) for i in range(400)])
+    assert found.accuracy > 0.75
+    assert found.lower > 0.5
 
 
 # ── membership ──────────────────────────────────────────────────────────────────────────────

@@ -23,12 +23,15 @@ _PIECE = re.compile(
     r"(?P<coded>&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]\w{1,31});)"
     r"|(?P<escaped>\\(?:u[\da-fA-F]{4}|[nrt](?![a-z])|/))"
     rf"|(?P<marked>[^\W\d_][{_MARKS}]+)"
-    rf"|[\x00-\x25\x27-\x5b\x5d-\x7f]+(?![{_MARKS}])|[\s\S]"
+    rf"|[\t-\r\x1c-\x25\x27-\x5b\x5d-\x7e]+(?![{_MARKS}])|[\s\S]"
 )
+_ODD = re.compile(r"[&\\\x00-\x08\x0e-\x1b\x7f]")
 _NOT_READ = frozenset({"Cc", "Cs", "Co", "Cn"})
 _HYPHENS = frozenset("‐‑‒−﹣－")
-_UNSEEN = frozenset("\u034f\u115f\u1160\u3164\uffa0") | frozenset(map(chr, range(0xFE00, 0xFE10)))
-"""What shows nothing and is no format character: joiners, fillers, selectors of a variant."""
+_UNSEEN = frozenset("\u034f\u115f\u1160\u20e3\u3164\uffa0") | frozenset(
+    map(chr, range(0xFE00, 0xFE10))
+)
+"""What shows no sign of its own and is no format character: joiners, fillers, variants, keycaps."""
 
 
 class Plain(NamedTuple):
@@ -60,8 +63,9 @@ def plain(text: str) -> Plain:
     >>> plain("A\u00adnn").spans([Span(0, 3, "PERSON")])
     [Span(start=0, end=4, kind='PERSON')]
     """
-    coded = "&" in text or "\\" in text
-    if not coded and (text.isascii() or all(_read_as(sign) == sign for sign in set(text))):
+    if not _ODD.search(text) and (
+        text.isascii() or all(_read_as(sign) == sign for sign in set(text))
+    ):
         return Plain(text, None, None)
     signs: list[str] = []
     starts: list[int] = []
@@ -69,7 +73,7 @@ def plain(text: str) -> Plain:
     for match in _PIECE.finditer(text):
         start, end = match.span()
         piece = match.group()
-        if match.lastgroup is None and piece.isascii():
+        if match.lastgroup is None and piece.isascii() and not _ODD.match(piece):
             signs.append(piece)
             starts.extend(range(start, end))
             ends.extend(range(start + 1, end + 1))
@@ -102,6 +106,10 @@ def _read_as(sign: str) -> str:
     category = unicodedata.category(sign)
     if category == "Cf" or sign in _UNSEEN or "\u0300" <= sign <= "\u036f":
         return ""
+    if category == "Cs":
+        return "\ufffd"  # half of a sign, which no pipeline can read
+    if category == "Cc":
+        return sign if sign.isspace() else ""
     if category == "Nd":
         return str(unicodedata.digit(sign))
     if category == "Zs" or sign in _HYPHENS:

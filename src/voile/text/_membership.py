@@ -131,10 +131,12 @@ def membership(
     Example: `voile text membership reviews.csv reviews.protected.csv --label label`
 
     The rows are split in four, as in the TEM paper (appendix C). The target is trained on the
-    released form of the first quarter. The attacker has originals of his own, quarters three and
-    four: his shadow is trained on the fourth, and his attack learns from its answers on the
-    fourth ("in") and the third ("out"). The test is the target's answers on the originals of the
-    first ("in") and the second ("out").
+    released form of the first quarter. The attacker has texts of his own, quarters three and four,
+    and knows the mechanism: his two shadows are trained as the target is, on the released form of
+    one of them each (the paper's on originals, which teaches it to expect a model that is surer of
+    its members). His attack learns from the answers of each on the originals of its own quarter
+    ("in") and the other ("out"). The test is the target's answers on the originals of the first
+    ("in") and the second ("out").
     """
     before, after = text_pairs(original, released, column)
     labels = values_of(original, label, "label", rows=len(before))
@@ -142,18 +144,24 @@ def membership(
     known = np.array(labels)
     order = np.random.default_rng(seed).permutation(len(before))
     first, second, third, fourth = np.array_split(order, 4)
-    for quarter in (first, fourth):
+    for quarter in (first, third, fourth):
         classes = len(set(known[quarter].tolist()))
         require(classes >= 2, "labels", "of two classes or more in each quarter", classes)
 
     def ask(model: Any, rows: Items) -> Outputs:
         return Outputs(model.predict_proba([before[i] for i in rows]), known[rows])
 
-    tell("training models", done=0, total=2)
-    shadow = _trained([before[i] for i in fourth], known[fourth])
-    attack = shadow_attack([ask(shadow, fourth)], [ask(shadow, third)], seed=seed)
-    tell("training models", done=1, total=2)
-    target = _trained([after[i] for i in first], known[first])
+    def trained(rows: Items, done: int) -> Any:
+        tell("training models", done=done, total=3)
+        return _trained([after[i] for i in rows], known[rows])
+
+    shadows = (trained(third, 0), trained(fourth, 1))
+    attack = shadow_attack(
+        [ask(shadow, rows) for shadow, rows in zip(shadows, (third, fourth), strict=True)],
+        [ask(shadow, rows) for shadow, rows in zip(shadows, (fourth, third), strict=True)],
+        seed=seed,
+    )
+    target = trained(first, 2)
     found = measured(attack, members=ask(target, first), others=ask(target, second), claim=claim)
     return TextMembership(
         epsilon_lower=found.finding.lower,
