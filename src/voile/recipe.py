@@ -111,7 +111,9 @@ def read_recipe(path: str | Path) -> Recipe:
     except FileNotFoundError:
         raise BadFile(f"the recipe must be an existing file, got {str(path)!r}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-        raise BadFile(f"{path} must be a TOML file: {type(problem).__name__}") from problem
+        place = re.search(r"at line \d+, column \d+|at end of document", str(problem))
+        said = f"it is none {place[0]}" if place else type(problem).__name__
+        raise BadFile(f"{path} must be a TOML file: {said}") from problem
     if found.get("voile") != FORMAT or not isinstance(found.get("command"), str):
         raise BadFile(f"{path} must begin with voile = {FORMAT} and name a command")
     parts = {name: found.get(name, {}) for name in ("options", "checks")}

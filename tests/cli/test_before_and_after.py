@@ -89,6 +89,38 @@ def test_an_output_that_exists_is_refused_before_anything_is_loaded(folder, monk
     assert Path("out.csv").read_text() == "kept\n"
 
 
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("./text.csv", "the output must be another file than the input"),
+        ("out.xyz", "a file must end in .csv, .tsv, .jsonl"),
+    ],
+)
+def test_an_output_that_cannot_be_is_refused_before_anything_is_loaded(folder, out, said):
+    """The file of the vocabulary is not there: whoever opened it would say so."""
+    asked = "text protect text.csv --epsilon 1 --overwrite --vocabulary none.txt --out"
+    code, _, err = voile(*asked.split(), out)
+    assert code == 2
+    assert err.startswith(f"error: {said}"), err
+    assert Path("text.csv").read_text() == "text\nthe cat\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("explane", "explain"),
+        ("text protec", "protect"),
+        ("protect", "text protect or places protect or labels protect"),
+        ("text design", "places design"),
+    ],
+)
+def test_a_command_that_is_not_there_names_the_one_that_is(typed, meant):
+    code, _, err = voile(*typed.split())
+    assert code == 2
+    assert f"Did you mean {meant}?" in " ".join(err.replace("│", " ").split())
+    assert "Did you mean" not in voile("text", "zzzz")[2]
+
+
 def test_what_the_system_refuses_is_no_fault_of_ours(folder):
     code, _, err = voile("ledger", "show", "x" * 5000)
     assert (code, err) == (2, "error: the system refused: File name too long\n")

@@ -9,9 +9,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from voile import surface
 from voile.cli.commands import command
 from voile.errors import InvalidInput
-from voile.options import Data, Option, Options, case_of, current_call, use_case
+from voile.options import Call, Data, Option, Options, case_of, current_call, use_case
 from voile.report.model import Report
 from voile.report.provenance import spelled
 from voile.report.result import Result
@@ -104,6 +105,19 @@ def test_a_report_spells_the_command_without_private_words():
     done = echo("/home/ann/x.csv", epsilon=2.0, secret="hunter2", pass_=("a", "b"), jobs=2)
     said = spelled(done._call)
     assert said == "voile test echo x.csv --epsilon 2 --pass a,b --secret … --jobs 2"
+
+
+def test_a_choice_is_spelled_wherever_it_may_be_left_out():
+    """Else a guarantee file's command would not repeat its release."""
+    told = 0
+    for name in surface.names():
+        case = case_of(surface.use_case_named(name))
+        for one in case.parameters.values():
+            for word in () if one.option.secret else one.choices:
+                said = spelled(Call(case, {one.name: word}, 0.0, ""))
+                assert said.split()[-1] == word or word == one.default, (name, one.flag, said)
+                told += word != one.default
+    assert told > 100
 
 
 def test_data_in_memory_is_never_spelled_out():

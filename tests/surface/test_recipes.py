@@ -256,7 +256,7 @@ def test_a_level_in_clear_keeps_its_words_always(folder):
         ("voile = 1\ncommand = 'run'\n[options]\nrecipe = 'r.toml'", "must not run another"),
         ("voile = 1\ncommand = 'explain'\n[options]\nepsilonn = 1", "has no option 'epsilonn'"),
         ("voile = 1\ncommand = 'explain'\nother = 1", "tables .options. and .checks."),
-        ("not toml", "must be a TOML file"),
+        ("not toml", "must be a TOML file: it is none at line 1, column 5"),
     ],
 )
 def test_what_is_no_recipe_is_one_clear_line(folder, text, said):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -11,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from voile.cli.outlines import first_sentence, outline
-from voile.surface import ROOMS
+from voile.surface import ROOMS, names
 
 
 def group(room: str) -> type[TyperGroup]:
@@ -34,6 +35,10 @@ def group(room: str) -> type[TyperGroup]:
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
             """The command that was asked for, made from its use case."""
+            known = args[0] in self.list_commands(ctx) or args[0].startswith("-")
+            if not (known or ctx.resilient_parsing):
+                near = _near(args[0], self.list_commands(ctx))
+                ctx.fail(f"No such command {args[0]!r}.{near and f' Did you mean {near}?'}")
             name, found, rest = super().resolve_command(ctx, args)
             if name in homes and super().get_command(ctx, name) is None:
                 asked = {"--help", "-h"} & set(rest)
@@ -41,6 +46,12 @@ def group(room: str) -> type[TyperGroup]:
             return name, found, rest
 
     return Room
+
+
+def _near(typed: str, here: list[str]) -> str:
+    """Commands that may be meant: spelled almost so here, or called so in another room."""
+    elsewhere = [name for name in names() if name.rpartition(" ")[2] == typed]
+    return " or ".join(get_close_matches(typed, here, n=1) or elsewhere)
 
 
 def use_case_at(home: str) -> Callable[..., Any]:

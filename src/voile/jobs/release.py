@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 from voile.core.guarantee import Guarantee
 from voile.errors import CannotWrite, InvalidInput
 from voile.files.columns_in_clear import ColumnsInClear
+from voile.files.formats import format_of
 from voile.files.locations import location, sha256_of
 from voile.files.source import Source
 from voile.jobs.charging import Charging
@@ -18,7 +19,7 @@ from voile.jobs.in_memory import release_in_memory
 from voile.jobs.job_report import JobReport
 from voile.jobs.ledger_choice import Charged, charged
 from voile.jobs.records import Releaser
-from voile.jobs.run import check_output, run_job
+from voile.jobs.run import check_output, run_job, same_file
 from voile.jobs.settings import Running
 from voile.jobs.sharing import SharesDraws
 from voile.jobs.standing import NOTHING_YET, Expected
@@ -259,4 +260,9 @@ def output_for(
     target = str(out or f"{folder}{slash}{stem}.{made}{shown}")
     if not overwrite:
         check_output(target, overwrite=False)
+    if out is not None:
+        place = location(target)
+        format_of(place.name)
+        if same_file(place, location(data)):
+            raise CannotWrite("the output must be another file than the input")
     return target

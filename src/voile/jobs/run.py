@@ -85,7 +85,7 @@ def run_job(
     require(batch_rows >= 1, "batch_rows", ">= 1", batch_rows)
     chosen = Processes(jobs) if engine is None else engine
     format_of(out.name)
-    if _same(out, source.location):
+    if same_file(out, source.location):
         raise CannotWrite("the output must be another file than the input")
     chosen.check(out)
     space = Workspace(out)
@@ -193,7 +193,8 @@ def part_key() -> int:
     return secrets.randbits(128)
 
 
-def _same(one: Location, other: Location) -> bool:
+def same_file(one: Location, other: Location) -> bool:
+    """Whether both are one file, however it is named."""
     if isinstance(one, LocalFile) and isinstance(other, LocalFile):
         return one.path.resolve() == other.path.resolve()
     return str(one) == str(other)

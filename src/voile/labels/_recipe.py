@@ -95,7 +95,8 @@ def recipe(
         str, Option("What it is for: cf (with cells), ldp or sample.", "How strong", shown=True)
     ] = "cf",
     classes: Annotated[
-        tuple[str, ...], Option("All classes there may be, a,b,c; else those in the file.")
+        tuple[str, ...],
+        Option("All classes there may be, a,b,c; else those in the file.", shown=True),
     ] = (),
     levels: Annotated[int, Option("Levels of a number.", "How strong")] = LEVELS,
     cells: Annotated[

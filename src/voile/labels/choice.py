@@ -46,7 +46,10 @@ class LabelChoice(Options):
     ] = None
     classes: Annotated[
         tuple[str, ...],
-        Option('For rr and prior: the names of the classes, a,b,c; with --edges "(missing)".'),
+        Option(
+            'For rr and prior: the names of the classes, a,b,c; with --edges "(missing)".',
+            shown=True,
+        ),
     ] = ()
     learn_from_private: Annotated[
         bool,

@@ -98,8 +98,6 @@ def _is_default(parameter: Parameter, value: Any) -> bool:
 
 
 def _shown(parameter: Parameter, value: Any, whole: bool = False) -> str:
-    from typing import Literal, get_origin
-
     if parameter.option.secret:
         return "…"
     if isinstance(value, bool | int | float):
@@ -108,7 +106,8 @@ def _shown(parameter: Parameter, value: Any, whole: bool = False) -> str:
         if not isinstance(value, str | Path):
             return f"<{type(value).__name__}>"
         return shlex.quote(str(value).partition("?")[0].rpartition("/")[2])
-    plain = whole or parameter.option.shown or get_origin(parameter.type) is Literal
+    chosen = isinstance(value, str) and value in parameter.choices
+    plain = whole or parameter.option.shown or chosen
     if plain and not isinstance(value, str):
         named = callable(value) and not hasattr(value, "index")  # a Series has a private name
         return f"<{called(value) if named else type(value).__name__}>"

@@ -49,15 +49,14 @@ def form_of(command: str) -> Form:
 
 def _field(parameter: Parameter) -> Field:
     parts = _parts(parameter.type)
-    choices = tuple(str(c) for part in parts if get_origin(part) is Literal for c in get_args(part))
     default = None if parameter.required else parameter.default
     return Field(
         parameter.name,
         parameter.name.removesuffix("_").replace("_", " "),
         parameter.option.help,
         parameter.option.panel,
-        _kind(parameter, parts, choices),
-        choices,
+        _kind(parameter, parts),
+        parameter.choices,
         default if isinstance(default, bool | int | float | str | tuple | NoneType) else None,
         parameter.required,
         parameter.option.reads,
@@ -69,10 +68,10 @@ def _parts(kind: Any) -> tuple[Any, ...]:
     return tuple(part for part in found if part is not NoneType)
 
 
-def _kind(parameter: Parameter, parts: tuple[Any, ...], choices: tuple[str, ...]) -> Kind:
+def _kind(parameter: Parameter, parts: tuple[Any, ...]) -> Kind:
     if parts == (bool,):
         return "flag"
-    if choices and len(parts) == 1:
+    if parameter.choices and len(parts) == 1:
         return "choice"
     if parameter.several:
         return "words"

@@ -211,8 +211,12 @@ class Names(Options):
     ] = ("0.3", "0.6", "1")
     pipeline: Annotated[
         str | None,
-        Option("Finds names: a spaCy pipeline, or a .txt list; default: by language.", "Names"),
-    ] = None  # fmt: skip
+        Option(
+            "Finds names: a spaCy pipeline, or a .txt list; default: by language.",
+            "Names",
+            shown=True,
+        ),
+    ] = None
 
     pseudonyms: Annotated[
         bool,
