@@ -190,7 +190,8 @@ def main() -> None:
     lines += [said.read_text(encoding="utf-8")] if said.exists() else []
     lines += figure_1(work)
     lines += figure_2(work, as_far_as_kept(work) if asked.kept else uel_ways.settings(work))
-    lines.insert(2, f"{work.seconds:.0f} CPU seconds for all cells.")
+    if work.seconds >= 1:
+        lines.insert(2, f"{work.seconds:.0f} CPU seconds for all cells.")
     lines += ["![Figure 1](label_figure_1.png)", "", "![Figure 2](label_figure_2.png)", ""]
     (RESULTS / "label_figures.md").write_text("\n".join(lines), encoding="utf-8")
 

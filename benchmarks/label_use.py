@@ -38,7 +38,7 @@ from voile.labels.protection import (
     response_protection,
 )
 from voile.labels.recipes import Recipe
-from voile.labels.reports import _cell_view
+from voile.labels.reports import drawn_views
 from voile.labels.sampling import grouped_codes, sampler_of
 from voile.labels.table import Table, table_of
 
@@ -130,7 +130,7 @@ class Split:
             return self.as_now(recipe, protection)
         values, answers = protection.draw(self.train.columns, self.labels, self.rng)
         parts = [c.encode(v) for c, v in zip(recipe.columns, values, strict=True)]
-        (view,) = _cell_view(recipe, protection, parts, answers)
+        (view,) = drawn_views(recipe, protection, parts, answers)
         rows = np.stack([np.zeros(len(answers), dtype=np.intp), view.outputs], axis=1)
         model = MarginalBayes([ReportLaw(view.law, 2)]).fit(rows)
         codes = recipe.cells.of(recipe.columns, self.test.columns)[:, None]

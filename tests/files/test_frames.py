@@ -421,6 +421,8 @@ def test_numpy_arrays() -> None:
     assert made["text"].tolist() == ["b"]
     made = same_kind(open_source(named), Changes([0], {"n": [None], "text": ["(missing)"]}))
     assert made.tolist() == [(None, "(missing)")]
+    made = same_kind(open_source(wide * 1.5), Changes([0], {"c2": ["(other)"]}))
+    assert made.tolist() == [[0.0, "(other)", 3.0]]
     for wrong in (np.zeros((2, 2, 2)), np.array(3.0), np.zeros((2, 0))):
         with pytest.raises(InvalidInput, match="one dimension or two"):
             open_source(wrong)

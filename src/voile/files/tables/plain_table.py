@@ -172,11 +172,9 @@ def _typed(values: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any
     """In the array's own type if that loses nothing; strings in one that is long enough."""
     if dtype.kind == "U" and all(isinstance(value, str) for value in values.flat):
         return values.astype(str)
-    if dtype.kind == "f":
-        return values.astype(dtype)
     try:
         typed = values.astype(dtype)
     except (TypeError, ValueError, OverflowError):
         return values
-    same = all(a == b for a, b in zip(typed.flat, values.flat, strict=True))
+    same = dtype.kind == "f" or all(a == b for a, b in zip(typed.flat, values.flat, strict=True))
     return typed if same else values
