@@ -64,7 +64,9 @@ def regions() -> list[dict]:
     last = {r["cells"]: r for r in rows if r["city"] == "metropolis"}
     return [
         {
-            "method": "region" if r["whole"] else f"region ({r['windows']} of {r['planned']})",
+            "method": f"region ({r['sweeps']} sweep{'s' * (r['sweeps'] > 1)})"
+            if r["whole"]
+            else f"region ({r['windows']} of {r['planned']})",
             "cells": r["cells"],
             "outputs": r["outputs"],
             "seconds": None,
@@ -93,8 +95,9 @@ def chart() -> None:
         "",
         f"Synthetic city, ε = {EPSILON} per km, one output a cell (fewer where cells share a "
         "nearest junction). Regions: a metropolis at ε = 1.6 in cells of 250 m, outputs that the "
-        "start uses; *n of m*: so many windows were solved, CPU seconds are for all m at their "
-        "price. Made by `python benchmarks/places_growth.py`.",
+        "start uses, so many whole sweeps of windows; *n of m*: so many windows were solved, CPU "
+        "seconds are for all m at their price. Peak MB of a region is of its processes together "
+        "(places_regions.md). Made by `python benchmarks/places_growth.py`.",
         "",
         "| method | cells | outputs | seconds | CPU seconds | peak MB | loss km |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
@@ -108,6 +111,7 @@ def chart() -> None:
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.8))
     for method in dict.fromkeys(r["method"].split(" (")[0] or r["method"] for r in rows):
         here = [r for r in rows if r["method"].startswith(method)]
+        here.sort(key=lambda r: r["outputs"])
         size = [r["outputs"] for r in here]
         axes[0].loglog(size, [r["cpu_seconds"] for r in here], marker="o", label=method)
         axes[1].loglog(size, [r["megabytes"] for r in here], marker="o", label=method)

@@ -5,10 +5,10 @@
     python benchmarks/places_regions.py run --cells 60x60 --size 15 --side 60 --jobs 2 --anew
     python benchmarks/places_regions.py table
 
-`run` goes on where it was cut (state in --scratch, every two minutes and at the end of --minutes)
-and appends a line to results/places_regions.jsonl whenever it ends, with the CPU seconds and peak
-memory of all its parts, and of the processes that solve windows where --jobs or --engine ask for
-them (with --anew it begins anew); `table` writes results/places_regions.md. The metropolis:
+`run` goes on where it ended or was cut (state in --scratch, every ten minutes and at the end) and
+appends a line to results/places_regions.jsonl whenever it ends, with the CPU seconds of all its
+parts, of the processes that solve windows too where --jobs asks for them, and the peak memory of
+all together (with --anew it begins anew); `table` writes results/places_regions.md. The metropolis:
 50 × 50 km, a jittered lattice of streets of which a fifth is missing, twelve districts; 80 tasks.
 The Gold Coast is 29 × 43 km with 3,698 junctions once the connectors of its zones are cut, every
 junction alike. One output a cell (fewer where cells share a nearest junction), a spline on as many
@@ -19,7 +19,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
+import re
 import resource
 import time
 from functools import partial
@@ -79,16 +81,36 @@ def region(args: argparse.Namespace) -> RegionProblem:
     return road_region(network, cells=(columns, rows), tasks=tasks, prior=prior)
 
 
-def cpu_seconds() -> float:
-    """Of this process and of those that it started and that ended."""
+def cpu_apart() -> tuple[float, float]:
+    """CPU seconds of this process, and of those that it started and that ended."""
     both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(used.ru_utime + used.ru_stime for used in both)
+    own, others = (used.ru_utime + used.ru_stime for used in both)
+    return own, others
 
 
-def megabytes(workers: int) -> int:
-    """At most in use at once: this process, and so many like the largest that it started."""
-    own, other = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return round((own.ru_maxrss + workers * other.ru_maxrss) / 1024)
+def cpu_seconds() -> float:
+    """Of both together."""
+    return sum(cpu_apart())
+
+
+def worker_megabytes() -> int:
+    """At most in use so far by a process that this one started and that is at work.
+
+    Not RUSAGE_CHILDREN: a process begins as a copy of the one that starts it, and counts as it.
+    """
+    most = 0
+    for child in multiprocessing.active_children():
+        try:
+            status = Path(f"/proc/{child.pid}/status").read_text()
+        except OSError:
+            continue  # it just ended
+        most = max([most, *map(int, re.findall(r"VmHWM:\s+(\d+) kB", status))])
+    return round(most / 1024)
+
+
+def own_megabytes() -> int:
+    """At most in use so far by this process."""
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -99,7 +121,7 @@ def run(args: argparse.Namespace) -> None:
     scratch.parent.mkdir(parents=True, exist_ok=True)
     kept = dict(np.load(scratch)) if scratch.exists() and not args.anew else None
     spent = float(kept.pop("cpu")) if kept else 0.0
-    saved, clock = time.monotonic(), []
+    saved, clock, last, worker = time.monotonic(), [], None, 0
     problem = region(args)
     mapped = cpu_seconds() - cpu
 
@@ -111,11 +133,11 @@ def run(args: argparse.Namespace) -> None:
     with best_so_far() as keeping:
 
         def keep(state) -> None:
-            nonlocal saved
-            clock.append((cpu_seconds(), time.monotonic()))
-            late = time.monotonic() - begun > 60 * args.minutes
-            keeping.asked = keeping.asked or late
-            if late or time.monotonic() - saved > 120:
+            nonlocal saved, last, worker
+            last, worker = state, max(worker, worker_megabytes())
+            clock.append((cpu_apart()[0], time.monotonic()))
+            keeping.asked = keeping.asked or time.monotonic() - begun > 60 * args.minutes
+            if time.monotonic() - saved > 600:
                 saved = time.monotonic()
                 write(state)
 
@@ -123,9 +145,12 @@ def run(args: argparse.Namespace) -> None:
             problem, epsilon=args.epsilon, cells=(columns, rows), sweeps=args.sweeps, kept=kept,
             keep=keep, spread=partial(spread_out, engine=engine_named(args.engine, jobs=args.jobs)),
         )  # fmt: skip
+    if last is not None:
+        write(last)
     made = found.mechanism
     drawn = cpu_seconds()
     window = (clock[-1][0] - clock[0][0]) / max(1, len(clock) - 1)
+    window += cpu_apart()[1] / max(1, len(clock))  # those that solve are counted when they ended
     apart = (clock[-1][1] - clock[0][1]) / max(1, len(clock) - 1)
     made.draw(problem.places[np.arange(100_000) % len(problem.places)], seeded_rng(0))
     row = {
@@ -148,7 +173,8 @@ def run(args: argparse.Namespace) -> None:
         "cpu_seconds": round(spent + cpu_seconds() - cpu, 1),
         "cpu_window": round(window, 2),
         "cpu_rest": round(cpu_seconds() - cpu - window * len(clock), 1),
-        "megabytes": megabytes(args.jobs if args.jobs > 1 else 0),
+        "megabytes": own_megabytes() + args.jobs * worker,
+        "worker_megabytes": worker,
         "seconds": round(time.monotonic() - begun, 1),
         "seconds_window": round(apart, 2),
         "by": f"{args.jobs} × {args.engine}",
@@ -178,28 +204,34 @@ def table() -> None:
         "",
         "Made by `python benchmarks/places_regions.py run …` and `table`; see its docstring. The",
         "last line of each run: *whole* says whether all windows of its sweeps were solved when it",
-        "ended (what there is at any moment is a certified design). CPU seconds are of all parts",
-        "of a run together, each of which makes its start anew; *a window* is what one takes, *in",
+        "ended (what there is at any moment is a certified design); *sweeps* are those behind it.",
+        "CPU seconds are of all parts of a run that was cut together, each of which makes its",
+        "start anew, and of the processes that solve windows; *a window* is what one takes, *in",
         "all* what the whole run would take at that price, in one part. *Began*: Laplace noise",
         "with a remap at 0.9 ε. Losses are those of the windows that were solved, nothing else.",
-        "*By* so many processes, *clock* on a machine of two cores; *peak* is of all together.",
+        "*By* so many processes, *clock* on a machine of two cores, which others used as well;",
+        "*peak* is of all processes together, the largest of each; after ≤, a process that solves",
+        "windows was counted as large as the one that started it, and what a window takes was not",
+        "told apart.",
         "",
         "| region | km | cells | ε | places | outputs | million numbers | began, km | loss, km | "
-        "certificate | windows | rejected | whole | by | clock s | CPU s | a window | in all | "
-        "peak MB | µs a draw |",
-        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | "
-        "--- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "certificate | sweeps | windows | rejected | whole | by | clock s | CPU s | a window | "
+        "in all | peak MB | µs a draw |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | "
+        "--- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for r in sorted(last.values(), key=lambda r: (r["city"], r["entries"])):
         km, cells = "×".join(map(str, r["km"])), r["cells"].replace("x", "×")
+        rough = r.get("by", ALONE) != ALONE and "worker_megabytes" not in r
         lines.append(
             f"| {r['city']} | {km} | {cells} | {r['epsilon']:g} | {r['places']:,} | "
             f"{r['outputs']:,} | {r['entries'] / 1e6:.1f} | {r['began']:.4f} | {r['loss']:.4f} | "
-            f"{r['certificate']:.6f} | {r['windows']} of {r.get('planned', '?')} | "
+            f"{r['certificate']:.6f} | {r['sweeps']} | "
+            f"{r['windows']} of {r.get('planned', '?')} | "
             f"{r['rejected']} | {'yes' if r['whole'] else 'no'} | {r.get('by', ALONE)} | "
             f"{r.get('seconds', '?')} | {r['cpu_seconds']:.0f} | "
-            f"{r.get('cpu_window') or '?'} | {in_all(r)} | "
-            f"{r['megabytes']:,} | {r['us_per_draw']:.1f} |"
+            f"{'?' if rough else r.get('cpu_window') or '?'} | {in_all(r)} | "
+            f"{'≤ ' * rough}{r['megabytes']:,} | {r['us_per_draw']:.1f} |"
         )
     (RESULTS / "places_regions.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
