@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import socket
 import types
 
 import pytest
@@ -17,6 +18,7 @@ from voile.service.domains import load_domain
 from voile.service.gateway import PromptGateway
 from voile.service.logs import LOG
 from voile.service.running import MakeService, load_domains, supervise
+from voile.service.running import _listening as listening_at
 from voile.service.tokens import token_hash
 
 from .conftest import stated
@@ -192,3 +194,8 @@ def test_a_worker_that_can_never_start_stops_the_service_with_an_error(monkeypat
     monkeypatch.setattr(module.Multiprocess, "init_processes", failed)
     with pytest.raises(BadFile, match="the service has stopped"):
         supervise(types.SimpleNamespace(workers=1), None)
+
+
+def test_a_service_that_says_where_it_listens_does():
+    with listening_at("127.0.0.1", 0) as made:
+        socket.create_connection(made.getsockname(), timeout=30).close()

@@ -10,6 +10,7 @@ import logging
 import httpx
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
 import voile
 from voile.core.randomness import is_secure
@@ -76,6 +77,49 @@ def test_all_domains_one_record_and_many(vectors):
         assert told["text"]["decided_by"]["vocabulary_sha256"]
         for route, one in told.items():
             assert one["id"] == worked_out(one), f"whoever asks can work out the name of {route}"
+
+    talking(service, talk)
+
+
+def test_the_description_is_of_what_is_served(tmp_path):
+    """Every route, every schema one, and requests and answers as these say."""
+    (tmp_path / "names.txt").write_text("Ann Smith\n")
+    gateway = {"upstream": "http://localhost:9/v1", "pipeline": str(tmp_path / "names.txt")}
+    service = built(stated(places={"epsilon": 2.0}, gateway=gateway))
+
+    async def talk(to):
+        told = (await to.get("/openapi.json", token=None)).json()
+        assert told["paths"].keys() == service._paths
+        error = told["components"]["schemas"]["error"]
+
+        def schema(content, kind="application/json"):
+            found = content[kind]["schema"]
+            found = error if found == {"$ref": "#/components/schemas/error"} else found
+            Draft202012Validator.check_schema(found)
+            return Draft202012Validator(found)
+
+        for method, path in service._routes:
+            described = told["paths"][path][method.lower()]
+            for answer in described["responses"].values():
+                assert answer["description"]
+                for kind in answer["content"]:
+                    schema(answer["content"], kind)
+            if method == "GET":
+                answer = await to.get(path)
+                (kind,) = described["responses"]["200"]["content"]
+                assert answer.headers["content-type"].startswith(kind)
+                refused = await to.get(path, token="unknown")
+                assert str(refused.status_code) in described["responses"]
+        post = told["paths"]["/v1/places"]["post"]
+        taken = schema(post["requestBody"]["content"])
+        for body, status in (
+            ({"record": PLACE}, 200), ({"records": [PLACE, {"lat": 1}]}, 200),
+            ({"record": {"lat": 1}}, 422), ({"record": {**PLACE, "x": 1}}, 422),
+        ):  # fmt: skip
+            answer = await to.post("/v1/places", body)
+            assert answer.status_code == status
+            assert taken.is_valid(body) == ("x" not in body.get("record", {}))
+            schema(post["responses"][str(status)]["content"]).validate(answer.json())
 
     talking(service, talk)
 

@@ -148,6 +148,8 @@ def test_labels_weigh_features_and_pick_a_point(page, place):
     shown = "document.querySelector('section[aria-label=\"Take it away\"] .ways').textContent"
     page.until(f"{shown}.includes('which values the label has')")
     assert page.ask("document.querySelector('button.main').disabled"), "it would be refused"
+    colour = "getComputedStyle(document.querySelector('button.main')).backgroundColor"
+    greyed = page.ask(colour)
     page.click("section[aria-label='What features add'] button")
     page.until("!!document.querySelector('section[aria-label=\"What features add\"] .bars')")
     names = page.ask(
@@ -172,6 +174,7 @@ def test_labels_weigh_features_and_pick_a_point(page, place):
         ".startsWith({0}))"
     )
     assert not page.ask("document.querySelector('button.main').disabled")
+    assert page.ask(colour) != greyed, "whoever looks sees which"
     page.ask(pick.format("'sampled column, ε 4:'") + ".focus()")
     page.press("Enter")
     page.until(f"{shown}.startsWith('Name a public recipe')")

@@ -57,9 +57,18 @@ def openapi(domains: Mapping[str, Domain], *, chat: Gateway | None = None) -> di
         "/v1/guarantee": {
             "get": _get(f"What each route promises, and what decides it; its id is {_NAME}.")
         },
-        "/metrics": {"get": _get("Counts for Prometheus; none depends on a record's content.")},
+        "/metrics": {
+            "get": _get(
+                "Counts for Prometheus; none depends on a record's content.",
+                "text/plain",
+                errors={"401": _ERRORS["401"], "403": "the token has no right to this"},
+            )
+        },
         "/healthz": {"get": _get("Whether the process lives.", token=False)},
-        "/readyz": {"get": _get("Whether it answers.", token=False)},
+        "/readyz": {
+            "get": _get("Whether it answers.", token=False, errors={"503": "it starts or stops"})
+        },
+        "/openapi.json": {"get": _get("This description.", token=False)},
     }
     if chat is not None:
         paths["/v1/chat/completions"] = {"post": _chat(chat)}
@@ -75,10 +84,16 @@ def openapi(domains: Mapping[str, Domain], *, chat: Gateway | None = None) -> di
     }
 
 
-def _get(about: str, *, token: bool = True) -> dict[str, Any]:
+def _get(
+    about: str, kind: str = "application/json", *, token: bool = True,
+    errors: Mapping[str, str] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    told = {"401": _ERRORS["401"]} if token and errors is None else errors or {}
+    schema = {"type": "object" if kind == "application/json" else "string"}
+    answered = {"description": "as it is", "content": {kind: {"schema": schema}}}
     return {
         "summary": about,
-        "responses": {"200": {"description": "as it is"}},
+        "responses": {"200": answered, **_errors(told)},
         **({} if token else {"security": []}),
     }
 

@@ -23,6 +23,8 @@ from voile.service.logs import LOG, log_to_stderr
 
 _CANNOT_START = 3
 """The status of a worker that would fail again as often as it is started."""
+_BACKLOG = 2048
+"""Connections that wait to be taken, as uvicorn has it."""
 _OUT_OF_DATE = (9, 10)
 """X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED."""
 
@@ -216,6 +218,7 @@ def _listening(host: str, port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))
+        made.listen(_BACKLOG)  # who comes before the workers are there waits for them
     except OSError as problem:
         made.close()
         raise CannotWrite(

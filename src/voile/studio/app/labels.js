@@ -8,6 +8,7 @@ import { columns, needFile, state, trying } from "/app/frame.js";
 import { job } from "/app/job.js";
 
 const RECORDS = 2000, QUICK = 600;
+const LITTLE = 0.01; // nats: a bar is full from here on, so that chance alone fills none
 const MECHANISMS = { "label DP": "rr", "label DP-CF": "cf", "local DP": "ldp", "sampled column": "sample" };
 const ELSEWHERE = {
   "central DP": "Central DP is a yardstick of another trust: a curator who sees every record counts them, adds noise and makes up records from the counts. voile releases nothing so: here a label is changed before anybody is handed it. The command stays what it was; local DP (ldp) is what comes nearest.",
@@ -89,12 +90,13 @@ function announced(found) {
   if (!found) return null;
   const row = (name, share, kind) => h("li", { class: kind }, h("span", {}, name), h("meter", { min: 0, max: 1, value: share, "aria-label": name }), h("span", { class: "number" }, percent(share)));
   const features = [...found.features].sort((a, b) => b.lost - a.lost).slice(0, 8);
-  const most = Math.max(...features.map((one) => one.lost), 1e-9);
+  const most = Math.max(...features.map((one) => one.lost), LITTLE);
+  const nats = (lost) => (Math.round(1000 * lost) / 1000 + 0).toFixed(3); // + 0: no minus before nought
   return [
     h("p", { class: "answer" }, `A blind guess is right ${percent(found.guess)} of the time; the features alone give ${percent(found.epsilons[0].features_alone)}, whatever ε is.`),
     h("div", { class: "ways" }, found.epsilons.map((point) => h("div", {}, h("h3", {}, `ε = ${point.epsilon}`),
       h("ol", { class: "bars wide" }, row("announced", point.expected, ""), row("reached", point.total.value, "own"))))),
     h("h3", {}, "What is missed most when a feature is shuffled"),
-    h("ol", { class: "bars wide" }, features.map((one) => h("li", {}, h("span", {}, one.name), h("meter", { min: 0, max: most, value: Math.max(0, one.lost), "aria-label": one.name }), h("span", { class: "number" }, `${one.lost.toFixed(3)} nats`)))),
+    h("ol", { class: "bars wide" }, features.map((one) => h("li", {}, h("span", {}, one.name), h("meter", { min: 0, max: most, value: Math.max(0, one.lost), "aria-label": one.name }), h("span", { class: "number" }, `${nats(one.lost)} nats`)))),
   ];
 }
