@@ -435,3 +435,24 @@ def test_commands_refuse_bad_input_in_one_line(files):
         ((*tuned, "1", "--levels", "x"), "pii,poii"),
     ):
         assert choices in command(*arguments, code=2).stderr
+
+
+def test_copies_and_persons_stay_together_and_count_as_one(tmp_path):
+    """Forty texts, three times each: eight of them are measured, not twenty-four."""
+    rng = np.random.default_rng(2)
+    texts = [" ".join(rng.choice(CIRCLE, size=9)) for _ in range(40)]
+    assert len(set(texts)) == 40
+    rows = [texts[n % 40] for n in range(120)]
+    noise = [" ".join(rng.choice(CIRCLE, size=9)) for _ in rows]
+    asked = OPTIONS | {"epochs": 1}
+    copied = audit(rows, noise, **asked)
+    assert (copied.documents, copied.groups, copied.counted) == (120, 8, "different documents")
+    assert "Copies of a text were learned from together or measured together" in str(copied)
+    by_person = audit(rows, noise, person=[str(n % 20) for n in range(120)], **asked)
+    assert (by_person.groups, by_person.counted) == (4, "persons")
+    assert "All texts of a person were learned from together or measured" in str(by_person)
+    nobody = audit(texts, noise[:40], person=[""] * 40, **asked)
+    assert nobody.groups == 8, "of nobody told each is its own"
+    apart = audit(texts, noise[:40], **asked)
+    assert (apart.groups, apart.counted) == (8, "documents")
+    assert "count as one" not in str(apart)

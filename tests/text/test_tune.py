@@ -165,10 +165,12 @@ def test_what_was_chosen_on_is_not_what_it_is_measured_on(file, monkeypatch):
     monkeypatch.setattr(_tune.Trial, "check", spy)
     found = text.tune(file, **ASKED)
     for known, fresh in parts:
-        assert (len(known), len(fresh)) == (54, 36)
-        assert not {id(d) for d in known} & {id(d) for d in fresh}
-    assert found.search_documents == 54
-    assert found.choice.documents == 36
+        assert len(fresh) == 10, "of 26 different texts among 90"
+        told, asked = ({d.words.tobytes() for d in part} for part in (known, fresh))
+        assert (len(told), len(asked)) == (16, 10)
+        assert not told & asked, "no copy of a text is on both sides"
+    assert found.search_documents == len(known)
+    assert found.choice.documents == 10
     assert found.checked[-1].what == "release nothing"
     assert any("lowered together" in c.what for c in found.checked)
     assert any("plain" in c.what for c in found.checked)
@@ -247,8 +249,12 @@ def test_what_cannot_be_tuned_is_refused(file, more, message):
 
 
 def test_texts_without_names_are_refused_without_a_word_of_them():
+    texts = ["it was so very good to be here" + " again" * n for n in range(30)]
     with pytest.raises(InvalidInput, match="no sensitive words found") as told:
-        text.tune(["it was so very good to be here"] * 30, **ASKED)
+        text.tune(texts, **ASKED)
+    assert "good" not in str(told.value)
+    with pytest.raises(InvalidInput, match="at least 10 different ones, got 1") as told:
+        text.tune(texts[:1] * 30, **ASKED)
     assert "good" not in str(told.value)
 
 

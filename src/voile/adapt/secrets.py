@@ -26,10 +26,14 @@ _BLOCK = 64
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """Words in order, by their positions in the vocabulary, and the level whose law draws each."""
+    """Words in order, by their positions in the vocabulary, and the level whose law draws each.
+
+    Copies of a text have one `owner`.
+    """
 
     words: Indices
     levels: Indices
+    owner: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +86,8 @@ class Secrets:
         code = document.words * width + document.levels
         place = np.minimum(np.searchsorted(own, code), len(own) - 1)
         known = _within(document, width) & (own[place] == code)
-        return Observed(releases, np.where(known, place, CLEAR), np.flatnonzero(known))
+        secrets = np.where(known, place, CLEAR)
+        return Observed(releases, secrets, np.flatnonzero(known), document.owner)
 
     def corpus(self) -> Corpus:
         """Candidates and everything that can be released, for attackers who read documents."""

@@ -16,11 +16,15 @@ HIDDEN = -1
 
 @dataclass(frozen=True)
 class Observed:
-    """One sequence: releases and secrets by position, and which positions are sensitive."""
+    """One sequence: releases and secrets by position, and which positions are sensitive.
+
+    Sequences of one `owner` (a person, or copies of one text) are not independent; None: its own.
+    """
 
     releases: Indices
     secrets: Indices
     sensitive: Indices
+    owner: int | None = None
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def _dealt(block: Sequence[Observed], rng: np.random.Generator) -> list[Observed
     for item, hand in zip(block, hands, strict=True):
         releases = item.releases.copy()
         releases[item.sensitive] = hand
-        answer.append(Observed(releases, item.secrets, item.sensitive))
+        answer.append(replace(item, releases=releases))
     return answer
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -49,11 +49,38 @@ def strongest(runs: Sequence[AttackRun], k: int) -> AttackRun:
 
 
 def split(sequences: Sequence[Item], *, seed: int) -> tuple[list[Item], ...]:
-    """60/20/20 by document: train, calibrate, test. The audit splits, not the attacker."""
-    require(len(sequences) >= 10, "documents", "at least 10", len(sequences))
-    order = seeded_rng(seed).permutation(len(sequences))
-    cuts = [int(0.6 * len(order)), int(0.8 * len(order))]
-    return tuple([sequences[n] for n in part] for part in np.split(order, cuts))
+    """60/20/20 by owner: train, calibrate, test. The audit splits, not the attacker.
+
+    An attacker that had a copy of a text, or another text of the same person, would be measured on
+    what it was told.
+    """
+    return parted(sequences, lambda count: (int(0.6 * count), int(0.8 * count)), seed=seed)
+
+
+def parted(
+    items: Sequence[Item], cuts: Callable[[int], Sequence[int]], *, seed: int
+) -> tuple[list[Item], ...]:
+    """All owners in a random order, cut where `cuts` says for so many of them."""
+    owners = owners_of(items)
+    count = int(owners.max(initial=-1)) + 1
+    require(count >= 10, "documents", "at least 10 different ones", count)
+    held: list[list[Item]] = [[] for _ in range(count)]
+    for item, owner in zip(items, owners.tolist(), strict=True):
+        held[owner].append(item)
+    parts = np.split(seeded_rng(seed).permutation(count), cuts(count))
+    return tuple([item for owner in part for item in held[owner]] for part in parts)
+
+
+def owners_of(items: Sequence[Any]) -> Indices:
+    """Whose each is, numbered in the order in which they first occur.
+
+    >>> owners_of([Observed(*[np.arange(1)] * 3, owner) for owner in (7, None, 7, None)]).tolist()
+    [0, 1, 0, 2]
+    """
+    numbers: dict[tuple[str, int], int] = {}
+    told = [getattr(item, "owner", None) for item in items]
+    keys = [("nobody", n) if owner is None else ("owner", owner) for n, owner in enumerate(told)]
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
 
 
 def shuffled(sequences: Sequence[Observed], *, seed: int) -> tuple[Observed, ...]:
@@ -68,7 +95,7 @@ def shuffled(sequences: Sequence[Observed], *, seed: int) -> tuple[Observed, ...
         releases = item.releases.copy()
         releases[item.sensitive] = dealt[start : start + len(item.sensitive)]
         start += len(item.sensitive)
-        answer.append(Observed(releases, item.secrets, item.sensitive))
+        answer.append(replace(item, releases=releases))
     return tuple(answer)
 
 
@@ -108,6 +135,7 @@ def measured(
         sensitive=[item.sensitive for item in used],
         counted=None if every_word else thinned([item.sensitive for item in used], most=most),
         learned=learned,
+        owners=owners_of(used),
     )
 
 

@@ -35,6 +35,7 @@ class PosteriorAudit:
     leakage: PosteriorLeakage
     hoeffding_log10: tuple[float, ...]
     groups: int
+    """Independent ones: over so many the findings take their means."""
     groups_to_certify: tuple[int | None, ...]
     learned: Learned | None = None
     is_evidence: bool = True
@@ -58,14 +59,16 @@ def posterior(
     counted: Sequence[Indices] | None = None,
     log_prior: Floats | None = None,
     learned: Learned | None = None,
+    owners: Indices | None = None,
 ) -> PosteriorAudit:
     """Whether Pr[leakage > ε] ≤ δ over random pairs of candidates and releases, for an attacker.
 
-    mPL paper, Definition 4 (PBmPL). Each sequence is one group and one independent draw; the
-    interval on the share is Hoeffding's over groups, its failure probability divided over the
-    epsilons. `sensitive` picks the positions that hold secrets (default: all); the prior is what
-    the same attacker believes with those positions hidden, unless `log_prior` states one. With
-    `counted` only some of them are measured. The verdict is about *this attacker*: a stronger one
+    mPL paper, Definition 4 (PBmPL). Each sequence is one group and one independent draw, or all
+    sequences of one of the `owners` are, whose share is the mean of theirs; the interval on the
+    share is Hoeffding's over groups, its failure probability divided over the epsilons. `sensitive`
+    picks the positions that hold secrets (default: all); the prior is what the same attacker
+    believes with those positions hidden, unless `log_prior` states one. With `counted` only some of
+    them are measured. The verdict is about *this attacker*: a stronger one
     may do more, so it is never "holds". An attacker that was trained comes with what it `learned`,
     see `verdicts`.
 
@@ -106,6 +109,10 @@ def posterior(
             tell("measuring documents", done=start + len(batch), total=len(used))
 
     leakage = posterior_leakage(shifts(), distances, epsilons=epsilons)
+    if owners is not None:
+        whose = owners[[n for n in range(len(sequences)) if len(chosen[n])]]
+        shares = [leakage.shares[whose == owner].mean(axis=0) for owner in np.unique(whose)]
+        leakage = replace(leakage, shares=np.array(shares))
     return verdicts(leakage, delta=delta, failure_probability=failure_probability, learned=learned)
 
 

@@ -12,7 +12,7 @@ from voile.adapt.ampl import Trial
 from voile.adapt.joint import capped
 from voile.adapt.levels import Levels, Round, adapt, meets, together
 from voile.adapt.secrets import Document, Secrets
-from voile.core.randomness import seeded_rng
+from voile.audit.documents import parted
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.leakage.joint import MOST_SECRETS, JointBound
 from voile.options import Data, Option, Options, use_case
@@ -173,9 +173,8 @@ def tune(
     protector = build_protector(settings, vocabulary)
     read = documents_of(protector, documents, longest=sizes.words)
     require(len(read) >= 20, "documents", "at least 20 with words", len(read))
-    order = seeded_rng(seed).permutation(len(read))
-    cut = round((1 - FRESH) * len(read))
-    known, fresh = ([read[n] for n in part] for part in (order[:cut], order[cut:]))
+    known, copies = parted(read, lambda count: (round((1 - FRESH) * count),), seed=seed)
+    fresh = list({document.owner: document for document in copies}.values())
     secrets = Secrets.of(
         known, vocabulary.embedding, drawn=TIERS, most=sizes.candidates, written=vocabulary.written
     )

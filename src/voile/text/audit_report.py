@@ -85,7 +85,7 @@ def _answer(found: TextAudit) -> str:
     return (
         f"An attacker who reads whole documents moves the odds between two words by more than "
         f"ε = {told.epsilon:g} in {percent(told.share)} of a document's cases, on average over "
-        f"{told.groups:,} documents ({percent(told.lower)} to {percent(told.upper)}); "
+        f"{told.groups:,} {found.counted} ({percent(told.lower)} to {percent(told.upper)}); "
         f"{percent(told.delta)} is allowed."
     )
 
@@ -100,7 +100,8 @@ def _because(found: TextAudit) -> str:
     if found.verdict == Verdict.VIOLATED:
         return (
             f"Even the cautious end of the interval, {percent(told.lower)}, is above the "
-            f"{percent(told.delta)} allowed."
+            f"{percent(told.delta)} allowed. These are odds as this attacker sees them: held-out "
+            "secrets bear out that it learned from the releases, not each odds it moves."
         )
     if _learned_nothing(found):
         return (
@@ -131,8 +132,8 @@ def _settles(found: TextAudit) -> str:
         )
     if told.upper > told.delta and told.groups_to_certify:
         return (
-            f"About {told.groups_to_certify:,} held-out documents, five times as many in all, "
-            "would tell for this attacker."
+            f"About {told.groups_to_certify:,} held-out {found.counted}, five times as many in "
+            "all, would tell for this attacker."
         )
     if told.upper > told.delta:
         return "Its share is above what is allowed, but on too few documents to say so."
@@ -160,8 +161,11 @@ def _notes(found: TextAudit) -> Iterator[str]:
     """What the figures rest on, what each attacker is worth, and what was left out."""
     yield (
         f"{found.triples:,} triples from {found.released_words:,} releases in {found.groups:,} "
-        f"documents; largest leakage seen {found.supremum:.3g}."
+        f"{found.counted}; largest leakage seen {found.supremum:.3g}."
     )
+    if found.counted != "documents":
+        whose = "All texts of a person" if found.counted == "persons" else "Copies of a text"
+        yield f"{whose} were learned from together or measured together, and count as one."
     for run in found.attacks:
         yield from _worth(run, found)
     if found.made is not None:

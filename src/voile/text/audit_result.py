@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from voile.attackers.corpus import Corpus
-from voile.audit.documents import AttackRun, strongest
+from voile.audit.documents import AttackRun, owners_of, strongest
 from voile.audit.finding import Verdict
 from voile.audit.posterior import PosteriorAudit
 from voile.leakage.posterior import Exceedance, exceedance
@@ -39,7 +39,7 @@ class Tested:
     is_evidence: bool = field(metadata=SILENT)
     """Whether the attacker was shown to have learned from the releases."""
     groups: int = field(metadata=SILENT)
-    """Over how many documents the mean was taken."""
+    """Over how many documents or persons the mean was taken."""
     level: float = field(metadata=SILENT)
     """How surely it must be shown: the failure probability of its run."""
 
@@ -116,6 +116,8 @@ class TextAudit(Result):
     learned: Gain | None
     runs: tuple[AttackerAt, ...]
     attacks: tuple[AttackRun, ...] = field(metadata=SILENT)
+    counted: str = "documents"
+    """Over what the means were taken: documents, different ones where there are copies, persons."""
     made: str | None = None
     """What was made of the draws before they were handed on: restored, remapped."""
     worst: tuple[tuple[float, str, str], ...] = field(default=(), metadata=SILENT)
@@ -165,6 +167,7 @@ def text_audit(
     texts: Corpus,
     *,
     sensitive: str,
+    persons: bool = False,
     made: str | None = None,
     written: Sequence[str] = (),
 ) -> TextAudit:
@@ -191,12 +194,20 @@ def text_audit(
         learned=_gain(lead.audit),
         runs=_by_attacker(attacks),
         attacks=tuple(attacks),
+        counted=_counted(texts, persons),
         made=made,
         worst=tuple(
             (value, written[texts.candidates[one]], written[texts.candidates[other]])
             for value, one, other in (leakage.worst_pairs if written else ())
         ),
     )
+
+
+def _counted(texts: Corpus, persons: bool) -> str:
+    if persons:
+        return "persons"
+    copies = len(texts.sequences) > int(owners_of(texts.sequences).max()) + 1
+    return "different documents" if copies else "documents"
 
 
 def _gain(audit: PosteriorAudit) -> Gain | None:

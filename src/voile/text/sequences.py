@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -84,10 +84,12 @@ def corpus(
     *,
     longest: int = 40,
     most_candidates: int = 5000,
+    persons: Sequence[str] | None = None,
 ) -> Corpus:
     """Pair originals with releases, word by word, and number candidates and releases.
 
-    The first `longest` words of each document are used.
+    The first `longest` words of each document are used. A document is owned by its person, or where
+    no persons are told by all copies of its words.
 
     Candidates are the sensitive words that occur, the most frequent ones first; a sensitive
     position whose word is not among them does not count.
@@ -99,9 +101,11 @@ def corpus(
             f"and {len(releases)}; were rows skipped? Protect with --on-error mask instead"
         )
     told = [aligned(a, b, longest=longest) for a, b in zip(originals, releases, strict=True)]
+    copies = [original.words[:longest].tobytes() for original in originals]
+    owners = numbered(copies if persons is None else (p or n for n, p in enumerate(persons)))
     paired = [
-        (original.words[:longest], original.levels[:longest], released)
-        for original, released in zip(originals, told, strict=True)
+        (original.words[:longest], original.levels[:longest], released, owner)
+        for original, released, owner in zip(originals, told, owners, strict=True)
         if released is not None and len(released)
     ]
     unaligned = sum(released is None for released in told)
@@ -115,7 +119,7 @@ def corpus(
     counts = np.zeros(size, dtype=np.intp)
     shown = np.zeros(size, dtype=bool)
     level_of = np.full(size, SENSITIVE_LEVELS[-1] + 1, dtype=np.intp)
-    for secrets, levels, released in paired:
+    for secrets, levels, released, _ in paired:
         counted = np.isin(levels, SENSITIVE_LEVELS) & (released != HIDDEN)
         np.add.at(counts, secrets[counted], 1)
         np.minimum.at(level_of, secrets[counted], levels[counted])
@@ -130,11 +134,11 @@ def corpus(
     seen = np.flatnonzero(shown)
     number, order = _numbered(candidates, size), _numbered(seen, size)
     sequences = []
-    for secrets, levels, released in paired:
+    for secrets, levels, released, owner in paired:
         counted = np.isin(levels, SENSITIVE_LEVELS) & (released != HIDDEN)
         counted &= number[secrets] >= 0
         seen_as = np.where(released == HIDDEN, HIDDEN, order[released])
-        sequences.append(Observed(seen_as, number[secrets], np.flatnonzero(counted)))
+        sequences.append(Observed(seen_as, number[secrets], np.flatnonzero(counted), owner))
     return Corpus(
         words.embedding,
         tuple(sequences),
@@ -142,9 +146,19 @@ def corpus(
         seen,
         level_of[candidates],
         unaligned=unaligned,
-        unpaired=sum(int((released == HIDDEN).sum()) for _, _, released in paired),
+        unpaired=sum(int((released == HIDDEN).sum()) for _, _, released, _ in paired),
         written=words.written,
     )
+
+
+def numbered(keys: Iterable[Hashable]) -> list[int]:
+    """A number for each, the same for equal ones.
+
+    >>> numbered("abca")
+    [0, 1, 2, 0]
+    """
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
 def _numbered(chosen: Indices, size: int) -> Indices:

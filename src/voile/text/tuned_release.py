@@ -21,6 +21,7 @@ from voile.text.languages import check_language
 from voile.text.laws import KNOWN_WORD_BY_WORD
 from voile.text.options import Names, Strength, Words
 from voile.text.plan import KEPT, Plan
+from voile.text.sequences import numbered
 from voile.text.settings import PRIVATE_CORPUS, TextSettings, settings_from
 from voile.text.vocabularies import Vocabulary
 from voile.text.word_protector import TextProtector
@@ -61,11 +62,16 @@ def laws_at(settings: TextSettings, vocabulary: Vocabulary) -> Laws:
 
 
 def documents_of(protector: TextProtector, texts: Sequence[str], *, longest: int) -> list[Document]:
-    """Each text as the release reads it: words that are drawn, with their tiers, and in clear."""
+    """Each text as the release reads it: words that are drawn, with their tiers, and in clear.
+
+    Copies have one owner: nothing is to be chosen on one and measured on another.
+    """
     require(longest >= 1, "words", ">= 1", longest)
     plans = (plan for plan in protector.plan(texts) if isinstance(plan, Plan))
     found = (_document(protector, plan, longest) for plan in plans)
-    return [document for document in found if len(document.words)]
+    read = [document for document in found if len(document.words)]
+    owners = numbered(document.words.tobytes() for document in read)
+    return [replace(document, owner=n) for document, n in zip(read, owners, strict=True)]
 
 
 def _document(protector: TextProtector, plan: Plan, longest: int) -> Document:
