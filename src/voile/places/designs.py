@@ -22,13 +22,7 @@ from voile.optimise.region import region_from_record
 from voile.optimise.smooth import smooth_from_record
 from voile.places.design_words import distance_words, limits
 from voile.places.frames import is_one, with_places
-from voile.places.geodesy import (
-    GEODESIC_ERROR,
-    geodesic_epsilon,
-    geodesic_km,
-    reach_of,
-    stretch,
-)
+from voile.places.geodesy import GEODESIC_ERROR, geodesic_epsilon, geodesic_km, reach_of, stretch
 from voile.places.one_place import OnePlace, one_place
 from voile.places.outside import Outside, refused
 from voile.places.projection import Projection
