@@ -61,6 +61,7 @@ def regions() -> list[dict]:
     """The last line of each size of the metropolis that places_regions.py has measured."""
     text = (RESULTS / "places_regions.jsonl").read_text("utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
+    rows.sort(key=lambda r: r["whole"])  # one that was cut only where there is no other
     last = {r["cells"]: r for r in rows if r["city"] == "metropolis"}
     return [
         {
