@@ -97,7 +97,7 @@ def chart() -> None:
         f"Synthetic city, ε = {EPSILON} per km, one output a cell (fewer where cells share a "
         "nearest junction). Regions: a metropolis at ε = 1.6 in cells of 250 m, outputs that the "
         "start uses, so many whole sweeps of windows; *n of m*: so many windows were solved, CPU "
-        "seconds are for all m at their price. Peak MB of a region is of its processes together "
+        "seconds are for all m at their price. Peak MB is that of its processes together at most "
         "(places_regions.md). Made by `python benchmarks/places_growth.py`.",
         "",
         "| method | cells | outputs | seconds | CPU seconds | peak MB | loss km |",
