@@ -61,6 +61,7 @@ def regions() -> list[dict]:
     """The last line of each size of the metropolis that places_regions.py has measured."""
     text = (RESULTS / "places_regions.jsonl").read_text("utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
+    rows.sort(key=lambda r: r["whole"])  # one that was cut only where there is no other
     last = {r["cells"]: r for r in rows if r["city"] == "metropolis"}
     return [
         {
@@ -96,7 +97,7 @@ def chart() -> None:
         f"Synthetic city, ε = {EPSILON} per km, one output a cell (fewer where cells share a "
         "nearest junction). Regions: a metropolis at ε = 1.6 in cells of 250 m, outputs that the "
         "start uses, so many whole sweeps of windows; *n of m*: so many windows were solved, CPU "
-        "seconds are for all m at their price. Peak MB of a region is of its processes together "
+        "seconds are for all m at their price. Peak MB is that of its processes together at most "
         "(places_regions.md). Made by `python benchmarks/places_growth.py`.",
         "",
         "| method | cells | outputs | seconds | CPU seconds | peak MB | loss km |",

@@ -198,17 +198,19 @@ def in_all(row: dict) -> str:
 
 def table() -> None:
     rows = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
+    rows.sort(key=lambda r: r["whole"])  # a run that was cut does not take a whole one's place
     last = {(r["city"], r["cells"], r["epsilon"], *r["km"], r.get("by", ALONE)): r for r in rows}
     lines = [
         "# Whole regions",
         "",
         "Made by `python benchmarks/places_regions.py run …` and `table`; see its docstring. The",
-        "last line of each run: *whole* says whether all windows of its sweeps were solved when it",
-        "ended (what there is at any moment is a certified design); *sweeps* are those behind it.",
-        "CPU seconds are of all parts of a run that was cut together, each of which makes its",
-        "start anew, and of the processes that solve windows; *a window* is what one takes, *in",
-        "all* what the whole run would take at that price, in one part. *Began*: Laplace noise",
-        "with a remap at 0.9 ε. Losses are those of the windows that were solved, nothing else.",
+        "last line of each run, a whole one if there is: *whole* says whether all windows of its",
+        "sweeps were solved when it ended (what there is at any moment is a certified design);",
+        "*sweeps* are those behind it. CPU seconds are of all parts of a run that was cut,",
+        "each of which makes its start anew, and of the processes that solve windows; *a window*",
+        "is what one takes, *in all* what the whole run would take at that price, in one part.",
+        "*Began*: Laplace noise with a remap at 0.9 ε. Losses are those of the windows that were",
+        "solved, nothing else.",
         "*By* so many processes, *clock* on a machine of two cores, which others used as well;",
         "*peak* is of all processes together, the largest of each; after ≤, a process that solves",
         "windows was counted as large as the one that started it, and what a window takes was not",
