@@ -95,11 +95,6 @@ class Parameter:
         return any(get_origin(part) in (tuple, list) for part in parts)
 
     @property
-    def choices(self) -> tuple[str, ...]:
-        """The words that it takes, where they are counted."""
-        return _choices(self.type)
-
-    @property
     def flag(self) -> str:
         """Its name on the command line."""
         return self.option.flag or "--" + self.name.removesuffix("_").replace("_", "-")
@@ -111,12 +106,6 @@ class Parameter:
             if get_origin(part) is tuple and set(get_args(part)) == {Data}:
                 return len(get_args(part))
         return 1
-
-
-def _choices(kind: Any) -> tuple[str, ...]:
-    if get_origin(kind) is Literal:
-        return get_args(kind)
-    return tuple(word for part in get_args(kind) for word in _choices(part))
 
 
 _OF_TEXT = Option("Of text files that are not UTF-8, such as cp1252 or latin-1.", shown=True)

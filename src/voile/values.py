@@ -65,6 +65,17 @@ def _plain(value: Any) -> Any:
     return value.item() if is_scalar else value
 
 
+def choices_of(kind: Any) -> tuple[str, ...]:
+    """The words that a type takes, where they are counted.
+
+    >>> choices_of(tuple[Literal["a", "b"], ...] | None)
+    ('a', 'b')
+    """
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return tuple(word for part in get_args(kind) for word in choices_of(part))
+
+
 def _parts(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from voile.files.locations import location
 from voile.names import called
 from voile.report.model import Digest, Provenance
+from voile.values import choices_of
 
 if TYPE_CHECKING:
     from voile.options import Call, Parameter
@@ -106,7 +107,7 @@ def _shown(parameter: Parameter, value: Any, whole: bool = False) -> str:
         if not isinstance(value, str | Path):
             return f"<{type(value).__name__}>"
         return shlex.quote(str(value).partition("?")[0].rpartition("/")[2])
-    chosen = isinstance(value, str) and value in parameter.choices
+    chosen = isinstance(value, str) and value in choices_of(parameter.type)
     plain = whole or parameter.option.shown or chosen
     if plain and not isinstance(value, str):
         named = callable(value) and not hasattr(value, "index")  # a Series has a private name

@@ -10,6 +10,7 @@ from voile.errors import InvalidInput
 from voile.options import Parameter, case_of
 from voile.studio.away import NOT_HERE
 from voile.surface import names, use_case_named
+from voile.values import choices_of
 
 Kind = Literal["flag", "choice", "number", "words", "text"]
 
@@ -56,7 +57,7 @@ def _field(parameter: Parameter) -> Field:
         parameter.option.help,
         parameter.option.panel,
         _kind(parameter, parts),
-        parameter.choices,
+        choices_of(parameter.type),
         default if isinstance(default, bool | int | float | str | tuple | NoneType) else None,
         parameter.required,
         parameter.option.reads,
@@ -71,7 +72,7 @@ def _parts(kind: Any) -> tuple[Any, ...]:
 def _kind(parameter: Parameter, parts: tuple[Any, ...]) -> Kind:
     if parts == (bool,):
         return "flag"
-    if parameter.choices and len(parts) == 1:
+    if choices_of(parameter.type) and len(parts) == 1:
         return "choice"
     if parameter.several:
         return "words"
