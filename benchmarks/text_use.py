@@ -399,8 +399,8 @@ def table() -> None:
         "Words right count all words, also those outside the vocabulary; a text in which a "
         "placeholder took the place of several words (most whole reviews, some news) is aligned "
         "by its words, which at small shares finds too few: compare ways, and see text_restore.md "
-        f"for shares over known words alone. ε_emp from 100, 300 and 600 trials is 2.539, 3.663 and "
-        f"4.362 at most. {told}"
+        f"for shares over known words alone. ε_emp from 100, 300 and 600 trials is 2.539, "
+        f"3.663 and 4.362 at most. {told}"
     )
     TABLE.write_text(f"# What released text is good for\n\n{notes}\n\n" + "\n".join(lines), "utf-8")
 
