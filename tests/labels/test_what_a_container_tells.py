@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,24 @@ def test_a_field_that_some_records_have_empties_none_of_them(
     file.write_text("".join(json.dumps(row) + "\n" for row in late))
     with pytest.raises(InvalidInput, match="line 1302: it has a field that"):
         labels.protect(str(file), **HOW, out=str(tmp_path / f"new.{ending}"), on_error=policy)
+
+
+def test_numbers_with_decimals_are_not_cut_to_whole_ones(tmp_path: Path) -> None:
+    """A column of whole numbers would hold 20 for a level of 20.5, which no recipe releases."""
+    import pyarrow
+    from pyarrow import parquet
+
+    file, out = tmp_path / "rows.parquet", tmp_path / "out.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist([FULL] * 60), file)
+    levels = NumberColumn("age", (20.5, 40.0, 60.0), missing=True)
+    how = HOW | {"recipe": replace(RECIPE, columns=(levels, RECIPE.columns[1]))}
+    with pytest.raises(InvalidInput, match=r"age must be of a type .* with their decimals.*int64"):
+        labels.protect(str(file), **how, out=str(out), seed=1)
+    assert not out.exists()
+    elsewhere = tmp_path / "out.csv"
+    labels.protect(str(file), **how, out=str(elsewhere), seed=1)
+    assert "20.5" in elsewhere.read_text()
+    assert 20.5 in labels.protect(parquet.read_table(file), **how, seed=1).data["age"].to_pylist()
+    as_named = HOW | {"mechanism": "rr", "recipe": how["recipe"], "pass_": ("age", "town")}
+    labels.protect(str(file), **as_named, out=str(out), seed=1)
+    assert parquet.read_table(out).column("age").to_pylist() == [40] * 60

@@ -23,7 +23,7 @@ from voile.labels._recipe import MadeRecipe, write_recipe
 from voile.labels.bins import Cut
 from voile.labels.choice import LabelChoice, chosen_recipe, recipe_of
 from voile.labels.describing import described
-from voile.labels.draw import MakeReleaser, kinds_of
+from voile.labels.draw import MakeReleaser, check_types, kinds_of
 from voile.labels.grouping import grouped
 from voile.labels.handing import Handing
 from voile.labels.law import Law
@@ -121,6 +121,8 @@ def protect(
     protection = law.protection()
     clear = _columns(source, made, protection, columns)
     _no_strangers(source, clear, target)
+    if target is not None:
+        check_types(source, made, target.name, features=choice.changes_features)
     handing.check_bound(protection, clear, lambda: _count(source))
     charging = charging_for(charge, protection.adding_up(), source.columns, seed=seed)
     if handing.memo is not None:  # once nothing else is wrong: what is made here is of this law

@@ -13,6 +13,7 @@ from voile.core.arrays import Indices
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput
 from voile.files.arrow_columns import ArrowColumn
+from voile.files.formats import format_of
 from voile.files.tables.values import FrameColumn
 from voile.jobs import (
     Batch,
@@ -212,6 +213,23 @@ def kinds_of(source: Source, recipe: Recipe) -> dict[str, type]:
         else:
             found[column.name] = _kind_of_names(column.categories)
     return found | (_kinds_in_memory(source, names) if source.in_memory else {})
+
+
+def check_types(source: Source, recipe: Recipe, target: str, *, features: bool) -> None:
+    """Refuse a Parquet output whose columns of whole numbers would cut what is released."""
+    if source.types is None or format_of(target).kind != "parquet":
+        return
+    drawn = [c for c in recipe.columns if features and isinstance(c, NumberColumn)]
+    broken = [c.name for c in drawn if not all(level.is_integer() for level in c.levels)]
+    if _kind_of_names(recipe.classes) is float:
+        broken.append(recipe.label)
+    for name in broken:
+        kind = str(source.types.field(name).type) if name in source.columns else ""
+        if _kind_of_type(kind) is int:
+            raise InvalidInput(
+                f"{name} must be of a type that holds the recipe's numbers with their decimals, "
+                f"such as float64, and in {source.name} it is {kind}; or write to .csv or .jsonl"
+            )
 
 
 def _kinds_in_memory(source: Source, names: Sequence[str]) -> dict[str, type]:
