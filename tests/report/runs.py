@@ -77,6 +77,7 @@ def make_inputs(folder: Path) -> dict[str, Path]:
     return {
         "text": write(folder / "reviews.csv", ["text", "label"],
                       zip(originals, labels, strict=True)),
+        "many": write(folder / "many.csv", ["text"], ([t] for t in texts(240))),
         "noise": write(folder / "noise.csv", ["text"], ([t] for t in noise)),
         "pairs": write(folder / "pairs.csv", ["text", "released"],
                        zip(originals, noise, strict=True)),
@@ -121,7 +122,8 @@ def commands(files: dict[str, Path], folder: Path) -> dict[str, list[str]]:
             "--pass", "all", "--overwrite",
         ],
         "text audit": [
-            text, text, "--epsilon", "0.3,2", "--sensitive", "all", "--epochs", "15",
+            str(files["many"]), str(files["many"]), "--epsilon", "0.3,2", "--sensitive", "all",
+            "--epochs", "15",
             "--attacker", "rnn", "--candidates", "40",
         ],
         "text tune": [

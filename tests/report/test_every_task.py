@@ -253,8 +253,8 @@ def test_several_attackers_keep_the_schema_and_stand_in_the_report():
     assert set(captions[2]) < set(captions[3])
     rows = [dict(zip(told.columns, row, strict=True)) for row in told.rows]
     assert [(row["attacker"], row["splits"]) for row in rows] == [("rnn", 2), ("lstm", 1)]
-    assert rows[0]["mean share"] == several.runs[0].mean_share
-    assert "mean share in the control" not in told.columns
+    assert rows[0]["mean claimed"] == several.runs[0].mean_share
+    assert "mean claimed in the control" not in told.columns
 
 
 def _fake_audit(worst=(), runs=(("lstm", 0),)):

@@ -20,8 +20,8 @@ from voile.attackers.attack import Observed
 from voile.attackers.corpus import Corpus
 from voile.attackers.readers import fit_reader
 from voile.attackers.reliability import reliability
+from voile.audit.borne_out import Borne
 from voile.audit.documents import AttackRun, shuffled
-from voile.audit.posterior import beyond
 from voile.cli.app import app
 from voile.errors import InvalidInput
 from voile.leakage.bounds import chernoff_interval
@@ -148,12 +148,12 @@ def test_claims_about_noise_are_no_violation(files, monkeypatch):
         "fit_reader",
         lambda name, texts, *_, **__: Opinionated(len(texts.candidates)),
     )
-    found = audit(original, noise, **OPTIONS | {"epsilon": 0.02})
+    found = audit(original, noise, **OPTIONS | {"epsilon": 0.02, "delta": 0.04})
     run = found.lead
     low, _ = chernoff_interval(
         mean=run.shares[0], clusters=run.audit.groups, failure_probability=0.01
     )
-    assert low > 0.05, "by its own claims alone it would be a violation"
+    assert low > 0.04, "by its own claims alone it would be a violation"
     assert (found.verdict, found.lower) == ("open", 0.0)
     assert "nothing is shown" in run.audit.findings[0].detail
     assert found.to_dict()["learned"]["shown"] is False
@@ -190,24 +190,51 @@ def test_the_share_lies_in_the_interval_beside_it():
     assert audit.findings[0].lower <= run.shares[0] <= audit.findings[0].upper
     assert re.search(r"\n +0\.5 +0\.01 ", shown(run))
     low, high = (percent(end) for end in (audit.findings[0].lower, audit.findings[0].upper))
-    assert f"in 1 % of a document's cases, on average over 100 documents ({low} to {high})" in (
-        found_by(run).report().answer
-    )
+    answer = found_by(run).report().answer
+    assert "in 1 % of a document's cases" in answer
+    assert f"on average over 100 documents ({low} to {high})" in answer
     # the chart's curve is of the same thing: not one value in a hundred is from the long document
     assert (leakage.sample > 0.5).mean() == pytest.approx(0.01, abs=0.002)
 
 
-def test_the_control_is_taken_off_what_is_found_at_least():
-    """An attacker that finds as much where there is nothing has shown nothing."""
-    found = made_run([0.3] * 400).audit
-    idle, alike = (made_run([share] * 400).audit for share in (0.0, 0.28))
-    assert beyond(found, alike).findings[0].verdict == "open"
-    assert beyond(found, alike).findings[0].lower == 0
-    kept = beyond(found, idle).findings[0]
-    assert kept.verdict == "violated"
-    assert kept.lower == found.findings[0].lower - idle.findings[0].upper
-    assert kept.upper == found.findings[0].upper
-    assert "in the control at most" in kept.detail
+def borne_run(claimed, shown, dealt, *, documents=400):
+    """A run of which each document's cases showed so much, and dealt releases so much."""
+    from voile.audit.posterior import verdicts
+
+    run = made_run([claimed] * documents)
+    table = np.ones((documents, 1))
+    borne = Borne(claimed * table, shown * table, dealt * table, np.zeros(1))
+    audit = verdicts(run.audit.leakage, delta=0.05, borne=borne)
+    return AttackRun(run.attacker, run.seed, audit, run.reliability)
+
+
+def test_what_is_claimed_and_what_is_borne_out_are_told_apart():
+    """The verdict hangs on what is borne out, the sentence says both."""
+    found = found_by(borne_run(0.4, 0.2, -0.1))
+    assert (found.verdict, found.finding.share) == ("violated", pytest.approx(0.4))
+    assert found.finding.borne_out == pytest.approx(0.2)
+    assert found.lower <= 0.2 < found.upper
+    assert "in 20 % of a document's cases, as far as held-out secrets bear it out" in repr(found)
+    assert "bear out of the 40 % that the attacker claims" in found.report().because
+    for shown, dealt, told in (
+        (0.02, -0.1, "bear out 2 %, not more than is allowed. Odds"),
+        (
+            0.2,
+            0.19,
+            "bear out 1 %, not more than is allowed. Odds",
+        ),  # its prior's error is no leakage
+        (-0.3, -0.4, "bear out 0 %, not more than is allowed. Odds"),
+    ):
+        found = found_by(borne_run(0.4, shown, dealt))
+        assert (found.verdict, found.findings[0].told) == ("open", "open")
+        assert found.lower <= 0.02
+        assert told in found.report().because
+    few = found_by(borne_run(0.4, 0.2, -0.1, documents=10))
+    assert few.verdict == "open"
+    assert re.search(r"bear out 20 %: about (\d+) held-out documents", few.report().because)
+    needed = few.findings[0].groups_to_show
+    assert found_by(borne_run(0.4, 0.2, -0.1, documents=needed)).verdict == "violated"
+    assert found_by(borne_run(0.4, 0.2, -0.1, documents=needed // 2)).verdict == "open"
 
 
 def test_an_open_verdict_says_what_would_settle_it():

@@ -12,7 +12,8 @@ from voile.attackers.attack import Observed, SequenceAttack
 from voile.attackers.corpus import Corpus
 from voile.attackers.learning import Learned
 from voile.attackers.reliability import Reliability
-from voile.audit.posterior import PosteriorAudit, posterior
+from voile.audit.borne_out import ENTRIES, borne_out
+from voile.audit.posterior import PosteriorAudit, posterior, verdicts
 from voile.core.arrays import Indices
 from voile.core.randomness import seeded_rng
 from voile.errors import require
@@ -20,6 +21,8 @@ from voile.errors import require
 Item = TypeVar("Item")
 MOST_TRIPLES = 10_000_000_000
 """Of one audit; about a minute on two cores."""
+MOST_CLAIMS = 2_000_000_000
+"""Pairs that claims are weighed for, over all secrets of an audit; about half a minute."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,11 @@ class AttackRun:
     audit: PosteriorAudit
     reliability: Reliability
     control: tuple[float, ...] | None = None
-    """Shares that the same kind of attacker finds where releases carry nothing: its own error."""
+    """Shares that the same kind of attacker claims where releases carry nothing: its own error."""
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """The share of triples over each epsilon, a mean over documents."""
+        """The share of cases over each epsilon that it claims, a mean over documents."""
         return self.audit.shares
 
 
@@ -99,6 +102,23 @@ def shuffled(sequences: Sequence[Observed], *, seed: int) -> tuple[Observed, ...
     return tuple(answer)
 
 
+def others_releases(
+    sequences: Sequence[Observed], elsewhere: Sequence[Observed], *, seed: int
+) -> list[Observed]:
+    """The same sequences with releases of secrets elsewhere, each drawn at random.
+
+    They say nothing about the secrets here. Sequences that were independent of each other, given
+    those elsewhere, still are.
+    """
+    pool = np.concatenate([item.releases[item.sensitive] for item in elsewhere])
+    rng, answer = seeded_rng(seed), []
+    for item in sequences:
+        releases = item.releases.copy()
+        releases[item.sensitive] = pool[rng.integers(len(pool), size=len(item.sensitive))]
+        answer.append(replace(item, releases=releases))
+    return answer
+
+
 def measured(
     attack: SequenceAttack,
     items: Sequence[Observed],
@@ -109,8 +129,14 @@ def measured(
     failure_probability: float = 0.01,
     every_word: bool = False,
     learned: Learned | None = None,
+    elsewhere: Sequence[Observed] = (),
+    seed: int = 0,
 ) -> PosteriorAudit:
     """The posterior audit over test documents.
+
+    An attacker that was trained comes with what it `learned`: what it claims is then held against
+    the truth, case by case (`borne_out`), beside the same with the releases of `elsewhere`, which
+    are the documents that it was trained on.
 
     Where that would be more than `MOST_TRIPLES`, fewer words of each document are measured, drawn
     at random: the share over them is a number in [0, 1] whose mean is the document's share, which
@@ -125,7 +151,8 @@ def measured(
         words = np.cumsum([len(item.sensitive) for item in used])
         used = used[: max(1, int(np.searchsorted(words, most, side="right")))]
     used = used[:most]
-    return posterior(
+    owners = owners_of(used)
+    audit = posterior(
         attack,
         [item.releases for item in used],
         texts.distances(),
@@ -134,8 +161,26 @@ def measured(
         failure_probability=failure_probability,
         sensitive=[item.sensitive for item in used],
         counted=None if every_word else thinned([item.sensitive for item in used], most=most),
+        owners=owners,
+    )
+    if learned is None:
+        return audit
+    each = 2 * len(audit.leakage.epsilons) * min(len(texts.candidates) ** 2, ENTRIES)
+    borne = borne_out(
+        attack,
+        used,
+        others_releases(used, elsewhere, seed=seed),
+        texts.distances(),
+        epsilons=audit.leakage.epsilons,
+        counted=thinned([item.sensitive for item in used], most=max(1, MOST_CLAIMS // each)),
+        groups=owners,
+    )
+    return verdicts(
+        audit.leakage,
+        delta=delta,
+        failure_probability=failure_probability,
         learned=learned,
-        owners=owners_of(used),
+        borne=borne,
     )
 
 

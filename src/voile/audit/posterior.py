@@ -9,6 +9,7 @@ import numpy as np
 
 from voile.attackers.attack import SequenceAttack, hidden
 from voile.attackers.learning import Learned
+from voile.audit.borne_out import Borne
 from voile.audit.finding import Finding
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
@@ -40,11 +41,25 @@ class PosteriorAudit:
     learned: Learned | None = None
     is_evidence: bool = True
     """Whether the attacker is exact, or was shown to have learned from the releases."""
+    borne: Borne | None = None
+    """What held-out secrets bear out of the claims of an attacker that was trained."""
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """The share of triples over each epsilon, a mean over groups: what the findings bracket."""
-        return tuple(float(share) for share in self.leakage.shares.mean(axis=0))
+        """Over each epsilon the share that the findings bracket, a mean over groups.
+
+        Of triples, or of the cases of an attacker that was trained (`borne_out`).
+        """
+        return tuple(float(share) for share in _counted(self.leakage, self.borne).mean(axis=0))
+
+    def groups_to_show(self, k: int) -> int | None:
+        """How many groups like these would show a violation at the k-th epsilon; None if none."""
+        if self.borne is None:
+            return None
+        found = self.findings[k]
+        return self.borne.groups_to_show(
+            k, found.claim, failure_probability=found.failure_probability / 2
+        )
 
 
 def posterior(
@@ -58,7 +73,6 @@ def posterior(
     sensitive: Sequence[Indices] | None = None,
     counted: Sequence[Indices] | None = None,
     log_prior: Floats | None = None,
-    learned: Learned | None = None,
     owners: Indices | None = None,
 ) -> PosteriorAudit:
     """Whether Pr[leakage > ε] ≤ δ over random pairs of candidates and releases, for an attacker.
@@ -69,8 +83,8 @@ def posterior(
     picks the positions that hold secrets (default: all); the prior is what the same attacker
     believes with those positions hidden, unless `log_prior` states one. With `counted` only some of
     them are measured. The verdict is about *this attacker*: a stronger one
-    may do more, so it is never "holds". An attacker that was trained comes with what it `learned`,
-    see `verdicts`.
+    may do more, so it is never "holds". Its odds are taken for the true ones, as those of an exact
+    attacker are; those of one that was trained must be borne out, see `verdicts`.
 
     >>> import numpy as np
     >>> from voile.attackers.bayes import joint_bayes
@@ -113,7 +127,7 @@ def posterior(
         whose = owners[[n for n in range(len(sequences)) if len(chosen[n])]]
         shares = [leakage.shares[whose == owner].mean(axis=0) for owner in np.unique(whose)]
         leakage = replace(leakage, shares=np.array(shares))
-    return verdicts(leakage, delta=delta, failure_probability=failure_probability, learned=learned)
+    return verdicts(leakage, delta=delta, failure_probability=failure_probability)
 
 
 def verdicts(
@@ -122,35 +136,39 @@ def verdicts(
     delta: float,
     failure_probability: float = 0.01,
     learned: Learned | None = None,
+    borne: Borne | None = None,
 ) -> PosteriorAudit:
     """The findings that a measured leakage supports at a tolerance delta.
 
-    The leakage counts what an attacker *claims* to have learned. Where the truth does not bear out
-    that it learned anything (`learned` is not shown above zero), its claims are its own error: the
-    lower end is then 0, and the finding open.
+    The leakage counts what an attacker *claims* to have learned. Of one that was trained the lower
+    end is what held-out secrets bear out (`borne`), and 0 where the truth does not show that it
+    learned anything (`learned`); the upper end is of its claims.
     """
-    groups = len(leakage.shares)
+    shares = _counted(leakage, borne)
+    groups = len(shares)
     idle = learned is not None and not learned.shown(failure_probability)
     share_of_failure = failure_probability / len(leakage.epsilons)
     findings, logs, needed = [], [], []
     for k, epsilon in enumerate(leakage.epsilons):
-        mean = float(leakage.shares[:, k].mean())
+        mean = float(shares[:, k].mean())
         lower, upper = chernoff_interval(
             mean=mean, clusters=groups, failure_probability=share_of_failure
         )
+        if borne is not None:
+            lower = 0.0 if idle else borne.lower(k, failure_probability=share_of_failure / 2)
         overall = leakage.violation_shares[k]
         findings.append(
             Finding(
-                question=f"Share of (pair, release) triples with leakage over {epsilon:g}, "
+                question=f"Share of {_UNITS[borne is not None]} with leakage over {epsilon:g}, "
                 "a mean over groups:",
                 claim=delta,
-                lower=0.0 if idle else lower,
+                lower=lower,
                 upper=upper,
                 failure_probability=share_of_failure,
                 samples=groups,
-                unit="triple",
-                detail=f"observed {mean:.4g} over {groups:,} groups, {leakage.releases:,} "
-                f"releases, {leakage.triples:,} triples"
+                unit="triple" if borne is None else "case",
+                detail=f"{'observed' if borne is None else 'claimed'} {mean:.4g} over {groups:,} "
+                f"groups, {leakage.releases:,} releases, {leakage.triples:,} triples"
                 + (f"; the attacker {learned}: nothing is shown" if idle else ""),
             )
         )
@@ -169,25 +187,16 @@ def verdicts(
         tuple(needed),
         learned,
         not idle,
+        borne,
     )
 
 
-def beyond(audit: PosteriorAudit, control: PosteriorAudit) -> PosteriorAudit:
-    """The same findings, each lower end less what the attacker's own error may be at most.
+_UNITS = ("(pair, release) triples", "cases (a secret, another word, what was released)")
 
-    The control is the same kind of attacker where releases carry nothing: its upper ends bound how
-    often leakage is claimed that is none. Both intervals hold together if their failure
-    probabilities were shared.
-    """
-    findings = tuple(
-        replace(
-            found,
-            lower=max(0.0, found.lower - own.upper),
-            detail=f"{found.detail}; in the control at most {own.upper:.4g}",
-        )
-        for found, own in zip(audit.findings, control.findings, strict=True)
-    )
-    return replace(audit, findings=findings)
+
+def _counted(leakage: PosteriorLeakage, borne: Borne | None) -> Floats:
+    """Of each group the share of its triples over each epsilon, or of its cases."""
+    return leakage.shares if borne is None else borne.claimed
 
 
 def supremum(leakage: PosteriorLeakage, *, claim: float, unit: str = "unit") -> Finding:

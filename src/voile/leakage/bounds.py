@@ -113,6 +113,49 @@ def bernstein_interval(
     return max(low, mean - wide), min(high, mean + wide)
 
 
+def betting_lower(values: Floats, *, low: float, high: float, failure_probability: float) -> float:
+    """The least that the expected value of independent quantities in [low, high] may be.
+
+    The largest mean at which `log_stakes` reaches −ln of the failure probability. Narrow where a
+    wide range is hardly used, and one-sided.
+
+    >>> values = np.array([0.0, 0.0, 0.0, 1.0] * 250)
+    >>> round(betting_lower(values, low=-1, high=1, failure_probability=0.025), 3)
+    0.206
+    """
+    require(len(values) >= 1, "values", "at least 1", len(values))
+    inside = bool((values >= low).all() and (values <= high).all())
+    require(inside, "values", f"between {low:g} and {high:g}", "others")
+    _check_failure(failure_probability)
+    below, above = low, float(values.mean())
+    for _ in range(60):
+        middle = (below + above) / 2
+        reached = middle > low and log_stakes(values, mean=middle, low=low)
+        below, above = (
+            (middle, above) if reached > -math.log(failure_probability) else (below, middle)
+        )
+    return below
+
+
+def log_stakes(values: Floats, *, mean: float, low: float) -> float:
+    """What bets that the expected value is above `mean` have become, in logarithms.
+
+    Waudby-Smith and Ramdas (2024, section 4), for a fixed number of values that are at least `low`:
+    if the mean is m or less, stakes f of what is owned, bet at the odds (v − low)/(m − low) on each
+    value, become Π(1 − f + f·(v − low)/(m − low)), whose expectation is at most 1; so they reach
+    1/α with probability at most α (Markov). So does a weighted mean of several gamblers', the bold
+    ones first: where much is to be shown, few values do.
+    """
+    won = (values - low) / (mean - low) - 1
+    each = np.log1p(_STAKES[:, None] * won[None, :]).sum(axis=1)
+    most = float(each.max())
+    return most + math.log(float(_WEIGHTS @ np.exp(each - most)))
+
+
+_STAKES = 0.98 * 0.5 ** np.arange(8)
+_WEIGHTS = 1 / np.arange(1, 9) / (1 / np.arange(1, 9)).sum()
+
+
 def groups_needed(*, delta: float, share: float, failure_probability: float) -> int:
     """How many independent groups certify «≤ delta» if the share observed will be `share`.
 

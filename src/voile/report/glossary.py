@@ -44,6 +44,10 @@ GLOSSARY: Mapping[str, str] = {
         "How far reading the release moves an attacker's odds between two secrets, as a logarithm "
         "and divided by how far apart the two are. It is what ε bounds for a single release."
     ),
+    "case": (
+        "A secret, another word drawn by what was believed before anything was read, and what was "
+        "released: an occasion on which the odds between the two may move."
+    ),
     "triple": "Two candidate secrets and one release: a case in which the odds may move.",
     "interval": (
         "The range in which the true value lies, except with the failure probability that is "

@@ -13,7 +13,7 @@ from voile.attackers.names import ATTACKERS
 from voile.attackers.readers import HEADS, fit_reader
 from voile.attackers.reliability import Reliability, held_out
 from voile.audit.documents import AttackRun, measured, shuffled, split
-from voile.audit.posterior import PosteriorAudit, beyond
+from voile.audit.posterior import PosteriorAudit
 from voile.errors import require, require_epsilon
 from voile.jobs import Processes, spread
 from voile.jobs.settings import Workers
@@ -119,11 +119,10 @@ def audit(
     remapped or read as a whole before they were handed on. An attacker sees 60 % of the documents
     with their originals, is calibrated on 20 % and measured on 20 %; copies of a text, or all texts
     of a `person`, are in one of the three together and count as one. Each attacker is trained on
-    `repeats` such splits, of seeds `seed`, `seed` + 1, … With `control`, one more is trained for
-    each where the releases of sensitive words were shuffled over all documents:
-    the true leakage is then 0, what is found is the attacker's own error, and the most that this
-    may be is taken off what the attacker is said to have found at least. A violation is
-    found only by an attacker that was shown, on held-out secrets, to learn from the releases.
+    `repeats` such splits, of seeds `seed`, `seed` + 1, … An attacker's odds are not believed: a
+    violation is found by what held-out secrets bear out of them. With `control`, one more is
+    trained for each where the releases of sensitive words were shuffled over all documents: the
+    true leakage is then 0, and what is claimed is the error of such an attacker.
     """
     one_of(attack, ("posterior",), "attack")
     one_of(sensitive, ("pii,poii", "all"), "sensitive")
@@ -219,6 +218,8 @@ def _run(asked: _Asked, training: Training) -> _Answer:
             delta=asked.delta,
             failure_probability=asked.failure_probability,
             learned=learned_from(attack, test, seed=seed),
+            elsewhere=known,
+            seed=seed,
         )
         return audit, held_out(attack, test)
 
@@ -234,8 +235,7 @@ def _paired(answers: dict[Training, _Answer]) -> list[AttackRun]:
         if not training.blind:
             control = answers.get(replace(training, blind=True))
             shares = None if control is None else control[0].shares
-            audit = found if control is None else beyond(found, control[0])
-            runs.append(AttackRun(training.attacker, training.seed, audit, trust, shares))
+            runs.append(AttackRun(training.attacker, training.seed, found, trust, shares))
     return runs
 
 

@@ -25,9 +25,9 @@ def audit_report(found: TextAudit) -> Report:
         verdict=found.verdict,
         because=_because(found),
         guarantee=(
-            f"The claim that was tested: over all pairs of candidate words and all releases, the "
-            f"odds between the two words move by more than e^(ε·d) in at most "
-            f"{percent(told.delta)} of cases, d being how far apart the two words are.",
+            f"The claim that was tested: the odds between a secret and another word, taken by what "
+            f"was believed beforehand, move by more than e^(ε·d) in at most {percent(told.delta)} "
+            f"of cases, d being how far apart the two words are.",
             f"Secrets were {_SECRETS[found.sensitive]}. {_who(found)}",
         ),
         not_protected=(
@@ -38,9 +38,10 @@ def audit_report(found: TextAudit) -> Report:
         notes=tuple(_notes(found)),
         tables=(_tested(found), *_attackers(found), _basis(found)),
         draw=lambda: _charts(found),
-        terms=("epsilon", "delta", "odds", "posterior leakage", "triple", "attacker", "interval"),
+        terms=("epsilon", "delta", "odds", "posterior leakage", "case", "attacker", "interval"),
         cards=(
-            (f"over ε = {told.epsilon:g}", percent(told.share)),
+            (f"claimed over ε = {told.epsilon:g}", percent(told.share)),
+            ("borne out", percent(told.borne_out)),
             ("interval", f"{percent(told.lower)} to {percent(told.upper)}"),
             ("allowed", percent(told.delta)),
         ),
@@ -52,18 +53,20 @@ def _tested(found: TextAudit) -> Table:
     """A row an epsilon: what was found, and what the interval says of the claim."""
     control = found.lead.control is not None
     several = len(found.attacks) > 1
-    columns = ["leakage over ε =", "share"]
+    columns = ["leakage over ε =", "claimed"]
     columns += ["in the control"] if control else []
+    columns += ["borne out"]
     columns += ["at least", "at most", f"at most {100 * found.finding.delta:g} %?"]
     columns += ["found by"] if several else []
     return Table(
-        "The claims that were tested: shares of a document's triples, means over documents",
+        "The claims that were tested: shares of a document's cases, means over documents",
         tuple(columns),
         tuple(
             (
                 t.epsilon,
                 t.share,
                 *((t.control_share,) if control else ()),
+                t.borne_out,
                 t.lower,
                 t.upper,
                 t.told,
@@ -84,9 +87,9 @@ def _answer(found: TextAudit) -> str:
         )
     return (
         f"An attacker who reads whole documents moves the odds between two words by more than "
-        f"ε = {told.epsilon:g} in {percent(told.share)} of a document's cases, on average over "
-        f"{told.groups:,} {found.counted} ({percent(told.lower)} to {percent(told.upper)}); "
-        f"{percent(told.delta)} is allowed."
+        f"ε = {told.epsilon:g} in {percent(told.borne_out)} of a document's cases, as far as "
+        f"held-out secrets bear it out, on average over {told.groups:,} {found.counted} "
+        f"({percent(told.lower)} to {percent(told.upper)}); {percent(told.delta)} is allowed."
     )
 
 
@@ -100,8 +103,8 @@ def _because(found: TextAudit) -> str:
     if found.verdict == Verdict.VIOLATED:
         return (
             f"Even the cautious end of the interval, {percent(told.lower)}, is above the "
-            f"{percent(told.delta)} allowed. These are odds as this attacker sees them: held-out "
-            "secrets bear out that it learned from the releases, not each odds it moves."
+            f"{percent(told.delta)} allowed. That is what held-out secrets bear out of the "
+            f"{percent(told.share)} that the attacker claims."
         )
     if _learned_nothing(found):
         return (
@@ -136,8 +139,27 @@ def _settles(found: TextAudit) -> str:
             "all, would tell for this attacker."
         )
     if told.upper > told.delta:
-        return "Its share is above what is allowed, but on too few documents to say so."
+        return (
+            f"The attacker claims {percent(told.share)}, of which held-out secrets bear out "
+            f"{percent(told.borne_out)}{_shows(found)}"
+        )
     return ""
+
+
+def _shows(found: TextAudit) -> str:
+    """What would show that what is claimed is so."""
+    told = found.finding
+    if told.groups_to_show:
+        return (
+            f": about {told.groups_to_show:,} held-out {found.counted}, five times as many in all, "
+            "would show a violation."
+        )
+    if told.borne_out > told.delta:
+        return ": too little more than is allowed to say how many would show it."
+    return (
+        ", not more than is allowed. Odds of e^(ε·d) take as many secrets to bear out: a smaller "
+        "--epsilon shows more."
+    )
 
 
 def _who(found: TextAudit) -> str:
@@ -160,8 +182,8 @@ def _who(found: TextAudit) -> str:
 def _notes(found: TextAudit) -> Iterator[str]:
     """What the figures rest on, what each attacker is worth, and what was left out."""
     yield (
-        f"{found.triples:,} triples from {found.released_words:,} releases in {found.groups:,} "
-        f"{found.counted}; largest leakage seen {found.supremum:.3g}."
+        f"{found.triples:,} pairs of words at {found.released_words:,} releases in "
+        f"{found.groups:,} {found.counted}; the largest leakage claimed is {found.supremum:.3g}."
     )
     if found.counted != "documents":
         whose = "All texts of a person" if found.counted == "persons" else "Copies of a text"
@@ -183,8 +205,8 @@ def _notes(found: TextAudit) -> Iterator[str]:
         )
     if found.lead.control is not None:
         yield (
-            "The control's releases carry nothing: what is found there is the attacker's own "
-            "error, and the most that it may be is taken off the lower ends."
+            "The control's releases carry nothing: what is claimed there is the attacker's own "
+            "error."
         )
 
 
@@ -207,7 +229,7 @@ def _attackers(found: TextAudit) -> tuple[Table, ...]:
     if len(found.attacks) == 1:
         return ()
     control = any(run.control_mean_share is not None for run in found.runs)
-    columns = ("attacker", "leakage over ε =", "mean share", "deviation", "highest", "violated")
+    columns = ("attacker", "leakage over ε =", "mean claimed", "deviation", "highest", "violated")
     rows = tuple(
         (
             run.attacker,
@@ -222,7 +244,7 @@ def _attackers(found: TextAudit) -> tuple[Table, ...]:
         )
         for run in found.runs
     )
-    columns += ("calibrated", "splits", *(("mean share in the control",) if control else ()))
+    columns += ("calibrated", "splits", *(("mean claimed in the control",) if control else ()))
     return (Table("All attackers, over their splits", columns, rows),)
 
 

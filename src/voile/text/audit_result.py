@@ -18,22 +18,26 @@ from voile.report.result import SILENT, Result
 
 @dataclass(frozen=True)
 class Tested:
-    """Whether leakage over epsilon occurs in at most delta of the triples.
+    """Whether leakage over epsilon occurs in at most delta of the cases.
 
-    Share and interval are both means over documents of the share of a document's triples. It is
-    told by the attacker and split that found most. `control_share` is what the same kind of
-    attacker finds where releases carry nothing.
+    A case is a secret, another word by what was believed beforehand, and what was released. Share
+    and interval are both means over documents of the share of a document's cases: `share` and
+    `upper` are what the attacker claims, `borne_out` and `lower` what held-out secrets bear out of
+    it. It is told by the attacker and split that found most. `control_share` is what the same kind
+    of attacker claims where releases carry nothing.
     """
 
     epsilon: float
     delta: float
     share: float
+    borne_out: float
     lower: float
     upper: float
     verdict: Verdict
     control_share: float | None
     hoeffding_log10_failure: float
     groups_to_certify: int | None
+    groups_to_show: int | None
     attacker: str
     seed: int
     is_evidence: bool = field(metadata=SILENT)
@@ -145,7 +149,7 @@ class TextAudit(Result):
 
     @property
     def lower(self) -> float:
-        """The least that the share of triples over `finding.epsilon` may be."""
+        """The least that the share of cases over `finding.epsilon` may be."""
         return self.finding.lower
 
     @property
@@ -173,7 +177,7 @@ def text_audit(
 ) -> TextAudit:
     """The answer from all attacks; with the worst pairs if it is given how words are written."""
     lead = strongest(attacks, 0)
-    leakage, trust = lead.audit.leakage, lead.reliability
+    leakage, borne, trust = lead.audit.leakage, lead.audit.borne, lead.reliability
     return TextAudit(
         attacker=", ".join(dict.fromkeys(run.attacker for run in attacks)),
         sensitive=sensitive,
@@ -187,7 +191,7 @@ def text_audit(
         groups=lead.audit.groups,
         supremum=leakage.supremum,
         findings=tuple(_tested(strongest(attacks, k), k) for k in range(len(leakage.epsilons))),
-        exceedance=exceedance(leakage.sample),
+        exceedance=exceedance(leakage.sample if borne is None else borne.sample),
         reliability=Trust(
             trust.accuracy, trust.confidence, trust.calibration_error, trust.trustworthy
         ),
@@ -226,12 +230,14 @@ def _tested(run: AttackRun, k: int) -> Tested:
         epsilon=audit.leakage.epsilons[k],
         delta=finding.claim,
         share=run.shares[k],
+        borne_out=run.shares[k] if audit.borne is None else audit.borne.out[k],
         lower=finding.lower,
         upper=finding.upper,
         verdict=finding.verdict,
         control_share=None if run.control is None else run.control[k],
         hoeffding_log10_failure=audit.hoeffding_log10[k],
         groups_to_certify=audit.groups_to_certify[k],
+        groups_to_show=audit.groups_to_show(k),
         attacker=run.attacker,
         seed=run.seed,
         is_evidence=audit.is_evidence,
