@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.attackers.attack import SequenceAttack, hidden
+from voile.attackers.attack import Observed, SequenceAttack, hidden
 from voile.attackers.bayes import joint_bayes
+from voile.attackers.learning import learned_beside
 from voile.attackers.markov import fit_markov, markov_attack
 from voile.audit.documents import thinned
 from voile.audit.posterior import posterior, supremum, verdicts
@@ -101,6 +102,62 @@ def test_the_smoothed_chain_is_the_formula():
     beliefs = np.random.default_rng(0).random((4, 3))
     assert np.allclose(chain.forward(beliefs), beliefs @ table)
     assert np.allclose(chain.backward(beliefs), beliefs @ table.T)
+
+
+def keeping(size, ratio):
+    """The law that keeps a secret, more often than any other by this factor."""
+    law = np.ones((size, size)) + np.diag(np.full(size, ratio - 1.0))
+    return np.log(law / law.sum(axis=1, keepdims=True))
+
+
+def released(rng, secrets, law):
+    return [np.array([rng.choice(len(law), p=np.exp(law[x])) for x in s]) for s in secrets]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_words_without_an_order_teach_no_chain(seed):
+    """Neighbours say nothing, so that nothing moves beyond the words' own releases.
+
+    A chain that trusts what it has counted a few times finds leakage that is not there.
+    """
+    rng = np.random.default_rng(seed)
+    words = [rng.integers(60, size=12) for _ in range(200)]
+    law, epsilon = keeping(60, np.exp(4.0)), 4.0
+    fresh = released(rng, [rng.integers(60, size=12) for _ in range(60)], law)
+    found = {}
+    for strength in (None, 1.0):
+        attack = markov_attack(law, fit_markov(words, size=60, strength=strength))
+        audit = posterior(attack, fresh, 1 - np.eye(60), epsilons=[1.1 * epsilon], delta=0.05)
+        found[strength] = (audit.leakage.shares > 0).mean()
+    assert found[None] == 0
+    assert found[1.0] > 0.5
+
+
+def test_words_in_an_order_teach_it():
+    """Each follows the one before nine times in ten: that is counted, and believed."""
+    rng = np.random.default_rng(0)
+
+    def walk():
+        states = [int(rng.integers(8))]
+        for _ in range(15):
+            last = states[-1]
+            states.append((last + 1) % 8 if rng.random() < 0.9 else int(rng.integers(8)))
+        return np.array(states)
+
+    chain = fit_markov([walk() for _ in range(300)], size=8)
+    truth = 0.9 * np.roll(np.eye(8), 1, axis=1) + 0.1 / 8
+    assert np.abs(chain.dense() - truth).max() < 0.05
+    assert chain.smoothing.max() < 0.05
+
+
+def test_copies_of_a_sequence_vouch_for_nothing():
+    """What was read a hundred times over is left out together."""
+    rng = np.random.default_rng(1)
+    words = [rng.integers(40, size=10) for _ in range(60)]
+    once = fit_markov(words, size=40)
+    often = fit_markov([*words, *words[:20] * 100], size=40)
+    assert once.smoothing.min() > 0.8
+    assert often.smoothing.min() > 0.8
 
 
 def test_the_audit_finds_the_correlation_and_says_open_without_it():
@@ -200,3 +257,37 @@ def test_thinning_keeps_every_document_and_spends_what_it_may():
         assert all(list(k) == sorted(set(k)) for k in kept)
     assert [len(k) for k in thinned(positions, most=14)] == [1, 5, 5, 3]
     assert thinned(positions, most=23) == positions
+
+
+def test_what_neighbours_bring_is_a_bet_that_pays_one_on_average():
+    """If each word's own release says all there is, the bet is fair whatever the chain believes."""
+    rng = np.random.default_rng(4)
+    law, size = random_law(rng, 3, 4), 3
+    wrong = fit_markov([rng.integers(size, size=9) for _ in range(20)], size=size, strength=0.1)
+    alone, chain = markov_attack(law, wrong.alone()), markov_attack(law, wrong)
+    paid = 0.0
+    for secrets in itertools.product(range(size), repeat=2):
+        for releases in itertools.product(range(4), repeat=2):
+            truth = Observed(np.array(releases), np.array(secrets), np.arange(2))
+            weight = np.prod(wrong.start[list(secrets)]) * np.exp(law[secrets, releases].sum())
+            found = learned_beside(chain, alone, [truth])
+            own = read(chain, truth.releases)[np.arange(2), truth.secrets]
+            other = read(alone, truth.releases)[np.arange(2), truth.secrets]
+            assert found.gain == pytest.approx((own - other).mean())
+            assert found.p_value == pytest.approx(min(1, 1 / np.exp(own - other).mean()))
+            paid += weight * float(np.exp(own - other).mean())
+    assert paid == pytest.approx(1)
+
+
+def test_neighbours_that_say_much_are_shown_to():
+    rng = np.random.default_rng(5)
+    words = [(int(rng.integers(6)) + np.arange(8)) % 6 for _ in range(120)]
+    law = keeping(6, 5.0)
+    chain = fit_markov(words[:60], size=6)
+    items = [
+        Observed(r, w, np.arange(8))
+        for r, w in zip(released(rng, words[60:], law), words[60:], strict=True)
+    ]
+    attack, alone = markov_attack(law, chain), markov_attack(law, chain.alone())
+    assert learned_beside(attack, alone, items).shown(1e-9)
+    assert learned_beside(alone, attack, items).p_value == 1

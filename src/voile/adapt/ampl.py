@@ -10,7 +10,7 @@ import numpy as np
 
 from voile.adapt.secrets import Document, Secrets, document_losses, drawn
 from voile.attackers.attack import Observed, SequenceAttack
-from voile.attackers.learning import Learned, learned_from
+from voile.attackers.learning import Learned, learned_beside, learned_from
 from voile.attackers.markov import MarkovPrior, fit_markov, markov_attack
 from voile.attackers.names import TUNING_ATTACKERS
 from voile.attackers.readers import fit_reader
@@ -24,7 +24,7 @@ from voile.mechanisms.spaces.word_remap import RemappedWords
 from voile.progress import about, tell
 
 EXACT = "markov"
-"""The attacker that is not trained: forward–backward on a chain of words."""
+"""Not trained: forward–backward on a chain of words, exact if they follow it."""
 COUNTED = ("triples", "documents")
 Laws = Callable[[tuple[float, ...]], Sequence[ExactMechanism | None]]
 """From strengths to the law of each level: those that a release with these strengths draws from."""
@@ -49,9 +49,9 @@ class Checked:
     loss_upper: float
     documents: int
     gain: float | None = None
-    """What a trained attacker learned from the releases, in nats a secret; None of an exact one."""
+    """What releases taught a trained attacker, or neighbours the chain, in nats a secret."""
     shown: bool = True
-    """Whether the attacker is exact, or was shown to have learned from the releases."""
+    """Whether the attacker is not trained, or was shown to have learned from the releases."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +121,7 @@ class Trial:
             lower, upper = chernoff_interval(
                 mean=float(values.mean()), clusters=count, failure_probability=each
             )
-        learned = found.learned
-        shown = learned is None or learned.shown(failure_probability)
+        shown = self.attacker == EXACT or found.learned.shown(failure_probability)
         return Checked(
             what,
             strengths,
@@ -131,7 +130,7 @@ class Trial:
             upper,
             *_mean(found.losses, each),
             count,
-            None if learned is None else learned.gain,
+            found.learned.gain,
             shown,
         )
 
@@ -159,12 +158,13 @@ class Trial:
             tell("drawing")
             items = self._released(tested, laws, seed)
             seen = np.unique(np.concatenate([i.releases[i.sensitive] for i in items]))
-            learned = None
             if self.attacker == EXACT:
                 tell("the law of every secret")
                 logs, losses = self.secrets.tables(laws, seen)
-                attack: SequenceAttack = markov_attack(logs, self._chain(known))
+                chain = self._chain(known)
+                attack: SequenceAttack = markov_attack(logs, chain)
                 items = [_sensitive_only(item, seen) for item in items if len(item.sensitive)]
+                learned = learned_beside(attack, markov_attack(logs, chain.alone()), items)
             else:
                 every = np.arange(len(self.secrets.embedding))
                 logs, losses = self.secrets.tables(laws, every, dtype=np.float32)
@@ -227,7 +227,8 @@ class Measured:
     shares: Floats
     losses: Floats
     largest: float
-    learned: Learned | None
+    learned: Learned
+    """From the right releases over shuffled ones; of the chain, over each word's own release."""
     sample: Floats
     """The leakage of some triples, drawn at random."""
 

@@ -7,10 +7,11 @@ documents has opinions about noise. Whether they are about the secrets is told b
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import logsumexp
 
 from voile.attackers.attack import Observed, SequenceAttack
 from voile.core.arrays import Floats, Indices
@@ -76,6 +77,24 @@ def learned_from(attack: SequenceAttack, items: Sequence[Observed], *, seed: int
     return Learned(total / secrets, p_value, len(gains), len(used))
 
 
+def learned_beside(
+    attack: SequenceAttack, other: SequenceAttack, items: Sequence[Observed]
+) -> Learned:
+    """What an attacker believes more in the truth than another does, in nats a secret.
+
+    If the other's beliefs p were right, q(truth)/p(truth) would be 1 on average, whatever q is, and
+    so would its mean over the secrets of a document. The product of these means over documents is
+    then at least 1/α with probability at most α (Markov). Cost: a reading by each.
+    """
+    used = [item for item in items if len(item.sensitive)]
+    require(len(used) > 0, "documents", "at least one with a sensitive word", "none")
+    pairs = zip(_truths(attack, used), _truths(other, used), strict=True)
+    gains = [own - others for own, others in pairs]
+    grown = sum(float(logsumexp(gain)) - math.log(len(gain)) for gain in gains)
+    nats = float(np.concatenate(gains).mean())
+    return Learned(nats, min(1.0, math.exp(-grown)), len(used), len(used))
+
+
 def _dealt(block: Sequence[Observed], rng: np.random.Generator) -> list[Observed]:
     cards = rng.permutation(np.concatenate([item.releases[item.sensitive] for item in block]))
     hands: list[Indices] = np.split(cards, np.cumsum([len(item.sensitive) for item in block])[:-1])
@@ -89,14 +108,15 @@ def _dealt(block: Sequence[Observed], rng: np.random.Generator) -> list[Observed
 
 def _truth(attack: SequenceAttack, items: Sequence[Observed]) -> Floats:
     """The sum of ln p(truth) over the secrets of each document."""
-    sums = []
+    return np.array([beliefs.sum() for beliefs in _truths(attack, items)])
+
+
+def _truths(attack: SequenceAttack, items: Sequence[Observed]) -> Iterator[Floats]:
+    """Logarithms of p(truth), of the secrets of each document."""
     for start in range(0, len(items), _BATCH):
         part = items[start : start + _BATCH]
         tables = attack.log_posteriors(
             [item.releases for item in part], [item.sensitive for item in part]
         )
-        sums += [
-            float(table[item.sensitive, item.secrets[item.sensitive]].sum())
-            for item, table in zip(part, tables, strict=True)
-        ]
-    return np.array(sums)
+        for item, table in zip(part, tables, strict=True):
+            yield table[item.sensitive, item.secrets[item.sensitive]]

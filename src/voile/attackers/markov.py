@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +28,10 @@ class MarkovPrior:
     def __len__(self) -> int:
         return len(self.start)
 
+    def alone(self) -> MarkovPrior:
+        """The same frequencies, and no step that says anything of the next."""
+        return replace(self, smoothing=np.ones(len(self)))
+
     def forward(self, beliefs: Floats) -> Floats:
         """Beliefs one step later: rows of `beliefs` times T."""
         followed = (beliefs * (1 - self.smoothing)) @ self.seen
@@ -46,38 +50,79 @@ class MarkovPrior:
 
 
 def fit_markov(
-    sequences: Iterable[Sequence[int] | Indices], *, size: int, strength: float = 1.0
+    sequences: Iterable[Sequence[int] | Indices], *, size: int, strength: float | None = None
 ) -> MarkovPrior:
     """A chain fitted to *public* sequences of candidates.
 
     Row x mixes what followed x with the overall frequencies in the ratio count(x) : strength
     (a Dirichlet prior on the row); the frequencies themselves have one count added everywhere.
+    Unless the strength is given it is the one of `STRENGTHS` under which sequences that were left
+    out are likeliest. It decides what the attacker believes of neighbours: a chain that trusts
+    few counts too much claims leakage that is not there.
 
     >>> chain = fit_markov([[0, 1, 0, 1, 0]], size=3)
     >>> chain.dense().sum(axis=1).round(12).tolist()
     [1.0, 1.0, 1.0]
     """
     require(size >= 2, "size", ">= 2", size)
-    require(strength > 0, "strength", "> 0", strength)
-    frequency = np.ones(size)
-    left: list[Indices] = []
-    right: list[Indices] = []
-    for sequence in sequences:
-        states = np.asarray(sequence, dtype=np.intp)
-        if len(states) and (states.min() < 0 or states.max() >= size):
-            raise InvalidInput(f"sequences must hold positions below {size}, some are not")
-        frequency += np.bincount(states, minlength=size)
-        left.append(states[:-1])
-        right.append(states[1:])
-    require(len(left) > 0, "sequences", "at least one", "none")
-    rows, columns = np.concatenate(left), np.concatenate(right)
-    counts = sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=(size, size)).tocsr()
-    totals: Floats = np.asarray(counts.sum(axis=1)).ravel()
+    require(strength is None or strength > 0, "strength", "> 0", strength)
+    read: list[Indices] = [np.asarray(sequence, dtype=np.intp) for sequence in sequences]
+    require(len(read) > 0, "sequences", "at least one", "none")
+    if any(len(states) and (states.min() < 0 or states.max() >= size) for states in read):
+        raise InvalidInput(f"sequences must hold positions below {size}, some are not")
+    if strength is None:
+        strength = _likeliest(read, size)
+    frequency, counts = _counted(read, size)
+    totals: Floats = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
     scale = sparse.diags_array(1 / np.maximum(totals, 1))
     return MarkovPrior(
         start=frequency / frequency.sum(),
         seen=sparse.csr_array(scale @ counts),
         smoothing=strength / (strength + totals),
+    )
+
+
+STRENGTHS = 2.0 ** np.arange(-4, 21)
+"""From hardly any smoothing to next to no chain at all."""
+FOLDS = 5
+
+
+def _likeliest(read: Sequence[Indices], size: int) -> float:
+    """The strength under which each fifth of the sequences is likeliest, given the others.
+
+    Equal sequences are in one fifth together. Fewer different ones than that tell nothing: 1.
+    """
+    numbers: dict[bytes, int] = {}
+    fold = np.array([numbers.setdefault(states.tobytes(), len(numbers)) for states in read]) % FOLDS
+    if len(numbers) < FOLDS:
+        return 1.0
+    total = np.zeros(len(STRENGTHS))
+    for left_out in range(FOLDS):
+        rest = [states for states, n in zip(read, fold, strict=True) if n != left_out]
+        frequency, counts = _counted(rest, size)
+        rows, columns = _steps([s for s, n in zip(read, fold, strict=True) if n == left_out])
+        if len(rows):
+            seen, of = np.asarray(counts[rows, columns]).ravel(), np.asarray(counts.sum(axis=1))
+            likely, start = of.ravel()[rows], (frequency / frequency.sum())[columns]
+            for k, strength in enumerate(STRENGTHS):
+                total[k] += np.log((seen + strength * start) / (likely + strength)).sum()
+    return float(STRENGTHS[total.argmax()])
+
+
+def _counted(read: Sequence[Indices], size: int) -> tuple[Floats, sparse.csr_array]:
+    """How often each candidate occurs, one added everywhere, and how often one follows another."""
+    frequency = np.ones(size)
+    np.add.at(frequency, np.concatenate(read), 1.0)
+    rows, columns = _steps(read)
+    counts = sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=(size, size))
+    return frequency, counts.tocsr()
+
+
+def _steps(read: Sequence[Indices]) -> tuple[Indices, Indices]:
+    """From where to where each step goes."""
+    return (
+        np.concatenate([states[:-1] for states in read]),
+        np.concatenate([states[1:] for states in read]),
     )
 
 

@@ -121,7 +121,7 @@ def tune(
     column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
     attacker: Annotated[
         Literal["markov", "rnn", "lstm", "transformer", "minilm"],
-        Option("markov: exact, nothing is trained; or a network."),
+        Option("markov: a chain of words, nothing is trained; or a network."),
     ] = "markov",
     count: Annotated[
         Literal["triples", "documents"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from voile.adapt.ampl import Checked
+from voile.adapt.ampl import EXACT, Checked
 from voile.adapt.levels import Round, frontier
 from voile.audit.finding import Verdict
 from voile.core.rounding import at_most
@@ -212,9 +212,14 @@ class TextTuning(Result):
                 f"{percent(self.choice.share)} and {self.choice.loss:.3g} of the choice."
             )
         if self.choice.gain is not None:
+            who, beside = (
+                ("Reading the words around it", "its own release alone")
+                if self.attacker == EXACT
+                else (f"Reading the right releases, the {self.attacker}", "reading shuffled ones")
+            )
             said.append(
-                f"The {self.attacker} gained {self.choice.gain:.3g} nats a secret from the right "
-                f"releases over shuffled ones, on {self.choice.documents:,} fresh documents."
+                f"{who} gained {self.choice.gain:.3g} nats a secret over {beside}, on "
+                f"{self.choice.documents:,} fresh documents."
             )
         said.append(
             f"Chosen on {self.search_documents:,} documents, {self.secrets:,} secrets; measured on "
