@@ -14,7 +14,7 @@ from typing import Annotated
 from voile.audit.finding import Verdict
 from voile.core.randomness import seeded_rng
 from voile.demo.rooms import ROOMS, Plan, missing
-from voile.errors import CannotWrite, InvalidInput
+from voile.errors import CannotWrite, InvalidInput, writing
 from voile.options import Option, current_call, use_case
 from voile.progress import say, tell
 from voile.report.blocks import SIGNS
@@ -216,7 +216,5 @@ def _write_page(steps: Sequence[Step], folder: Path) -> Path:
 def _write_summary(result: Demo, folder: Path) -> None:
     path = folder / "summary.json"
     text = json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-    try:
+    with writing(path):
         path.write_text(text + "\n", encoding="utf-8")
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from problem

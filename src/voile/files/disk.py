@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from voile.errors import CannotWrite
 from voile.files import like_source, make_private_folder, open_private, require_regular
@@ -26,6 +26,7 @@ class LocalFile:
     path: Path
 
     shared = True
+    """Another process can find it under the same name."""
 
     def __str__(self) -> str:
         return str(self.path)
@@ -66,7 +67,7 @@ class LocalFile:
         return self.path.open("rb", buffering=BUFFER)
 
     def write(self, content: bytes) -> None:
-        """Write it whole under another name, sync, rename."""
+        """Write it whole, on disk when this returns: under another name, sync, rename."""
         temporary = self._temporary()
         try:
             self._written(temporary, content)
@@ -75,7 +76,11 @@ class LocalFile:
             temporary.unlink(missing_ok=True)
 
     def create(self, content: bytes) -> bool:
-        """Write it whole under another name, sync, and link: a link never replaces."""
+        """Write it whole unless it exists; whether this call made it, never both of two calls.
+
+        It is written under another name and linked: a link never replaces. A part is committed so,
+        and in no other way.
+        """
         temporary = self._temporary()
         try:
             self._written(temporary, content)
@@ -102,7 +107,7 @@ class LocalFile:
             file.flush()
             os.fsync(file.fileno())
 
-    def move(self, target: LocalFile, *, overwrite: bool) -> None:
+    def move(self, target: Any, *, overwrite: bool) -> None:
         """Rename; without `overwrite` by a link, so that nothing is ever replaced."""
         if overwrite:
             self.path.replace(target.path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ import numpy as np
 
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
+from voile.files.locations import sha256_of
 from voile.files.rows import RowProblem
 from voile.files.source import Source, open_source
 from voile.progress import tell
@@ -200,10 +200,4 @@ def _case_shares(counts: Floats) -> Floats:
 
 def _sha256(source: Source) -> str:
     """The hash of a file's bytes; of data in memory, of what it holds."""
-    if source.in_memory:
-        return source.fingerprint()
-    state = hashlib.sha256()
-    with source.location.open() as file:
-        while block := file.read(2**20):
-            state.update(block)
-    return state.hexdigest()
+    return source.fingerprint() if source.in_memory else sha256_of(source.location)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import BadFile, InvalidInput, MissingExtra, require
+from voile.errors import BadFile, InvalidInput, needs, require
 from voile.files.locations import location, sha256_of
 from voile.packaged import SPACY_ENGLISH, SPACY_FRENCH, SPACY_SPANISH
 from voile.personal.plain import plain
@@ -193,10 +193,8 @@ def load_pipeline(name: str, *, whole: bool = False) -> Any:
         from voile.text.name_list import read_name_list
 
         return read_name_list(name)
-    try:
+    with needs("spacy", extra="ner"):
         import spacy
-    except ImportError:
-        raise MissingExtra("spacy", extra="ner") from None
     unused = [] if whole else ["tagger", "parser", "attribute_ruler", "lemmatizer"]
     packaged = next((p for p in PIPELINES if p.module == name and p.location() is not None), None)
     try:

@@ -24,7 +24,7 @@ from voile.text.containers import like, values_of
 from voile.text.finders import Finders
 from voile.text.nearest import NearestWords, nearest_words
 from voile.text.not_covered import not_covered
-from voile.text.plan import KEPT, SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS, Plan
+from voile.text.plan import SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS, Plan
 from voile.text.reading_language import Marks, Reading
 from voile.text.released import Read, Refused, ReleasedText, Unknown
 from voile.text.signs import Signs, without_signs
@@ -191,24 +191,6 @@ class TextProtector:
         words, draws = np.split(before, ends), np.split(after, ends)
         made = map(self._assembled, planned, words, draws, found)
         return [plan if isinstance(plan, Refused) else next(made) for plan in plans]
-
-    def preview(self, text: str, rng: Generator) -> list[tuple[str, str, int]]:
-        """One text as (before, after, level) pieces; gaps and kept words have level −1."""
-        (plan,) = self.plan([text])
-        if isinstance(plan, Refused):
-            raise InvalidInput(plan.reason)
-        if self.stand_ins is not None:
-            (plan,) = put_in([plan], self.stand_ins.language, rng, None)
-        words, released = draw_words(self.alone, [plan], rng)
-        shown: list[tuple[str, str, int]] = []
-        for piece in plan.settled():
-            if isinstance(piece, str):
-                shown.append((piece, piece, KEPT))
-                continue
-            written, case = self.vocabulary.written, plan.drawn[piece].case
-            before, after = (join([(written[drawn[piece]], case)]) for drawn in (words, released))
-            shown.append((before, after, plan.levels[piece]))
-        return shown
 
     def _plan(self, text: Any, marks: Marks) -> Plan | Refused:
         refused = self.reading.refusal(text, marks.language, names=self.tiers is not None)
