@@ -150,13 +150,16 @@ class UseCase:
         return found
 
     def fitted(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The options that were given, each held to the type that it states."""
-        return {
-            name: fitted(value, self.parameters[name].type, self.parameters[name].flag)
-            if name in self.parameters
-            else value
-            for name, value in given.items()
-        }
+        """The options that were given, by themselves or as a group, each held to its type."""
+        return {name: self._fitted(name, value) for name, value in given.items()}
+
+    def _fitted(self, name: str, value: Any) -> Any:
+        if name in self.parameters:
+            return fitted(value, self.parameters[name].type, self.parameters[name].flag)
+        if name not in self.groups:
+            return value
+        own = [p.name for p in self.parameters.values() if p.group == name]
+        return replace(value, **{one: self._fitted(one, getattr(value, one)) for one in own})
 
     def with_environment(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The same, and from the environment what was not given and has a variable there."""

@@ -13,7 +13,6 @@ import numpy as np
 
 from voile.core.mechanism import Mechanism
 from voile.errors import InvalidInput, require
-from voile.files.rows import RowProblem
 from voile.files.source import Source
 from voile.mechanisms._neighbours import cache_folder
 from voile.text.consistent import as_scope
@@ -21,6 +20,7 @@ from voile.text.language_prior import LanguagePrior, frequencies_prior
 from voile.text.laws import KNOWN_WORD_BY_WORD, builder
 from voile.text.neighbours import neighbours_for
 from voile.text.options import Strength
+from voile.text.reading import texts_in
 from voile.text.released import Unknown
 from voile.text.settings import PRIVATE_CORPUS, TextSettings, share_of
 from voile.text.signs import Signs
@@ -103,11 +103,9 @@ def load_vocabulary(settings: TextSettings, source: Source | None = None) -> Voc
 def _occurring(whole: Vocabulary, source: Source, column: str) -> set[str]:
     tokenizer = Tokenizer(whole)
     found: set[str] = set()
-    for _, row in source.rows():
-        text = None if isinstance(row, RowProblem) else row.get(column)
-        if isinstance(text, str):
-            pieces = tokenizer.split(text)
-            found.update(whole.written[p.position] for p in pieces if not isinstance(p, str))
+    for text in texts_in(source, column):
+        pieces = tokenizer.split(text)
+        found.update(whole.written[p.position] for p in pieces if not isinstance(p, str))
     return found
 
 

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from voile.names import Family, Named
-from voile.personal.patterns import find_identifiers
+from voile.personal.patterns import RULES
 from voile.personal.plain import plain
+from voile.personal.rules import found_by
 from voile.personal.spans import Span, check_spans, merge
 from voile.text.options import DEFAULT_FINDERS
 
@@ -96,7 +97,7 @@ def _own(named: Named) -> Finder:
 
 
 def _patterns(finders: Finders) -> Finder:
-    return lambda texts: [find_identifiers(text) for text in texts]
+    return lambda texts: [found_by(RULES, text) for text in texts]  # they are plain already
 
 
 def _numbers(finders: Finders) -> Finder:

@@ -12,11 +12,11 @@ import numpy as np
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
 from voile.files.locations import sha256_of
-from voile.files.rows import RowProblem
 from voile.files.source import Source, open_source
 from voile.progress import tell
 from voile.restoring.ngrams import NGrams, fit_ngrams, without_context
 from voile.text.plan import Plan
+from voile.text.reading import texts_in
 from voile.text.reranker import ModelUsed
 from voile.text.states import SIGNS, UNTOLD, States
 from voile.text.tokens import Case
@@ -130,14 +130,6 @@ def public_column(source: Source, column: str | None) -> str:
         column = source.columns[0] if len(source.columns) == 1 else "text"
     source.must_have(column, what=f"--public-column of {source.name}")
     return column
-
-
-def texts_in(source: Source, column: str) -> Iterator[str]:
-    """The texts of a public file, one by one; rows that cannot be read are passed over."""
-    for _, row in source.rows():
-        text = None if isinstance(row, RowProblem) else row.get(column)
-        if isinstance(text, str) and text.strip():
-            yield text
 
 
 class _Counting:

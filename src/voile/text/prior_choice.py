@@ -15,12 +15,12 @@ from voile.text.language_prior import (
     frequencies_prior,
     public_column,
     public_prior,
-    texts_in,
 )
 from voile.text.languages import AUTO, LANGUAGES, detect, title
 from voile.text.options import Restoring
 from voile.text.public_lengths import same_lengths
 from voile.text.public_overlap import overlap
+from voile.text.reading import texts_in
 from voile.text.settings import TextSettings
 from voile.text.vocabularies import Vocabulary
 from voile.text.vocabulary_names import VOCABULARIES

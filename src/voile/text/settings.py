@@ -10,7 +10,6 @@ from typing import Any, Literal
 from voile.errors import BadFile, InvalidInput, require, require_epsilon
 from voile.files.locations import location, sha256_of
 from voile.names import Named
-from voile.text.consistent import Scope
 from voile.text.finders import FINDERS, Finders
 from voile.text.languages import AUTO, LANGUAGES, pipeline_of
 from voile.text.laws import LAWS
@@ -174,12 +173,7 @@ def settings_from(
         find=FINDERS.find_all(words.find),
     )
     settings = _with_pipelines(settings, names.pipeline)
-    for name, allowed in _CHOICES.items():
-        require(getattr(words, name) in allowed, f"--{name}", " or ".join(allowed),
-                getattr(words, name))  # fmt: skip
     if words.consistent is not None:
-        require(words.consistent in tuple(Scope), "--consistent", " or ".join(Scope),
-                words.consistent)  # fmt: skip
         if words.consistent != "document" and strength.public_length:
             raise InvalidInput(
                 "--public-length must go with --consistent document: a draw that documents share "
@@ -213,13 +207,6 @@ def _with_pipelines(settings: TextSettings, given: str | None) -> TextSettings:
     own = [(code, one.pipeline) for code, one in LANGUAGES.items() if one.pipeline is not None]
     there = tuple((code, p.module) for code, p in own if p.location() is not None)
     return replace(settings, pipelines=there)
-
-
-_CHOICES = {
-    "unknown": ("perturb", "drop", "fail", "keep"),
-    "signs": ("drop", "keep"),
-    "metric": ("euclidean", "angular"),
-}
 
 
 def check_budget(settings: TextSettings) -> TextSettings:

@@ -271,4 +271,4 @@ def open_bench(
     )
     vocabulary = load_vocabulary(settings, source)
     settings, prior = choose_prior(restoring, settings, vocabulary, source)
-    return TextBench(settings, vocabulary, tuple(text for text in texts if text.strip()), prior)
+    return TextBench(settings, vocabulary, tuple(texts), prior)
