@@ -46,7 +46,7 @@ def fitted(value: Any, kind: Any, name: str) -> Any:
         shown = _kind(value)
         if unfit.place:
             shown += f" whose value {unfit.place} is {_kind(unfit.part)}"
-        choices = [part for part in _parts(kind) if get_origin(part) is Literal]
+        choices = [part for part in parts_of(kind) if get_origin(part) is Literal]
         if choices and isinstance(value, str):
             shown = repr(value)
         raise InvalidInput(f"{name} must be {_named(kind)}, got {shown}") from None
@@ -78,7 +78,12 @@ def choices_of(kind: Any) -> tuple[str, ...]:
     return tuple(word for part in get_args(kind) for word in choices_of(part))
 
 
-def _parts(kind: Any) -> tuple[Any, ...]:
+def parts_of(kind: Any) -> tuple[Any, ...]:
+    """The types that a type is one of.
+
+    >>> parts_of(int | None)
+    (<class 'int'>, <class 'NoneType'>)
+    """
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 

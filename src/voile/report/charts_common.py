@@ -13,10 +13,10 @@ from voile.report.model import Chart, Table, finite
 from voile.report.theme import colour
 
 
-def odds_chart(
-    *, epsilon: float, unit: str, noun: str, farthest: float, name: str = "odds", delta: float = 0.0
-) -> Chart:
+def guarantee_chart(guarantee: Guarantee, *, farthest: float) -> Chart:
     """What ε allows: how far one release can move the odds, by how far apart two secrets are."""
+    epsilon, delta, unit = guarantee.epsilon, guarantee.delta, guarantee.metric.unit
+    noun = guarantee.granularity.removeprefix("one ")
     alt = altair()
     steps = 40
     reach = _odds(epsilon, farthest)
@@ -44,7 +44,7 @@ def odds_chart(
     failing = f", except with probability {delta:g}" if delta else ""
     return finished(
         line,
-        name=name,
+        name="odds",
         title=f"What ε = {at_most(epsilon, digits=4)} allows",
         alt=(
             f"The line starts at 1 (nothing learned) and grows to {odds_at_most(reach)} for two "
@@ -60,18 +60,6 @@ def _odds(epsilon: float, distance: float) -> float:
     """What is allowed at a distance, to four digits, rounded up; as far as a chart can show."""
     factor = exp_upwards(min(700.0, product_upwards(epsilon, distance)))
     return float(at_most(factor, digits=4))
-
-
-def guarantee_chart(guarantee: Guarantee, *, farthest: float, name: str = "odds") -> Chart:
-    """`odds_chart` of a guarantee."""
-    return odds_chart(
-        epsilon=guarantee.epsilon,
-        unit=guarantee.metric.unit,
-        noun=guarantee.granularity.removeprefix("one "),
-        farthest=farthest,
-        name=name,
-        delta=guarantee.delta,
-    )
 
 
 def interval_chart(

@@ -245,7 +245,9 @@ def _answer(studio: Studio, name: str, body: Any) -> Any:
         return answer(read_question(looking, body))
     if not isinstance(body, dict) or set(body) != {"look", "asked"}:
         raise InvalidInput("a question must have look and asked, and nothing else")
-    return answer(read_question(looking, body["look"]), read_question(asking, body["asked"]))
+    return answer(
+        read_question(looking, body.get("look")), read_question(asking, body.get("asked"))
+    )
 
 
 # ── pages ──────────────────────────────────────────────────────────────────────────────────────

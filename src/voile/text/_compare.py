@@ -18,7 +18,7 @@ from voile.options import Data, Option, Options, use_case
 from voile.report.model import Table
 from voile.report.result import plain
 from voile.rewriting.workshop import WITH_MODELS, Workshop
-from voile.text.attacks import DEFAULT
+from voile.text.attacks import DEFAULT, judges
 from voile.text.cells import Beside, play
 from voile.text.comparison import Chosen, Comparison
 from voile.text.frontier import recommend
@@ -149,7 +149,7 @@ def compare(
         epsilons=epsilons,
         rewriters=replace(rewriters, kept=out / "encodings" if out else None),
         attacks=attacking,
-        extra_attacks=judge.attacks(out, candidates=game.candidates),
+        extra_attacks=judges(judge, out, candidates=game.candidates),
         game=game,
         beside=beside,
         folder=out / "releases" if out else None,

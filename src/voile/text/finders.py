@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ from voile.names import Family, Named
 from voile.personal.patterns import RULES
 from voile.personal.plain import plain
 from voile.personal.rules import found_by
-from voile.personal.spans import Span, check_spans, merge
+from voile.personal.spans import Finder, Span, check_spans, merge
 from voile.text.options import DEFAULT_FINDERS
 
 FINDERS = Family(
@@ -32,14 +32,6 @@ FINDERS = Family(
     open_to="NAME=FILE.py:FUNCTION, a function from a text to (start, end, KIND)",
 )  # fmt: skip
 """Each gives spans; those of all are taken together."""
-
-Finder = Callable[[Sequence[str]], list[list[Span]]]
-
-NAME_KINDS = {
-    "PERSON": "PERSON", "PER": "PERSON", "GPE": "PLACE", "LOC": "PLACE", "FAC": "PLACE",
-    "ORG": "ORGANISATION", "NORP": "GROUP",
-}  # fmt: skip
-"""What pipelines call names, English ones and those of the news corpora, in our words."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +105,7 @@ def _addresses(finders: Finders) -> Finder:
 
 
 def _names(finders: Finders) -> Finder:
-    from voile.text.tiers import load_pipeline, marked
+    from voile.text.tiers import NAME_KINDS, load_pipeline, marked
 
     pipeline = load_pipeline(finders.pipeline)
     return lambda texts: [

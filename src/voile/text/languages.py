@@ -77,6 +77,11 @@ def stopwords_of(code: str) -> frozenset[str]:
     return frozenset(listed.STOP_WORDS)
 
 
+def stopwords_in(chosen: str) -> frozenset[str]:
+    """The stop words of what texts are read in; of all languages where each row has its own."""
+    return frozenset().union(*map(stopwords_of, LANGUAGES if chosen == AUTO else (chosen,)))
+
+
 def detect(texts: Iterable[Any]) -> list[str]:
     """The language of each text by its code; empty where it is too short or unclear to tell.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Literal
 
-from voile.errors import BadFile, InvalidInput, require, require_epsilon
-from voile.files.locations import location, sha256_of
+from voile.errors import InvalidInput, require, require_epsilon
 from voile.names import Named
+from voile.packaged import content_sha256
 from voile.text.finders import FINDERS, Finders
 from voile.text.languages import AUTO, LANGUAGES, pipeline_of
 from voile.text.laws import LAWS
@@ -139,10 +140,7 @@ class TextSettings:
     def _read(self) -> list[str]:
         """The content of a user's own code."""
         code = [one.home.rpartition(":")[0] for one in (*self.find, self.mechanism) if one.own]
-        try:
-            return [sha256_of(location(name)) for name in code if name.endswith(".py")]
-        except OSError:
-            raise BadFile("own finders must be files that can be read") from None
+        return [content_sha256(Path(name)) for name in code if name.endswith(".py")]
 
 
 def settings_from(
