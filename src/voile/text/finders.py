@@ -32,13 +32,14 @@ FINDERS = Family(
     open_to="NAME=FILE.py:FUNCTION, a function from a text to (start, end, KIND)",
 )  # fmt: skip
 """Each gives spans; those of all are taken together."""
+DEFAULT = FINDERS.find_all(DEFAULT_FINDERS)
 
 
 @dataclass(frozen=True)
 class Finders:
     """Several finders at work on one language; it travels to workers, who load it anew."""
 
-    chosen: tuple[Named, ...] = tuple(map(FINDERS.find, DEFAULT_FINDERS))
+    chosen: tuple[Named, ...] = DEFAULT
     language: str = "en"
     pipeline: str = ""
 
@@ -58,7 +59,7 @@ class Finders:
         [[Span(start=0, end=13, kind='EMAIL')], []]
         """
         found = self.found_by_each(texts)
-        if self.names == DEFAULT_FINDERS:
+        if self.chosen == DEFAULT:
             return found[0]  # they never overlap
         return [
             merge(s for spans in all_of_it for s in spans) for all_of_it in zip(*found, strict=True)

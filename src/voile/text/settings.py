@@ -11,10 +11,10 @@ from typing import Any, Literal
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.names import Named
 from voile.packaged import content_sha256
-from voile.text.finders import FINDERS, Finders
+from voile.text.finders import DEFAULT, FINDERS, Finders
 from voile.text.languages import AUTO, LANGUAGES, pipeline_of
 from voile.text.laws import LAWS
-from voile.text.options import DEFAULT_FINDERS, ONE_OF, Misfit, Names, Strength, Use, Words
+from voile.text.options import ONE_OF, Misfit, Names, Strength, Use, Words
 from voile.text.reading_language import Reading
 from voile.text.tiers import DEFAULT_PIPELINE, identified
 from voile.text.vocabulary_names import VOCABULARIES, vocabulary_for
@@ -64,7 +64,7 @@ class TextSettings:
     """Whether rows are told apart by language, and counted."""
     pipelines: tuple[tuple[str, str], ...] = ()
     """What finds names in rows of other languages, where each row is read in its own."""
-    find: tuple[Named, ...] = field(default_factory=lambda: FINDERS.find_all(DEFAULT_FINDERS))
+    find: tuple[Named, ...] = DEFAULT
 
     @property
     def vocabulary(self) -> str:

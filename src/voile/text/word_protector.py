@@ -17,10 +17,11 @@ from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
 from voile.core.rounding import product_upwards, sum_upwards
 from voile.errors import InvalidInput
+from voile.files.in_memory import open_in_memory, same_kind
+from voile.files.tables import Changes
 from voile.ledger.amounts import Cost
 from voile.personal.spans import merge
 from voile.text.consistent import Scope, SharedDraws, draw_words
-from voile.text.containers import like, values_of
 from voile.text.finders import Finders
 from voile.text.nearest import NearestWords, nearest_words
 from voile.text.not_covered import not_covered
@@ -133,7 +134,11 @@ class TextProtector:
 
         A list, a tuple, a pandas or Polars column, an Arrow array. Missing values stay missing.
         """
-        values = values_of(texts)
+        if hasattr(texts, "__len__") and not len(texts):
+            return texts
+        source = open_in_memory(texts)
+        column = source.chosen("text")
+        values = list(source.table.part(0, len(source.table))[column])
         chosen = [i for i, value in enumerate(values) if value is not None]
         released: list[str | None] = [None] * len(values)
         answers = self.release_texts([values[i] for i in chosen], rng)
@@ -141,7 +146,7 @@ class TextProtector:
             if isinstance(answer, Refused):
                 raise InvalidInput(f"text {i}: {answer.reason}")
             released[i] = answer.text
-        return like(texts, released)
+        return same_kind(source, Changes(range(len(values)), {column: released}))
 
     def release_texts(self, texts: Sequence[Any], rng: Generator) -> list[ReleasedText | Refused]:
         """One answer a text. All words are drawn together, so many texts at once are faster."""
