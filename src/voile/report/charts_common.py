@@ -102,15 +102,8 @@ def interval_chart(
     figure = bars.encode(x=x, x2="to:Q", y=y, tooltip=tips) + dots.encode(
         x=library.X("value:Q").scale(scale).title(axis), y=y, tooltip=tips
     )
-    lines = [{"place": value, "says": text} for text, value in marks.items()]
-    if lines:
-        rule = base(lines).mark_rule(strokeDash=[5, 4], strokeWidth=2)
-        signs = library.Color("says:N").scale(
-            domain=list(marks), range=[colour(c) for c in ("orange", "green", "purple")]
-        )
-        figure = figure + rule.encode(x="place:Q", color=signs, tooltip=["says:N"])
     return finished(
-        figure,
+        _marked(figure, marks, ("orange", "green", "purple")),
         name=name,
         title=title,
         alt=alt,
@@ -187,18 +180,20 @@ def bar_chart(
             x=x, y=y, text="shown:N"
         )
     )
-    if mark is not None:
-        line = [{"place": mark[1], "says": mark[0]}]
-        signs = library.Color("says:N", legend=library.Legend(title=None)).scale(
-            domain=[mark[0]], range=[colour("green")]
-        )
-        rule = (
-            base(line).mark_rule(strokeDash=[5, 4], strokeWidth=2).encode(x="place:Q", color=signs)
-        )
-        figure = figure + rule
+    figure = _marked(figure, dict([mark] if mark else []), ("green",))
     return finished(
         figure, name=name, title=title, alt=alt, data=table, height=max(60, 34 * len(rows))
     )
+
+
+def _marked(figure: Any, marks: Mapping[str, float], tones: Sequence[str]) -> Any:
+    """A figure crossed by named vertical lines, each in its tone."""
+    if not marks:
+        return figure
+    lines = [{"place": value, "says": text} for text, value in marks.items()]
+    signs = altair().Color("says:N").scale(domain=list(marks), range=list(map(colour, tones)))
+    rule = base(lines).mark_rule(strokeDash=[5, 4], strokeWidth=2)
+    return figure + rule.encode(x="place:Q", color=signs, tooltip=["says:N"])
 
 
 def frontier_chart(
