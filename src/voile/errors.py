@@ -21,6 +21,8 @@ positions and shapes are given instead of values.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
@@ -77,6 +79,31 @@ class MissingExtra(VoileError, ImportError):
 
     def __init__(self, package: str, *, extra: str) -> None:
         super().__init__(f"{package} is not installed: pip install 'voile[{extra}]'")
+
+
+@contextmanager
+def needs(package: str, *, extra: str) -> Iterator[None]:
+    """Imports of an optional dependency; where it is not installed the error says what brings it.
+
+    >>> with needs("nothing", extra="all"):
+    ...     import nothing
+    Traceback (most recent call last):
+    ...
+    voile.errors.MissingExtra: nothing is not installed: pip install 'voile[all]'
+    """
+    try:
+        yield
+    except ImportError:
+        raise MissingExtra(package, extra=extra) from None
+
+
+@contextmanager
+def writing(what: object) -> Iterator[None]:
+    """What the system says against writing a file, as an error of ours."""
+    try:
+        yield
+    except OSError as problem:
+        raise CannotWrite(f"cannot write {what}: {problem.strerror or problem}") from problem
 
 
 def require(condition: bool, name: str, must: str, got: Any, do: str = "") -> None:

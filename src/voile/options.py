@@ -30,10 +30,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, wraps
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from voile.values import fitted
+from voile.values import fitted, parts_of
 
 Panel = Literal["What", "How strong", "Names", "Restoring", "Budget", "Running", "Output"]
 
@@ -91,8 +90,7 @@ class Parameter:
     @property
     def several(self) -> bool:
         """Whether it holds several values; a list of records is one value, the data."""
-        parts = get_args(self.type) if get_origin(self.type) in (Union, UnionType) else (self.type,)
-        return any(get_origin(part) in (tuple, list) for part in parts)
+        return any(get_origin(part) in (tuple, list) for part in parts_of(self.type))
 
     @property
     def flag(self) -> str:
@@ -102,7 +100,7 @@ class Parameter:
     @property
     def words(self) -> int:
         """How many words it takes on the command line: several files stand side by side."""
-        for part in get_args(self.type) if get_origin(self.type) is not tuple else (self.type,):
+        for part in parts_of(self.type):
             if get_origin(part) is tuple and set(get_args(part)) == {Data}:
                 return len(get_args(part))
         return 1
@@ -150,13 +148,16 @@ class UseCase:
         return found
 
     def fitted(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The options that were given, each held to the type that it states."""
-        return {
-            name: fitted(value, self.parameters[name].type, self.parameters[name].flag)
-            if name in self.parameters
-            else value
-            for name, value in given.items()
-        }
+        """The options that were given, by themselves or as a group, each held to its type."""
+        return {name: self._fitted(name, value) for name, value in given.items()}
+
+    def _fitted(self, name: str, value: Any) -> Any:
+        if name in self.parameters:
+            return fitted(value, self.parameters[name].type, self.parameters[name].flag)
+        if name not in self.groups:
+            return value
+        own = [p.name for p in self.parameters.values() if p.group == name]
+        return replace(value, **{one: self._fitted(one, getattr(value, one)) for one in own})
 
     def with_environment(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The same, and from the environment what was not given and has a variable there."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from voile.errors import BadFile, CannotWrite, InvalidInput
+from voile.errors import BadFile, CannotWrite, InvalidInput, writing
 from voile.files import probe_folder, write_private
 from voile.options import Parameter
 
@@ -49,10 +49,8 @@ def recipe_text(command: str, options: Mapping[str, Any]) -> str:
 def write_recipe(path: Path, command: str, options: Mapping[str, Any]) -> None:
     """Write a command's options as a recipe file."""
     text = recipe_text(command, options)
-    try:
+    with writing(path):
         write_private(path, text)
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from problem
 
 
 def check_place(path: Path, flag: str, others: Iterable[Path], *, overwrite: bool = False) -> None:
@@ -72,10 +70,8 @@ def check_place(path: Path, flag: str, others: Iterable[Path], *, overwrite: boo
         )
     if path.exists() or path.is_symlink():
         _check_replaced(path, flag, overwrite=overwrite)
-    try:
+    with writing(path):
         probe_folder(path.parent)
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from problem
 
 
 def _check_replaced(path: Path, flag: str, *, overwrite: bool) -> None:

@@ -19,10 +19,10 @@ import math
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Protocol
 
 import numpy as np
@@ -120,7 +120,7 @@ def load(
     if content is None:
         require_regular(Path(path))
         if (other := reader_of(path, largest=largest)) is not None:
-            return _function(other)(path)
+            return resolve_name(other)(path)
     try:
         with zipfile.ZipFile(path if content is None else io.BytesIO(content)) as archive:
             _check_sizes(archive, path, largest)
@@ -133,19 +133,13 @@ def load(
         raise BadFile(f"there is no file {path}") from problem
     except _UNREADABLE as problem:
         raise BadFile(f"{path} must be a whole voile file; it is damaged or foreign") from problem
-    loader = _function(_LOADERS[manifest["kind"]])
+    loader = resolve_name(_LOADERS[manifest["kind"]])
     try:
         return loader(_with_words(manifest["kind"], manifest["values"]), arrays)
     except VoileError:
         raise
     except _UNREADABLE as problem:
         raise BadFile(f"{path} does not hold what a {manifest['kind']} needs") from problem
-
-
-def _function(home: str) -> Callable[..., Any]:
-    module, _, name = home.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
 
 
 # ── channels ───────────────────────────────────────────────────────────────────────────────────

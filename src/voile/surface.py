@@ -7,7 +7,7 @@ is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, get_type_hints
 
 from voile.errors import InvalidInput
@@ -85,8 +85,7 @@ def use_case_named(name: str) -> Callable[..., Any]:
     home = ROOMS.get(room, {}).get(own)
     if home is None:
         raise InvalidInput(f"the command must be one of {', '.join(names())}; got {name!r}")
-    module, _, attribute = home.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), attribute)
+    found: Callable[..., Any] = resolve_name(home)
     return found
 
 

@@ -20,10 +20,12 @@ voile.errors.InvalidInput: --keep-stopwords must be true or false, got a str
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from voile.errors import InvalidInput
 
@@ -44,7 +46,7 @@ def fitted(value: Any, kind: Any, name: str) -> Any:
         shown = _kind(value)
         if unfit.place:
             shown += f" whose value {unfit.place} is {_kind(unfit.part)}"
-        choices = [part for part in _parts(kind) if get_origin(part) is Literal]
+        choices = [part for part in parts_of(kind) if get_origin(part) is Literal]
         if choices and isinstance(value, str):
             shown = repr(value)
         raise InvalidInput(f"{name} must be {_named(kind)}, got {shown}") from None
@@ -76,7 +78,12 @@ def choices_of(kind: Any) -> tuple[str, ...]:
     return tuple(word for part in get_args(kind) for word in choices_of(part))
 
 
-def _parts(kind: Any) -> tuple[Any, ...]:
+def parts_of(kind: Any) -> tuple[Any, ...]:
+    """The types that a type is one of.
+
+    >>> parts_of(int | None)
+    (<class 'int'>, <class 'NoneType'>)
+    """
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
@@ -145,6 +152,41 @@ def _part(place: int, given: Any, kind: Any) -> Any:
         return str(part) if kind is str and isinstance(part, int | float) else _fitted(part, kind)
     except _Unfit:
         raise _Unfit(place, given) from None
+
+
+Made = TypeVar("Made")
+
+
+def made_of(kind: type[Made], table: Mapping[str, Any], where: str) -> Made:
+    """A dataclass from a table: each value of its type, nothing unknown, nothing missing.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Bucket:
+    ...     size: float
+    >>> made_of(Bucket, {"size": 3}, "[bucket]")
+    Bucket(size=3.0)
+    >>> made_of(Bucket, {"sise": 3}, "[bucket]")
+    Traceback (most recent call last):
+    ...
+    voile.errors.InvalidInput: [bucket] has no 'sise'; did you mean size?
+    """
+    hints = get_type_hints(kind)
+    for key in table:
+        if key not in hints:
+            raise InvalidInput(unknown(where, key, tuple(hints)))
+    for field in fields(kind):  # type: ignore[arg-type]
+        free = field.default is MISSING and field.default_factory is MISSING
+        if free and field.name not in table:
+            raise InvalidInput(f"{where} must say {field.name}, it does not")
+    return kind(**{key: fitted(table[key], hints[key], f"{where} {key}") for key in table})
+
+
+def unknown(where: str, key: str, known: Sequence[str]) -> str:
+    """That there is no such key there, and which may be meant."""
+    near = get_close_matches(key, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else f"it knows {', '.join(known)}"
+    return f"{where} has no {key!r}; {hint}"
 
 
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a word",

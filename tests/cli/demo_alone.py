@@ -75,7 +75,7 @@ def main(folder):
     with heard_by(lambda step: said.append(step.what) if step.stays else None):
         found = demo(out=folder, seed=SEED)
     calls = [step.result._call for step in found.steps]
-    made = [None if c is None else {"name": c.case.name, "given": plain(c.given)} for c in calls]
+    made = [{"name": c.case.name, "given": plain(c.given)} for c in calls]
     json.dump({"said": "\n".join(said), "calls": made}, sys.stdout)
 
 

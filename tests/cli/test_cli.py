@@ -57,7 +57,7 @@ def test_explain_for_a_program():
         (("explain", "--epsilon", "1", "--delta", "2"), "error: delta must be between 0 and 1"),
         (("demo", "--out", "/dev/null/x"), "error: cannot make the folder"),
         (("demo", "--seed", "-3", "--out", "{tmp}"), "error: seed must be an integer"),
-        (("demo", "--room", "attic", "--out", "{tmp}"), "error: a room must be town, text"),
+        (("demo", "--room", "attic", "--out", "{tmp}"), "error: a room must be start, text"),
     ],
 )
 def test_bad_input_is_one_clean_line(arguments, message, tmp_path):
@@ -94,11 +94,9 @@ def test_mechanisms_lists_all():
 
 
 def test_demo_writes_what_it_says(tmp_path):
-    import voile
-
     out = tmp_path / "here"
-    found = json.loads(run("demo", "--room", "town", "--out", str(out), "--json").stdout)
+    found = json.loads(run("demo", "--room", "start", "--out", str(out), "--json").stdout)
     assert found == json.loads((out / "summary.json").read_text(encoding="utf-8"))
     assert found["randomness"] == "secure"
-    assert voile.load(out / "town.voile").guarantee.epsilon == 2.0
+    assert found["steps"][0]["result"]["epsilon"] == 2.0
     assert (out / "report.html").exists()

@@ -10,13 +10,14 @@ from html.parser import HTMLParser
 import pytest
 
 from report.browser import Browser, executable
+from report.contrast import contrast
 from report.runs import HOW
 from voile.audit.finding import Verdict
 from voile.meaning import explain
 from voile.report import Digest, Provenance, Report, Table, combined, render, write_report
 from voile.report.charts_common import bar_chart, frontier_chart, reach
 from voile.report.page import embedded
-from voile.report.theme import DARK, LIGHT, contrast
+from voile.report.theme import DARK, LIGHT
 
 EVIL = "</p></iframe><script>alert(1)</script>\"'><img src=x onerror=alert(1)>&"
 MADE = Provenance(

@@ -8,12 +8,13 @@ from html.parser import HTMLParser
 
 import pytest
 
+from report.contrast import contrast
 from report.runs import HOW
 from voile.audit.finding import Verdict
 from voile.errors import CannotWrite, InvalidInput
 from voile.report import Chart, Digest, Provenance, Report, Table, combined, render, write_report
 from voile.report.glossary import GLOSSARY
-from voile.report.theme import DARK, LIGHT, SERIES, contrast, painted
+from voile.report.theme import DARK, LIGHT, SERIES, painted
 
 BAR = {
     "data": {"values": [{"a": 1, "b": 2}]},

@@ -19,6 +19,7 @@ from voile.errors import BadFile, InvalidInput, NotAMetric, VoileError
 from voile.leakage.words import best_guess, epsilon_for_kept, kept_share, representative_words
 from voile.mechanisms import word_exponential, word_truncated_exponential
 from voile.mechanisms._word_law import WordLaw
+from voile.text.pieces_shown import shown_texts
 from voile.text.tiers import Tiers, close_to
 from voile.text.tokens import Token
 from voile.text.word_protector import TextProtector
@@ -135,8 +136,8 @@ def test_each_tier_has_its_own_law() -> None:
         before, after = released.split()[:2], released.split()[4:]
         assert (before, after) == (["The", "cat"], ["sat"])
     assert any("THE TIER POII" in note for note in blur.guarantee.outside)
-    levels = [level for *_, level in blur.preview("The cat Dog", voile.secure_rng())]
-    assert 0 in levels
+    (shown,) = shown_texts(blur, ["The cat Dog"], voile.secure_rng())
+    assert 0 in [piece.level for piece in shown.pieces]
 
 
 def test_the_second_tier_is_the_closest_share_of_the_vocabulary() -> None:

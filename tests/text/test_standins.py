@@ -26,9 +26,9 @@ from voile.personal.patterns import find_identifiers
 from voile.text.mapping import StandInMapping, read_mapping, read_mapping_key
 from voile.text.name_list import NameList
 from voile.text.name_pools import name_pools, words_too
+from voile.text.plan import Thing
 from voile.text.standin_forms import Draws
 from voile.text.standins import Allotment, StandIns
-from voile.text.things import Thing
 from voile.text.tiers import load_pipeline, marked
 
 FINDING = StandIns(NameList(("ann",)))

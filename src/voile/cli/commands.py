@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
 from voile.options import Panel, Parameter, UseCase, case_of
+from voile.values import parts_of
 
 OUTPUT = {
     "report": (Path | None, "--report", "Write a report: one HTML file, opens offline."),
@@ -86,10 +87,8 @@ def _flags(parameter: Parameter) -> tuple[str, ...]:
 
 def _bare(kind: Any) -> Any:
     """The type without None."""
-    if get_origin(kind) in (Union, UnionType):
-        rest = [part for part in get_args(kind) if part is not NoneType]
-        return rest[0] if len(rest) == 1 else kind
-    return kind
+    rest = [part for part in parts_of(kind) if part is not NoneType]
+    return rest[0] if len(rest) == 1 else kind
 
 
 def _typed(parameter: Parameter) -> tuple[Any, dict[str, Any]]:
@@ -118,7 +117,7 @@ def _or_none(kind: Any, optional: bool) -> Any:
 
 def _is_list(kind: Any) -> bool:
     """Several values, written with commas between them, unless they have a spelling as text."""
-    parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    parts = parts_of(kind)
     return str not in parts and any(get_origin(part) is tuple for part in parts)
 
 
@@ -159,7 +158,7 @@ def listed(text: str, kind: Any, flag: str) -> Any:
     """
     from voile.errors import InvalidInput
 
-    parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    parts = parts_of(kind)
     words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
     if text.strip() in words:
         return text.strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 import typer
@@ -42,7 +42,7 @@ def group(room: str) -> type[TyperGroup]:
             name, found, rest = super().resolve_command(ctx, args)
             if name in homes and super().get_command(ctx, name) is None:
                 asked = {"--help", "-h"} & set(rest)
-                found = made((outline if asked else use_case_at)(homes[name]), name)
+                found = made((outline if asked else resolve_name)(homes[name]), name)
             return name, found, rest
 
     return Room
@@ -52,13 +52,6 @@ def _near(typed: str, here: list[str]) -> str:
     """Commands that may be meant: spelled almost so here, or called so in another room."""
     elsewhere = [name for name in names() if name.rpartition(" ")[2] == typed]
     return " or ".join(get_close_matches(typed, here, n=1) or elsewhere)
-
-
-def use_case_at(home: str) -> Callable[..., Any]:
-    """The use case at a place such as "voile.meaning:explain"."""
-    module, _, attribute = home.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), attribute)
-    return found
 
 
 def made(use_case: Callable[..., Any], name: str) -> Any:

@@ -46,14 +46,12 @@ def prepared(
     as_json: bool,
 ) -> Wanted:
     """Refuse what could not be written in the end."""
-    from voile.errors import CannotWrite, InvalidInput, MissingExtra
+    from voile.errors import CannotWrite, InvalidInput
 
     if report is not None or charts is not None:
-        from importlib.util import find_spec
+        from voile.report.pictures import require_charts
 
-        for module, package in (("altair", "altair"), ("vl_convert", "vl-convert-python")):
-            if find_spec(module) is None:
-                raise MissingExtra(package, extra="report")
+        require_charts()
     if report is not None:
         if report.suffix.lower() not in (".html", ".htm"):
             raise InvalidInput(f"--report must name an .html file, got {report.name}")
@@ -80,13 +78,11 @@ def _recipe(path: Path | None, case: UseCase, options: Mapping[str, Any]) -> Sav
 
 def _probe(folder: Path, wanted: Path) -> None:
     """A report that cannot be written must be known before the release, which cannot be undone."""
-    from voile.errors import CannotWrite
+    from voile.errors import writing
     from voile.files import probe_folder
 
-    try:
+    with writing(wanted):
         probe_folder(folder)
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {wanted}: {problem.strerror or problem}") from problem
 
 
 def finish(result: Result, wanted: Wanted) -> None:

@@ -1,1 +1,1 @@
-"""The use cases: what the command line calls, and nothing deeper."""
+"""The demo: use cases on made-up data, one after the other."""

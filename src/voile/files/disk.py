@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from voile.errors import CannotWrite
 from voile.files import like_source, make_private_folder, open_private, require_regular
@@ -26,6 +26,7 @@ class LocalFile:
     path: Path
 
     shared = True
+    """Another process can find it under the same name."""
 
     def __str__(self) -> str:
         return str(self.path)
@@ -66,23 +67,22 @@ class LocalFile:
         return self.path.open("rb", buffering=BUFFER)
 
     def write(self, content: bytes) -> None:
-        """Write it whole under another name, sync, rename."""
-        temporary = self._temporary()
-        try:
-            self._written(temporary, content)
+        """Write it whole, on disk when this returns: under another name, sync, rename."""
+        with self._elsewhere(content) as temporary:
             temporary.replace(self.path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def create(self, content: bytes) -> bool:
-        """Write it whole under another name, sync, and link: a link never replaces."""
-        temporary = self._temporary()
-        try:
-            self._written(temporary, content)
+        """Write it whole unless it exists; whether this call made it, never both of two calls.
+
+        It is written under another name and linked: a link never replaces. A part is committed so,
+        and in no other way.
+        """
+        made = True
+        with self._elsewhere(content) as temporary:
             try:
                 os.link(temporary, self.path)
             except FileExistsError:
-                return False
+                made = False
             except OSError as problem:
                 if problem.errno not in _NO_LINKS:
                     raise
@@ -90,9 +90,7 @@ class LocalFile:
                     f"the disk of {self.path.parent} must know hard links, this one does not "
                     f"({problem}); write to another disk"
                 ) from problem
-            return True
-        finally:
-            temporary.unlink(missing_ok=True)
+        return made
 
     @contextmanager
     def writing(self) -> Iterator[IO[bytes]]:
@@ -102,7 +100,7 @@ class LocalFile:
             file.flush()
             os.fsync(file.fileno())
 
-    def move(self, target: LocalFile, *, overwrite: bool) -> None:
+    def move(self, target: Any, *, overwrite: bool) -> None:
         """Rename; without `overwrite` by a link, so that nothing is ever replaced."""
         if overwrite:
             self.path.replace(target.path)
@@ -126,16 +124,18 @@ class LocalFile:
         """Let those read it who may read the source; until then its owner alone may."""
         like_source(self.path, [str(source)])
 
-    def _written(self, temporary: Path, content: bytes) -> None:
-        """Content on the disk under another name, for its owner alone."""
-        with open_private(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-
-    def _temporary(self) -> Path:
-        """A name nobody else writes to, whatever machine they are on."""
-        return self.path.with_name(f".{self.path.name}.{uuid.uuid4().hex}.tmp")
+    @contextmanager
+    def _elsewhere(self, content: bytes) -> Iterator[Path]:
+        """Content on the disk for its owner alone, under a name that nobody else writes to."""
+        temporary = self.path.with_name(f".{self.path.name}.{uuid.uuid4().hex}.tmp")
+        try:
+            with open_private(temporary, "xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            yield temporary
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

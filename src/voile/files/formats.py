@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from voile.errors import InvalidInput
@@ -38,6 +39,7 @@ class Format(NamedTuple):
     ending: str = ""
 
 
+@lru_cache(maxsize=256)
 def format_of(name: str) -> Format:
     """The format that a file name says, and how it is packed.
 

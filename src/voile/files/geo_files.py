@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from voile.errors import BadFile, CannotWrite, InvalidInput, MissingExtra, VoileError
+from voile.errors import BadFile, CannotWrite, InvalidInput, VoileError, needs
 from voile.files.disk import LocalFile
 from voile.files.geojson import LAT, LON
 from voile.files.in_memory import InMemory
@@ -160,11 +160,9 @@ def _local(place: Location) -> Path:
 
 
 def _geopandas() -> Any:
-    try:
+    with needs("geopandas", extra="geo"):
         import geopandas
         import pyogrio  # noqa: F401
-    except ImportError:
-        raise MissingExtra("geopandas", extra="geo") from None
     return geopandas
 
 

@@ -156,6 +156,7 @@ def _frame(data: Any) -> Table:
 
 
 _ADVICE: dict[type, str] = {
+    str: "wrap it: a text goes into a list",
     bytes: "decode it, and put the texts into a list",
     Mapping: "make a frame of it, or a list of one dictionary a record",
     Set: "give sorted(…) of it: records have an order",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from typing import IO, Any, Protocol
 
 from voile.errors import InvalidInput
 from voile.files.disk import LocalFile
@@ -20,70 +19,8 @@ _LONGEST_NAME = 255
 """Characters of a name in a folder, on the disks that there are."""
 
 
-class Location(Protocol):
-    """A file or folder, somewhere. `create` is the one way in which a part is committed."""
-
-    @property
-    def name(self) -> str:
-        """The last part of its path."""
-        ...
-
-    @property
-    def shared(self) -> bool:
-        """Whether another process can find it under the same name."""
-        ...
-
-    def beside(self, name: str) -> Location:
-        """Another name in the same folder."""
-        ...
-
-    def inside(self, name: str) -> Location:
-        """A name in this folder."""
-        ...
-
-    def make_folder(self) -> None:
-        """Make it a folder for its owner alone, unless it is one."""
-        ...
-
-    def names(self) -> set[str]:
-        """What this folder holds; nothing if it is not there."""
-        ...
-
-    def exists(self) -> bool:
-        """Whether there is a file of this name."""
-        ...
-
-    def facts(self) -> tuple[int, str]:
-        """Its size, and something that changes when it is written again."""
-        ...
-
-    def open(self) -> IO[bytes]:
-        """Its bytes, buffered."""
-        ...
-
-    def write(self, content: bytes) -> None:
-        """Write it whole, on disk when this returns; what stood there is replaced."""
-        ...
-
-    def create(self, content: bytes) -> bool:
-        """Write it whole unless it exists; whether this call made it. Never both of two calls."""
-        ...
-
-    def writing(self) -> Any:
-        """A context that gives a file to write to, on disk when it ends."""
-        ...
-
-    def move(self, target: Any, *, overwrite: bool) -> None:
-        """Give it another name in the same store, at once where the store can."""
-        ...
-
-    def readable_like(self, source: object) -> None:
-        """Let those read it who may read the source; what is written is its owner's alone."""
-        ...
-
-    def remove(self) -> None:
-        """Delete it: a file, or a folder with all it holds. Nothing happens if it is absent."""
-        ...
+Location = LocalFile | RemoteFile
+"""A file or folder, somewhere."""
 
 
 def location(path: str | os.PathLike[str] | Location) -> Location:
@@ -105,8 +42,5 @@ def location(path: str | os.PathLike[str] | Location) -> Location:
 
 def sha256_of(place: Location) -> str:
     """The hash of a file's bytes."""
-    state = hashlib.sha256()
     with place.open() as stream:
-        while block := stream.read(2**20):
-            state.update(block)
-    return state.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]

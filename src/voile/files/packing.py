@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, cast
 
-from voile.errors import BadFile, MissingExtra
+from voile.errors import BadFile, needs
 
 PACKINGS = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
 """How a packed file's name ends, and what the format is called."""
@@ -125,8 +125,6 @@ class _Unzstd(io.RawIOBase):
 
 
 def _arrow() -> Any:
-    try:
+    with needs("pyarrow", extra="parquet"):
         import pyarrow
-    except ImportError:
-        raise MissingExtra("pyarrow", extra="parquet") from None
     return pyarrow

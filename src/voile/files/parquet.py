@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
-from voile.errors import BadFile, MissingExtra, VoileError
+from voile.errors import BadFile, VoileError, needs
 
 
 def require_parquet() -> None:
     """Refuse Parquet where Arrow is missing, whatever it is wanted for."""
-    try:
+    with needs("pyarrow", extra="parquet"):
         import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        raise MissingExtra("pyarrow", extra="parquet") from None
 
 
 def parquet_file(file: IO[bytes], name: str) -> Any:

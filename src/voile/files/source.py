@@ -128,7 +128,7 @@ def open_source(data: Any, *, header: bool = True) -> Source:
     """
     if isinstance(data, Source):
         return data
-    if isinstance(data, str | os.PathLike) or hasattr(type(data), "readable_like"):
+    if isinstance(data, str | os.PathLike | Location):
         from voile.files.file_source import open_file
 
         return open_file(data, header=header)

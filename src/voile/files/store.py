@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any, cast
 
-from voile.errors import CannotWrite, InvalidInput, MissingExtra
+from voile.errors import CannotWrite, InvalidInput, needs
 
 BUFFER = 2**20
 
@@ -101,7 +101,7 @@ class RemoteFile:
         with store.open(path, "wb") as file:
             yield file
 
-    def move(self, target: RemoteFile, *, overwrite: bool) -> None:
+    def move(self, target: Any, *, overwrite: bool) -> None:
         """Move within the store."""
         store, path = self._store()
         if not overwrite and target.exists():
@@ -121,10 +121,8 @@ class RemoteFile:
     def _store(self) -> tuple[Any, str]:
         """The file system and the path within it; fsspec keeps one of each kind a process."""
         scheme = self.url.partition("://")[0]
-        try:
+        with needs("fsspec", extra="ray"):
             import fsspec
-        except ImportError:
-            raise MissingExtra("fsspec", extra="ray") from None
         try:
             store, path = fsspec.core.url_to_fs(self.url)
         except ImportError as problem:

@@ -8,11 +8,10 @@ tells that there is one, and the tagger tells how far it reaches, within a bound
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
+from collections.abc import Iterator
 
-from voile.errors import MissingExtra
-from voile.personal.spans import Span
+from voile.errors import needs
+from voile.personal.spans import Finder, Span
 
 LONGEST = 160
 """No address goes on for more signs than this after it began."""
@@ -60,31 +59,22 @@ _END = frozenset({"ZipCode", "ZipPlus4"})
 _NONE = frozenset({"Recipient", "NotAddress", "CountryName"})
 
 
-class AddressFinder:
-    """Addresses of streets and post boxes."""
-
-    def __call__(self, texts: Sequence[str]) -> list[list[Span]]:
-        """What is found in each text."""
-        return [list(self._spans(text)) for text in texts]
-
-    def _spans(self, text: str) -> Iterator[Span]:
-        place = 0
-        while match := _STARTS.search(text, place):
-            start = match.start()
-            year = _YEAR.match(match.group()) and _BEFORE_A_YEAR.search(
-                text[max(0, start - 8) : start]
-            )
-            if year or not _is_telling(match.group()):
-                place = start + 1
-                continue
-            end = max(match.end(), start + _reach(text[start : start + LONGEST]))
-            tail = _TAIL.match(text, end, end + LONGEST)
-            end = end if tail is None else tail.end()
-            town = _TOWN.match(text, end)
-            if town and (town["code"] or _CODE_AT_END.search(text, start, end)):
-                end = town.end()
-            yield Span(start, end, "ADDRESS")
-            place = end
+def _addresses(text: str) -> Iterator[Span]:
+    place = 0
+    while match := _STARTS.search(text, place):
+        start = match.start()
+        year = _YEAR.match(match.group()) and _BEFORE_A_YEAR.search(text[max(0, start - 8) : start])
+        if year or not _is_telling(match.group()):
+            place = start + 1
+            continue
+        end = max(match.end(), start + _reach(text[start : start + LONGEST]))
+        tail = _TAIL.match(text, end, end + LONGEST)
+        end = end if tail is None else tail.end()
+        town = _TOWN.match(text, end)
+        if town and (town["code"] or _CODE_AT_END.search(text, start, end)):
+            end = town.end()
+        yield Span(start, end, "ADDRESS")
+        place = end
 
 
 def _is_telling(written: str) -> bool:
@@ -125,8 +115,8 @@ def _reach(window: str) -> int:
     return end
 
 
-def address_finder(language: str) -> AddressFinder:
-    """Addresses, whatever the language: words for streets of four are known at once."""
-    if find_spec("usaddress") is None:
-        raise MissingExtra("usaddress", extra="personal")
-    return AddressFinder()
+def address_finder(language: str) -> Finder:
+    """Streets and post boxes, in any language: words for streets of four are known at once."""
+    with needs("usaddress", extra="personal"):
+        import usaddress  # noqa: F401
+    return lambda texts: [list(_addresses(text)) for text in texts]

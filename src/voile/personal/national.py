@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
 
-from voile.errors import MissingExtra
+from voile.errors import needs
 from voile.personal.patterns import find_identifiers
-from voile.personal.spans import Span
+from voile.personal.spans import Finder, Span
 
 _NOT_INSIDE, _NOT_BEFORE = r"(?<![\w.-])", r"(?![\w-]|\.\w)"
 _FORMS: dict[str, tuple[str, str]] = {
@@ -60,56 +59,46 @@ REGIONS: dict[str, tuple[str, ...]] = {
 """Where a language's telephones are, for those written without the country."""
 
 
-@dataclass(frozen=True)
-class NumberFinder:
-    """Numbers of persons by country, and telephones in the plans of a language's countries."""
-
-    regions: tuple[str, ...]
-
-    def __call__(self, texts: Sequence[str]) -> list[list[Span]]:
-        """What is found in each text."""
-        return [[*self._national(text), *self._phones(text)] for text in texts]
-
-    def _national(self, text: str) -> Iterator[Span]:
-        if not any(map(str.isdigit, text)):
-            return
-        yield from (Span(*m.span(), "NATIONAL_ID") for m in _NINO.finditer(text))
-        for name, (kind, pattern) in _patterns().items():
-            checked = _module(name)
-            for match in pattern.finditer(text):
-                if checked.is_valid(match.group()):
-                    yield Span(*match.span(), kind)
-
-    def _phones(self, text: str) -> Iterator[Span]:
-        """Long numbers that are telephones somewhere, though nothing in their form says so."""
-        for start, end, kind in find_identifiers(text):
-            if kind == "NUMBER" and end - start <= 17 and self._is_phone(text[start:end]):
-                yield Span(start, end, "PHONE")
-
-    def _is_phone(self, written: str) -> bool:
-        import phonenumbers
-
-        if any(map(str.isalpha, written)):
-            return False  # it would read letters as keys: 1-800-FLOWERS
-        for region in self.regions:
-            try:
-                if phonenumbers.is_valid_number(phonenumbers.parse(written, region)):
-                    return True
-            except phonenumbers.NumberParseException:
-                continue
-        return False
-
-
-def number_finder(language: str) -> NumberFinder:
+def number_finder(language: str) -> Finder:
     """Numbers by country, with the telephones of a language's countries; of all for others."""
-    for package in ("stdnum", "phonenumbers"):
-        try:
-            import_module(package)
-        except ImportError:
-            named = {"stdnum": "python-stdnum"}.get(package, package)
-            raise MissingExtra(named, extra="personal") from None
+    for module, package in (("stdnum", "python-stdnum"), ("phonenumbers", "phonenumbers")):
+        with needs(package, extra="personal"):
+            import_module(module)
     every = tuple(dict.fromkeys(region for listed in REGIONS.values() for region in listed))
-    return NumberFinder(REGIONS.get(language, every))
+    regions = REGIONS.get(language, every)
+    return lambda texts: [[*_national(text), *_phones(text, regions)] for text in texts]
+
+
+def _national(text: str) -> Iterator[Span]:
+    if not any(map(str.isdigit, text)):
+        return
+    yield from (Span(*m.span(), "NATIONAL_ID") for m in _NINO.finditer(text))
+    for name, (kind, pattern) in _patterns().items():
+        checked = _module(name)
+        for match in pattern.finditer(text):
+            if checked.is_valid(match.group()):
+                yield Span(*match.span(), kind)
+
+
+def _phones(text: str, regions: Sequence[str]) -> Iterator[Span]:
+    """Long numbers that are telephones somewhere, though nothing in their form says so."""
+    for start, end, kind in find_identifiers(text):
+        if kind == "NUMBER" and end - start <= 17 and _is_phone(text[start:end], regions):
+            yield Span(start, end, "PHONE")
+
+
+def _is_phone(written: str, regions: Sequence[str]) -> bool:
+    import phonenumbers
+
+    if any(map(str.isalpha, written)):
+        return False  # it would read letters as keys: 1-800-FLOWERS
+    for region in regions:
+        try:
+            if phonenumbers.is_valid_number(phonenumbers.parse(written, region)):
+                return True
+        except phonenumbers.NumberParseException:
+            continue
+    return False
 
 
 @cache

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from voile.errors import InvalidInput
-from voile.personal.spans import Span
+from voile.personal.spans import Finder, Span
 
 KINDS = {
     "CREDIT_CARD": "CARD", "EMAIL_ADDRESS": "EMAIL", "PHONE_NUMBER": "PHONE", "IBAN_CODE": "IBAN",
@@ -18,25 +17,7 @@ KINDS = {
 """Our words for what Presidio names otherwise; its other kinds keep their names."""
 
 
-class PresidioFinder:
-    """All that Presidio's analyser finds, above its own default score."""
-
-    def __init__(self, engine: Any, language: str) -> None:
-        self._engine, self._language = engine, language
-
-    def __call__(self, texts: Sequence[str]) -> list[list[Span]]:
-        """What is found in each text."""
-        return [
-            [
-                Span(one.start, one.end, KINDS.get(one.entity_type, one.entity_type))
-                for one in self._engine.analyze(text, language=self._language)
-                if one.start < one.end
-            ]
-            for text in texts
-        ]
-
-
-def presidio_finder(language: str, nlp: Any) -> PresidioFinder:
+def presidio_finder(language: str, nlp: Any) -> Finder:
     """Presidio over a spaCy pipeline that is loaded already: the one that finds names here."""
     try:
         from presidio_analyzer import AnalyzerEngine
@@ -51,6 +32,11 @@ def presidio_finder(language: str, nlp: Any) -> PresidioFinder:
             super().__init__()
             self.nlp = {language: nlp}
 
-    return PresidioFinder(
-        AnalyzerEngine(nlp_engine=Loaded(), supported_languages=[language]), language
-    )
+    engine = AnalyzerEngine(nlp_engine=Loaded(), supported_languages=[language])
+
+    def find(text: str) -> list[Span]:
+        found = engine.analyze(text, language=language)  # above its own default score
+        named = (Span(o.start, o.end, KINDS.get(o.entity_type, o.entity_type)) for o in found)
+        return [span for span in named if span.start < span.end]
+
+    return lambda texts: list(map(find, texts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from voile.errors import InvalidInput
@@ -15,6 +15,9 @@ class Span(NamedTuple):
     end: int
     kind: str
 
+
+Finder = Callable[[Sequence[str]], list[list[Span]]]
+"""What finds them: in each text, those that it knows."""
 
 KINDS: Mapping[str, str] = {
     "PRIVATE_KEY": "a private key in its armour, from BEGIN to END",

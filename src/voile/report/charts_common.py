@@ -13,10 +13,10 @@ from voile.report.model import Chart, Table, finite
 from voile.report.theme import colour
 
 
-def odds_chart(
-    *, epsilon: float, unit: str, noun: str, farthest: float, name: str = "odds", delta: float = 0.0
-) -> Chart:
+def guarantee_chart(guarantee: Guarantee, *, farthest: float) -> Chart:
     """What ε allows: how far one release can move the odds, by how far apart two secrets are."""
+    epsilon, delta, unit = guarantee.epsilon, guarantee.delta, guarantee.metric.unit
+    noun = guarantee.granularity.removeprefix("one ")
     alt = altair()
     steps = 40
     reach = _odds(epsilon, farthest)
@@ -44,7 +44,7 @@ def odds_chart(
     failing = f", except with probability {delta:g}" if delta else ""
     return finished(
         line,
-        name=name,
+        name="odds",
         title=f"What ε = {at_most(epsilon, digits=4)} allows",
         alt=(
             f"The line starts at 1 (nothing learned) and grows to {odds_at_most(reach)} for two "
@@ -60,18 +60,6 @@ def _odds(epsilon: float, distance: float) -> float:
     """What is allowed at a distance, to four digits, rounded up; as far as a chart can show."""
     factor = exp_upwards(min(700.0, product_upwards(epsilon, distance)))
     return float(at_most(factor, digits=4))
-
-
-def guarantee_chart(guarantee: Guarantee, *, farthest: float, name: str = "odds") -> Chart:
-    """`odds_chart` of a guarantee."""
-    return odds_chart(
-        epsilon=guarantee.epsilon,
-        unit=guarantee.metric.unit,
-        noun=guarantee.granularity.removeprefix("one "),
-        farthest=farthest,
-        name=name,
-        delta=guarantee.delta,
-    )
 
 
 def interval_chart(
@@ -114,15 +102,8 @@ def interval_chart(
     figure = bars.encode(x=x, x2="to:Q", y=y, tooltip=tips) + dots.encode(
         x=library.X("value:Q").scale(scale).title(axis), y=y, tooltip=tips
     )
-    lines = [{"place": value, "says": text} for text, value in marks.items()]
-    if lines:
-        rule = base(lines).mark_rule(strokeDash=[5, 4], strokeWidth=2)
-        signs = library.Color("says:N").scale(
-            domain=list(marks), range=[colour(c) for c in ("orange", "green", "purple")]
-        )
-        figure = figure + rule.encode(x="place:Q", color=signs, tooltip=["says:N"])
     return finished(
-        figure,
+        _marked(figure, marks, ("orange", "green", "purple")),
         name=name,
         title=title,
         alt=alt,
@@ -199,18 +180,20 @@ def bar_chart(
             x=x, y=y, text="shown:N"
         )
     )
-    if mark is not None:
-        line = [{"place": mark[1], "says": mark[0]}]
-        signs = library.Color("says:N", legend=library.Legend(title=None)).scale(
-            domain=[mark[0]], range=[colour("green")]
-        )
-        rule = (
-            base(line).mark_rule(strokeDash=[5, 4], strokeWidth=2).encode(x="place:Q", color=signs)
-        )
-        figure = figure + rule
+    figure = _marked(figure, dict([mark] if mark else []), ("green",))
     return finished(
         figure, name=name, title=title, alt=alt, data=table, height=max(60, 34 * len(rows))
     )
+
+
+def _marked(figure: Any, marks: Mapping[str, float], tones: Sequence[str]) -> Any:
+    """A figure crossed by named vertical lines, each in its tone."""
+    if not marks:
+        return figure
+    lines = [{"place": value, "says": text} for text, value in marks.items()]
+    signs = altair().Color("says:N").scale(domain=list(marks), range=list(map(colour, tones)))
+    rule = base(lines).mark_rule(strokeDash=[5, 4], strokeWidth=2)
+    return figure + rule.encode(x="place:Q", color=signs, tooltip=["says:N"])
 
 
 def frontier_chart(

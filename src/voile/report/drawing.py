@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from voile.errors import MissingExtra
+from voile.errors import needs
 from voile.report.model import Chart, Table
 from voile.report.theme import SERIES, SHAPES, colour
 
@@ -14,10 +14,8 @@ HEIGHT = 300
 
 def altair() -> Any:
     """The charting library, loaded when a chart is drawn."""
-    try:
+    with needs("altair", extra="report"):
         import altair
-    except ImportError:
-        raise MissingExtra("altair", extra="report") from None
     return altair
 
 

@@ -17,7 +17,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from voile.errors import CannotWrite
+from voile.errors import writing
 from voile.files import like_source, write_private
 from voile.report import blocks
 from voile.report.model import UNKNOWN, Chart, Report
@@ -33,12 +33,10 @@ def write_report(report: Report, path: str | Path, *, sources: Sequence[Path | s
     target = Path(path)
     text = render(report)
     part = target.with_name(f".{target.name}.part")
-    try:
+    with writing(target):
         write_private(part, text)
         like_source(part, sources)
         os.replace(part, target)
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {target}: {problem.strerror or problem}") from problem
     return target
 
 

@@ -8,8 +8,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from voile.errors import CannotWrite, MissingExtra
+from voile.errors import needs, writing
 from voile.files import like_source, write_private
+from voile.report.drawing import altair
 from voile.report.model import Chart
 from voile.report.theme import chart_config, painted
 
@@ -49,7 +50,7 @@ def write_charts(
     target = Path(folder)
     converter = _converter()
     written = []
-    try:
+    with writing(f"charts to {target}"):
         target.mkdir(parents=True, exist_ok=True)
         for chart in charts:
             spec = painted(complete(chart.spec))
@@ -60,14 +61,16 @@ def write_charts(
             like_source(svg, sources)
             like_source(png, sources)
             written += [svg, png]
-    except OSError as problem:
-        raise CannotWrite(f"cannot write charts to {target}: {problem.strerror}") from problem
     return written
 
 
+def require_charts() -> None:
+    """Refuse where charts can be neither drawn nor turned into pictures."""
+    altair()
+    _converter()
+
+
 def _converter() -> Any:
-    try:
+    with needs("vl-convert-python", extra="report"):
         import vl_convert
-    except ImportError:
-        raise MissingExtra("vl-convert-python", extra="report") from None
     return vl_convert

@@ -7,7 +7,8 @@ import hmac
 import secrets
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -68,26 +69,28 @@ def randomness(call: Call, *, releases: bool) -> str:
     return f"seeded with {seed}: not for release"
 
 
-def spelled(call: Call, *, whole: bool = False) -> str:
+def spelled(
+    call: Call, *, whole: bool = False, write: Callable[[Parameter, Any], str] | None = None
+) -> str:
     """The call as a command, without folders and without words that may be private.
 
     Numbers, flags and choices are shown, files by their last name, other words as “…” unless their
     option says that they may stand in a report. A `whole` command, of data that is nobody's, shows
-    every word.
+    every word; or `write` says how a value is written.
     """
+    written = write or partial(_shown, whole=whole)
     words = ["voile", *call.case.name.split()]
     for name, parameter in call.case.parameters.items():
         if name not in call.given or _is_default(parameter, call.given[name]):
             continue
         value = call.given[name]
+        parts = [written(parameter, part) for part in parameter.parts(value)]
         if parameter.positional:
-            words += [_shown(parameter, part, whole) for part in parameter.parts(value)]
+            words += parts
         elif isinstance(value, bool):
             words.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
         else:
-            between = "," if parameter.words == 1 else " "
-            parts = [_shown(parameter, part, whole) for part in parameter.parts(value)]
-            words += [parameter.flag, between.join(parts)]
+            words += [parameter.flag, ("," if parameter.words == 1 else " ").join(parts)]
     return " ".join(words)
 
 

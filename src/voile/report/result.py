@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from voile.audit.finding import Verdict
-from voile.errors import InvalidInput, MissingExtra
+from voile.errors import InvalidInput, needs
 from voile.options import Call
 from voile.report.model import Report
 from voile.report.provenance import provenance_of
@@ -109,10 +109,8 @@ class Result:
     def to_frame(self) -> Any:
         """The rows of a result that is a table, as a pandas frame with a column for each field."""
         rows = [plain(record) for record in self._records()]
-        try:
+        with needs("pandas", extra="dev"):
             import pandas
-        except ImportError:
-            raise MissingExtra("pandas", extra="dev") from None
         return pandas.DataFrame(rows)
 
     def __str__(self) -> str:

@@ -62,15 +62,6 @@ def as_text(report: Report, *, width: int = 100) -> str:
     return out.getvalue().rstrip("\n")
 
 
-def table_text(table: Table) -> str:
-    """One table as plain text."""
-    from rich.console import Console
-
-    out = io.StringIO()
-    show_table(table, Console(file=out, width=100, color_system=None))
-    return out.getvalue().rstrip("\n")
-
-
 def show_table(table: Table, console: Any) -> None:
     """A table: words to the left, numbers to the right, shares as bars where it asks for them."""
     from rich.table import Table as Drawn

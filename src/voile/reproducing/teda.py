@@ -165,9 +165,11 @@ class Bench:
     def judge(self) -> Any:
         """The packaged small model, by its likelihoods."""
         from voile.rewriting.trained_here import PACKAGED
-        from voile.text.attacks import judge
+        from voile.text.attacks import judges
+        from voile.text.game import Judge
 
-        return judge(PACKAGED)
+        (made,) = judges(Judge(judge_model=PACKAGED), None, candidates=2)
+        return made
 
     def run(self, todo: Row) -> Row:
         """One game, one attack."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
-from difflib import get_close_matches
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any
 
 from voile.errors import BadFile, InvalidInput, require
 from voile.files import require_regular
-from voile.values import fitted
+from voile.values import made_of, unknown
 
 FORMAT = 1
 DOMAINS = ("text", "places", "labels")
@@ -84,7 +83,7 @@ class Token:
             )
         for right in self.rights:
             if right not in RIGHTS:
-                raise InvalidInput(_unknown(f"a right of the token {self.name!r}", right, RIGHTS))
+                raise InvalidInput(unknown(f"a right of the token {self.name!r}", right, RIGHTS))
         for name in ("records_per_second", "burst", "batch", "answers", "answer_bytes"):
             require(getattr(self, name) > 0, f"{name} of {self.name!r}", "> 0", getattr(self, name))
         fits = f"at most its burst, {self.burst:,}: a larger one would never be let through"
@@ -173,33 +172,16 @@ def config_from(found: Mapping[str, Any], *, name: str = "the configuration") ->
     known = ("voile", "server", "tokens", "gateway", *DOMAINS)
     for key in found:
         if key not in known:
-            raise BadFile(f"{name}: {_unknown('a table', key, known)}")
+            raise BadFile(f"{name}: {unknown('a table', key, known)}")
     tokens = found.get("tokens", [])
     if not isinstance(tokens, list):
         raise BadFile(f"{name}: tokens must be a list, each begins with [[tokens]]")
     gateway = found.get("gateway")
     return Config(
-        _made(Server, found.get("server", {}), "[server]"),
-        tuple(_made(Token, token, "[[tokens]]") for token in tokens),
+        made_of(Server, _table(found.get("server", {}), "[server]"), "[server]"),
+        tuple(made_of(Token, _table(token, "[[tokens]]"), "[[tokens]]") for token in tokens),
         {domain: _table(found[domain], f"[{domain}]") for domain in DOMAINS if domain in found},
-        None if gateway is None else _made(Gateway, gateway, "[gateway]"),
-    )
-
-
-Made = TypeVar("Made")
-
-
-def _made(kind: type[Made], given: Any, where: str) -> Made:
-    """A dataclass from a table: each value of its type, nothing unknown, nothing missing."""
-    table, hints = _table(given, where), get_type_hints(kind)
-    for key in table:
-        if key not in hints:
-            raise InvalidInput(_unknown(where, key, tuple(hints)))
-    for field in fields(kind):  # type: ignore[arg-type]
-        if field.default is MISSING and field.name not in table:
-            raise InvalidInput(f"{where} must say {field.name}, it does not")
-    return kind(
-        **{key: fitted(value, hints[key], f"{where} {key}") for key, value in table.items()}
+        None if gateway is None else made_of(Gateway, _table(gateway, "[gateway]"), "[gateway]"),
     )
 
 
@@ -207,9 +189,3 @@ def _table(given: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(given, dict):
         raise BadFile(f"{where} must be a table")
     return given
-
-
-def _unknown(where: str, key: str, known: tuple[str, ...]) -> str:
-    near = get_close_matches(key, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else f"it knows {', '.join(known)}"
-    return f"{where} has no {key!r}; {hint}"

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from voile.errors import BadFile, CannotWrite, InvalidInput, MissingExtra, VoileError
+from voile.errors import BadFile, CannotWrite, InvalidInput, VoileError, needs
 from voile.progress import tell
 from voile.service.app import Service
 from voile.service.config import Config, Server
@@ -108,12 +108,10 @@ class MakeService:
 
 def run(config: Config, domains: Mapping[str, Domain]) -> None:
     """Serve until a signal asks to stop; then answer whoever waits."""
-    try:
+    with needs("uvicorn", extra="web"):
         import uvicorn
 
         from voile.service.headers import BoundedConnection
-    except ImportError:
-        raise MissingExtra("uvicorn", extra="web") from None
     server, shared = config.server, Shared.of(config.tokens)
     log_to_stderr()
     app: Any

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from voile.errors import BadFile, InvalidInput, MissingExtra
+from voile.errors import BadFile, InvalidInput, needs
 from voile.service.asking import Refused, as_json, failure
 from voile.service.config import Gateway
 
@@ -20,10 +20,8 @@ class Upstream:
     """Asks the chat completions of one address. No redirect is followed, no proxy is asked."""
 
     def __init__(self, gateway: Gateway) -> None:
-        try:
+        with needs("httpx", extra="web"):
             import httpx
-        except ImportError:
-            raise MissingExtra("httpx", extra="web") from None
         address = urlsplit(gateway.upstream)
         if not address.hostname or address.query or address.fragment:
             raise InvalidInput("[gateway] upstream must be a host and a path, with no ? or # in it")

@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Annotated, Any
 
-from voile.errors import BadFile, MissingExtra, require
+from voile.errors import BadFile, needs, require
 from voile.options import Option, use_case
 from voile.progress import tell_nothing
 from voile.report.model import Report
@@ -57,13 +57,11 @@ def studio(
     nowhere; a release is written where you say. Ctrl-C closes it.
     """
     require(0 <= port < 65536, "--port", "between 0 and 65535", port)
-    try:
+    with needs("starlette", extra="web"):
         import uvicorn
 
         from voile.studio.security import Keys
         from voile.studio.server import Studio, application
-    except ImportError:
-        raise MissingExtra("starlette", extra="web") from None
     if data is not None:
         _require_there(data)
     begun = time.monotonic()

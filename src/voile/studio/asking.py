@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Literal, TypeVar, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
 
 from voile.errors import InvalidInput
-from voile.values import fitted
+from voile.values import made_of
 
 Question = TypeVar("Question")
 
@@ -20,18 +20,12 @@ def read_question(kind: type[Question], body: Any) -> Question:
     """
     if not isinstance(body, Mapping):
         raise InvalidInput("a question must be a JSON object")
-    hints, own = get_type_hints(kind), fields(kind)  # type: ignore[arg-type]
-    names = {one.name for one in own}
-    if set(body) - names:
-        raise InvalidInput(f"a question must have {', '.join(sorted(names))}, and nothing else")
-    missing = [
-        one.name
-        for one in own
-        if one.name not in body and one.default is MISSING and one.default_factory is MISSING
-    ]
-    if missing:
-        raise InvalidInput(f"a question must say {missing[0]}")
-    return kind(**{name: fitted(value, hints[name], name) for name, value in body.items()})
+    return made_of(kind, body, "the question")
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """What lies there already."""
 
 
 @dataclass(frozen=True)

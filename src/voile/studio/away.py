@@ -16,8 +16,9 @@ from voile.core.randomness import secure_rng
 from voile.errors import InvalidInput
 from voile.files.rows import OnError
 from voile.jobs.standing import Expected
-from voile.options import Parameter, UseCase, case_of
+from voile.options import Call, Parameter, UseCase, case_of
 from voile.recipe import recipe_text
+from voile.report.provenance import spelled
 from voile.surface import names, use_case_named
 
 NOT_HERE = ("studio", "serve", "run", "check", "demo")
@@ -100,7 +101,7 @@ def taken_away(command: str, options: Mapping[str, Any], *, passing: Path | None
         _require_names(given)
     secret = tuple(n for n in given if case.parameters[n].option.secret)
     return Away(
-        _command(case, given),
+        spelled(Call(case, given, 0.0, ""), write=_word),
         _python(case, given),
         recipe_text(command, {n: value for n, value in given.items() if n not in secret}),
         secret,
@@ -124,40 +125,14 @@ def _require_names(given: Mapping[str, Any]) -> None:
     )  # fmt: skip
 
 
-def _command(case: UseCase, given: Mapping[str, Any]) -> str:
-    words = ["voile", *case.name.split()]
-    flags: list[str] = []
-    for name, value in given.items():
-        parameter = case.parameters[name]
-        if parameter.positional:
-            words += [shlex.quote(_file(_word(part))) for part in parameter.parts(value)]
-        elif isinstance(value, bool):
-            flags.append(parameter.flag if value else "--no-" + parameter.flag.removeprefix("--"))
-        else:
-            flags += [parameter.flag, shlex.quote(_listed(parameter, value))]
-    return " ".join([*words, *flags])
-
-
-def _file(word: str) -> str:
-    """A file's name that cannot be taken for an option."""
-    return f"./{word}" if word.startswith("-") else word
-
-
-def _listed(parameter: Parameter, value: Any) -> str:
-    """Several values with commas between them, quoted where they could be read otherwise."""
-    parts = [_word(part) for part in parameter.parts(value)]
-    if not parameter.several or parameter.words > 1:
-        return " ".join(parts)
-    return ",".join(map(_quoted, parts))
-
-
-def _quoted(part: str) -> str:
-    plain = part == part.strip() and not set(part) & set(',"\r\n')
-    return part if plain else '"' + part.replace('"', '""') + '"'
-
-
-def _word(value: Any) -> str:
-    return repr(value) if isinstance(value, float) else str(value)
+def _word(parameter: Parameter, value: Any) -> str:
+    """A value for a command, quoted where it could be read otherwise."""
+    word = repr(value) if isinstance(value, float) else str(value)
+    if parameter.positional:
+        return shlex.quote(f"./{word}" if word.startswith("-") else word)  # else it is an option
+    plain = word == word.strip() and not set(word) & set(',"\r\n')
+    listed = parameter.several and parameter.words == 1 and not plain
+    return shlex.quote('"' + word.replace('"', '""') + '"' if listed else word)
 
 
 def _python(case: UseCase, given: Mapping[str, Any]) -> str:

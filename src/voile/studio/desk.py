@@ -18,6 +18,9 @@ from voile.files.source import open_source
 LARGEST_DROP = 2**29
 """Bytes of a file that is dropped on the page; a larger one is opened by its path."""
 
+MOST_KEPT = 8
+"""So many ways to look at the open file are remembered; each may hold a table of neighbours."""
+
 Answer = TypeVar("Answer")
 
 
@@ -105,6 +108,18 @@ class Desk:
         if self.opened is None:
             raise InvalidInput("open a file first")
         return self.opened
+
+    def once(self, key: Any, work: Callable[[str], Answer]) -> Answer:
+        """What is worked out for the open file, kept for whoever asks the same again."""
+        kept = self.kept  # before the path: another file that is opened meanwhile has its own
+        path = self.need().path
+        if key not in kept:
+            made = work(path)
+            while len(kept) >= MOST_KEPT:
+                del kept[next(iter(kept))]
+            kept[key] = made
+        found: Answer = kept[key]
+        return found
 
     def leave(self) -> None:
         """Delete what was dropped, and forget the rest."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from types import NoneType
+from typing import Any, Literal
 
 from voile.errors import InvalidInput
 from voile.options import Parameter, case_of
 from voile.studio.away import NOT_HERE
 from voile.surface import names, use_case_named
-from voile.values import choices_of
+from voile.values import choices_of, parts_of
 
 Kind = Literal["flag", "choice", "number", "words", "text"]
 
@@ -49,7 +49,7 @@ def form_of(command: str) -> Form:
 
 
 def _field(parameter: Parameter) -> Field:
-    parts = _parts(parameter.type)
+    parts = tuple(part for part in parts_of(parameter.type) if part is not NoneType)
     default = None if parameter.required else parameter.default
     return Field(
         parameter.name,
@@ -62,11 +62,6 @@ def _field(parameter: Parameter) -> Field:
         parameter.required,
         parameter.option.reads,
     )
-
-
-def _parts(kind: Any) -> tuple[Any, ...]:
-    found = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    return tuple(part for part in found if part is not NoneType)
 
 
 def _kind(parameter: Parameter, parts: tuple[Any, ...]) -> Kind:

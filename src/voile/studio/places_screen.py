@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from voile.places.roads_shown import RoadsShown, roads_shown
 from voile.places.trace_read import TraceRead, read_trace
@@ -89,14 +88,12 @@ class PlacesScreen:
         return roads_shown(self._bench(look).points, asked.roads)
 
     def _bench(self, asked: PlacesLook) -> PlacesBench:
-        kept = self.desk.kept  # before the path: another file that is opened meanwhile has its own
-        path = self.desk.need().path
-        if asked not in kept:
-            kept[asked] = open_places(
+        return self.desk.once(
+            asked,
+            lambda path: open_places(
                 path, lat=asked.lat, lon=asked.lon, trace=asked.trace, time=asked.time
-            )
-        found: Any = kept[asked]
-        return found
+            ),
+        )
 
 
 def _tracing(asked: Blurred | TraceOf) -> Tracing | None:

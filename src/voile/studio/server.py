@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -24,6 +24,7 @@ from voile.studio.asking import (
     Exactly,
     Law,
     Look,
+    Nothing,
     OpenPath,
     PlacesLook,
     Preview,
@@ -38,9 +39,6 @@ from voile.studio.security import FRAMED_POLICY, Guard, Keys, problem
 
 KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 LARGEST_QUESTION = 2**20
-
-Question = TypeVar("Question")
-Looked = TypeVar("Looked")
 
 
 @dataclass
@@ -89,34 +87,14 @@ def _made(name: str, desk: Desk) -> Any:
 
 def application(studio: Studio) -> ASGIApp:
     """The studio as an application, behind its guard."""
-    asks: dict[str, Callable[[Any], Any]] = {
-        "desk": lambda body: _desk(studio),
-        "open": lambda body: studio.desk.open_path(read_question(OpenPath, body).path),
-        "text/look": lambda body: studio.screen("text").look(_look(body)),
-        "text/curves": lambda body: studio.screen("text").curves(_look(body)),
-        "text/reader": lambda body: studio.screen("text").reader(_look(body)),
-        "text/use": lambda body: studio.screen("text").use(*_about(Topic, body)),
-        "text/preview": lambda body: studio.screen("text").preview(*_about(Preview, body)),
-        "text/figures": lambda body: studio.screen("text").figures(*_about(Exactly, body)),
-        "text/law": lambda body: studio.screen("text").law(*_about(Law, body)),
-        "places/look": lambda body: studio.screen("places").look(read_question(PlacesLook, body)),
-        "places/blurred": lambda body: studio.screen("places").blurred(*_places(Blurred, body)),
-        "places/around": lambda body: studio.screen("places").around(*_places(Around, body)),
-        "places/trace": lambda body: studio.screen("places").trace(*_places(TraceOf, body)),
-        "places/read": lambda body: studio.screen("places").read(*_places(TraceOf, body)),
-        "places/roads": lambda body: studio.screen("places").roads(*_places(RoadsOf, body)),
-        "away": lambda body: _away(studio, body),
-        "form": _form,
-        "run": lambda body: {"job": _run(studio, body)},
-        "result": lambda body: _result(studio, body),
-        "stop": lambda body: _stop(studio, body),
-    }
 
     async def ask(request: Request) -> Response:
-        work = asks.get(request.path_params.get("name", ""))
-        if work is None:
+        name = request.path_params.get("name", "")
+        if name not in OF_SCREENS and name not in OF_STUDIO:
             return problem("there is no such question", 404)
-        return await _answered(lambda body: run_in_threadpool(work, body), await _body(request))
+        return await _answered(
+            lambda body: run_in_threadpool(_answer, studio, name, body), await _body(request)
+        )
 
     async def drop(request: Request) -> Response:
         name = request.query_params.get("name", "dropped.csv")
@@ -201,56 +179,75 @@ def _desk(studio: Studio) -> dict[str, Any]:
     return {"opened": studio.desk.opened}
 
 
-def _look(body: Any) -> Look:
-    return read_question(Look, body)
+def _form(studio: Studio, task: Task) -> Any:
+    from voile.studio.forms import form_of
+
+    return form_of(task.command)
 
 
-def _about(kind: type[Question], body: Any) -> tuple[Look, Question]:
-    """A question about texts that are looked at in some way."""
-    return _both(Look, kind, body)
-
-
-def _places(kind: type[Question], body: Any) -> tuple[PlacesLook, Question]:
-    """A question about places that are looked at in some way."""
-    return _both(PlacesLook, kind, body)
-
-
-def _both(looking: type[Looked], kind: type[Question], body: Any) -> tuple[Looked, Question]:
-    if not isinstance(body, dict) or set(body) != {"look", "asked"}:
-        raise InvalidInput("a question must have look and asked, and nothing else")
-    return read_question(looking, body.get("look")), read_question(kind, body.get("asked"))
-
-
-def _away(studio: Studio, body: Any) -> Any:
+def _away(studio: Studio, task: Task) -> Any:
     from voile.studio.away import taken_away
 
-    task = read_question(Task, body)
     return taken_away(task.command, task.options, passing=studio.desk.folder)
 
 
-def _form(body: Any) -> Any:
-    from voile.studio.forms import form_of
-
-    return form_of(read_question(Task, body).command)
+def _run(studio: Studio, task: Task) -> dict[str, str]:
+    return {"job": studio.screen("jobs").start(task.command, task.options).identity}
 
 
-def _run(studio: Studio, body: Any) -> str:
-    task = read_question(Task, body)
-    identity: str = studio.screen("jobs").start(task.command, task.options).identity
-    return identity
+def _job(studio: Studio, task: Task) -> Any:
+    return studio.screen("jobs").find(task.command)
 
 
-def _result(studio: Studio, body: Any) -> Any:
+def _result(studio: Studio, task: Task) -> Any:
     """What a finished job found, as `--json` prints it."""
-    found = studio.screen("jobs").find(read_question(Task, body).command).result
+    found = _job(studio, task).result
     if found is None:
         raise InvalidInput("there is no result before the end")
     return found
 
 
-def _stop(studio: Studio, body: Any) -> dict[str, Any]:
-    studio.screen("jobs").find(read_question(Task, body).command).stop()
-    return {}
+OF_STUDIO: dict[str, tuple[Any, Callable[[Studio, Any], Any]]] = {
+    "desk": (Nothing, lambda studio, _: _desk(studio)),
+    "open": (OpenPath, lambda studio, asked: studio.desk.open_path(asked.path)),
+    "away": (Task, _away),
+    "form": (Task, _form),
+    "run": (Task, _run),
+    "result": (Task, _result),
+    "stop": (Task, lambda studio, task: _job(studio, task).stop()),
+}
+"""What is asked of the studio: its type, and what answers it."""
+
+OF_SCREENS: dict[str, tuple[Any, Any]] = {
+    **{f"text/{name}": (Look, None) for name in ("look", "curves", "reader")},
+    "text/use": (Look, Topic),
+    "text/preview": (Look, Preview),
+    "text/figures": (Look, Exactly),
+    "text/law": (Look, Law),
+    "places/look": (PlacesLook, None),
+    "places/blurred": (PlacesLook, Blurred),
+    "places/around": (PlacesLook, Around),
+    "places/trace": (PlacesLook, TraceOf),
+    "places/read": (PlacesLook, TraceOf),
+    "places/roads": (PlacesLook, RoadsOf),
+}
+"""What is asked of a screen's method: how the file is looked at, and what else is asked of it."""
+
+
+def _answer(studio: Studio, name: str, body: Any) -> Any:
+    if name in OF_STUDIO:
+        kind, work = OF_STUDIO[name]
+        return work(studio, read_question(kind, body))
+    looking, asking = OF_SCREENS[name]
+    room, _, method = name.partition("/")
+    answer: Callable[..., Any] = getattr(studio.screen(room), method)
+    if asking is None:
+        return answer(read_question(looking, body))
+    if not isinstance(body, dict) or set(body) != {"look", "asked"}:
+        raise InvalidInput("a question must have look and asked, and nothing else")
+    return answer(
+        read_question(looking, body.get("look")), read_question(asking, body.get("asked"))
+    )
 
 
 # ── pages ──────────────────────────────────────────────────────────────────────────────────────

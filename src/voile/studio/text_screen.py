@@ -15,9 +15,6 @@ from voile.text.pieces_shown import ShownText
 from voile.text.topics import TopicUse
 from voile.text.workbench import Figures, LawShown, TextBench, open_bench
 
-MOST_KEPT = 8
-"""So many ways to look at the open file are remembered; each holds a table of neighbours."""
-
 
 @dataclass(frozen=True)
 class Meant:
@@ -108,7 +105,7 @@ class TextScreen:
                 return NotJudged(str(refused))
 
         found: TopicUse | NotJudged = self.judging.do(
-            lambda: self._kept(("use", look, asked), judge), (look, asked)
+            lambda: self.desk.once(("use", look, asked), judge), (look, asked)
         )
         return found
 
@@ -136,7 +133,7 @@ class TextScreen:
             return self._bench(look).law(asked.word, asked.level, asked.epsilon)
 
     def _bench(self, asked: Look) -> TextBench:
-        return self._kept(
+        return self.desk.once(
             ("bench", asked),
             lambda path: open_bench(
                 path,
@@ -162,16 +159,6 @@ class TextScreen:
         if key not in self.curves_known:
             self.curves_known[key] = work()
         return self.curves_known[key]
-
-    def _kept(self, key: Any, work: Any) -> Any:
-        kept = self.desk.kept  # before the path: another file that is opened meanwhile has its own
-        path = self.desk.need().path
-        if key not in kept:
-            made = work(path)
-            while len(kept) >= MOST_KEPT:
-                del kept[next(iter(kept))]
-            kept[key] = made
-        return kept[key]
 
     def _shown(self, bench: TextBench) -> BenchShown:
         nearest = bench.nearest

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from voile.attackers.corpus import Corpus
 from voile.attackers.learning import learned_from
 from voile.attackers.names import ATTACKERS
-from voile.attackers.readers import HEADS, fit_reader
+from voile.attackers.readers import fit_reader
 from voile.attackers.reliability import Reliability, held_out
 from voile.audit.documents import AttackRun, measured, shuffled, split
 from voile.audit.posterior import PosteriorAudit
@@ -25,7 +25,7 @@ from voile.text.pairs import Reading, made_of_draws, text_pairs
 from voile.text.reading import values_of
 from voile.text.sequences import corpus, read_words
 from voile.text.tiers import sensitive_tiers
-from voile.values import one_of, several
+from voile.values import several
 
 FAILURE_PROBABILITY = 0.01
 """That some interval of the audit is wrong; shared among all runs and epsilons."""
@@ -57,7 +57,6 @@ class Attackers(Options):
     def trainings(self, *, seed: int) -> list[Training]:
         """Each attacker on each split, and its control where one is wanted."""
         require(self.repeats >= 1, "repeats", ">= 1", self.repeats)
-        one_of(self.head, HEADS, "head")
         return [
             Training(name, seed + repeat, blind)
             for name in self.names
@@ -124,8 +123,6 @@ def audit(
     trained for each where the releases of sensitive words were shuffled over all documents: the
     true leakage is then 0, and what is claimed is the error of such an attacker.
     """
-    one_of(attack, ("posterior",), "attack")
-    one_of(sensitive, ("pii,poii", "all"), "sensitive")
     epsilons = tuple(require_epsilon(value) for value in several(epsilon))
     require(len(epsilons) > 0, "epsilon", "at least one", "none")
     require(0 < delta < 1, "delta", "in (0, 1)", delta)

@@ -18,7 +18,14 @@ from voile.names import Named, called, placed
 from voile.options import Data, Option, use_case
 from voile.progress import tell
 from voile.rewriting.workshop import Workshop
-from voile.text.attacks import ASKING, DEFAULT, attacks_on_texts, attacks_that_ask, needs_encoder
+from voile.text.attacks import (
+    ASKING,
+    DEFAULT,
+    attacks_on_texts,
+    attacks_that_ask,
+    judges,
+    needs_encoder,
+)
 from voile.text.black_boxes import Program, attack_pairs, attack_rewriter
 from voile.text.calibration import Calibration
 from voile.text.game import Judge, Playing
@@ -125,7 +132,7 @@ def calibrate(
     encode = stock.encoder if needs_encoder(attacking, game.temperature) else None
     every = [
         *attacks_on_texts(attacking, encode, stock.word_vectors),
-        *judge.attacks(out, candidates=game.candidates),
+        *judges(judge, out, candidates=game.candidates),
     ]
     asking = [one.name for one in attacking if one.name in ASKING]
     if releases is not None:

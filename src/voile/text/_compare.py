@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 from voile.attackers.names import ATTACKS
-from voile.errors import CannotWrite, InvalidInput, MissingExtra, require, require_epsilon
+from voile.errors import CannotWrite, InvalidInput, require, require_epsilon, writing
 from voile.files import make_private_folder, write_private
 from voile.files.encodings import lines_of
 from voile.jobs.settings import Workers
@@ -19,7 +18,7 @@ from voile.options import Data, Option, Options, use_case
 from voile.report.model import Table
 from voile.report.result import plain
 from voile.rewriting.workshop import WITH_MODELS, Workshop
-from voile.text.attacks import DEFAULT
+from voile.text.attacks import DEFAULT, judges
 from voile.text.cells import Beside, play
 from voile.text.comparison import Chosen, Comparison
 from voile.text.frontier import recommend
@@ -150,7 +149,7 @@ def compare(
         epsilons=epsilons,
         rewriters=replace(rewriters, kept=out / "encodings" if out else None),
         attacks=attacking,
-        extra_attacks=judge.attacks(out, candidates=game.candidates),
+        extra_attacks=judges(judge, out, candidates=game.candidates),
         game=game,
         beside=beside,
         folder=out / "releases" if out else None,
@@ -188,15 +187,13 @@ def _answered(found: Comparison, target: Target) -> Comparison:
 
 def _writable(out: Path) -> Path:
     """The folder, if what is written into it in the end can be written."""
-    for module, package in (("altair", "altair"), ("vl_convert", "vl-convert-python")):
-        if find_spec(module) is None:
-            raise MissingExtra(package, extra="report")
+    from voile.report.pictures import require_charts
+
+    require_charts()
     if out.exists() and not out.is_dir():
         raise CannotWrite(f"--out must name a folder, {out} is a file")
-    try:
+    with writing(out):
         make_private_folder(out)
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {out}: {problem.strerror or problem}") from problem
     return out
 
 

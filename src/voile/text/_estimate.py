@@ -11,7 +11,6 @@ import numpy as np
 
 from voile.core.arrays import Indices
 from voile.errors import InvalidInput, require
-from voile.files.rows import RowProblem
 from voile.files.source import Source, open_source
 from voile.mechanisms._word_law import WordLaw
 from voile.options import Data, Option, use_case
@@ -20,6 +19,7 @@ from voile.report.model import Report, Table
 from voile.report.result import Result
 from voile.report.words import counted
 from voile.text.building import build_protector, load_vocabulary
+from voile.text.reading import texts_in
 from voile.text.released_file import draws_of, told_by
 from voile.text.tokens import Tokenizer
 from voile.text.vocabularies import Vocabulary
@@ -215,10 +215,7 @@ def _draws(
     drawn: list[int] = []
     texts: list[int] = []
     count = 0
-    for _, row in source.rows():
-        text = None if isinstance(row, RowProblem) else row.get(column)
-        if not isinstance(text, str):
-            continue
+    for text in texts_in(source, column):
         found = draws_of(text, tokenizer, unknown_in_clear=unknown_in_clear).drawn
         if found:
             drawn += [word.position for word in found]

@@ -14,7 +14,7 @@ from voile.audit.finding import Verdict
 from voile.audit.membership import membership as measured
 from voile.core.arrays import Items
 from voile.core.rounding import at_least
-from voile.errors import MissingExtra, require
+from voile.errors import needs, require
 from voile.options import Data, Option, use_case
 from voile.progress import tell
 from voile.report.charts_common import bar_chart, interval_chart
@@ -177,12 +177,10 @@ def membership(
 
 def _trained(texts: Sequence[str], labels: Items) -> Any:
     """Words by TF-IDF and a nearly unregularised logistic regression, which memorises readily."""
-    try:
+    with needs("scikit-learn", extra="text"):
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline
-    except ImportError:
-        raise MissingExtra("scikit-learn", extra="text") from None
     model = make_pipeline(
         TfidfVectorizer(sublinear_tf=True, max_features=100_000),
         LogisticRegression(C=100.0, max_iter=2000),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import islice
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import numpy as np
 from voile.core.randomness import secure_rng, seeded_rng
 from voile.errors import require
 from voile.files.columns_in_clear import ColumnsInClear, columns_in_clear
-from voile.files.rows import RowProblem
 from voile.files.source import Source, open_source
 from voile.jobs import JobReport
 from voile.jobs.ledger_choice import charging_for
@@ -232,9 +230,7 @@ def _sample(
     source: Source, column: str, protector: TextProtector, count: int
 ) -> tuple[tuple[str, str], ...]:
     """Texts before and after, drawn apart from the release; their beginnings."""
-    rows = (row for _, row in source.rows() if not isinstance(row, RowProblem))
-    texts = (row.get(column) for row in rows)
-    shown = [text[:400] for text in islice((t for t in texts if isinstance(t, str)), count)]
+    shown = [text[:400] for text in texts_at_first(source, column, count)]
     drawn = protector.alone.release_texts(shown, secure_rng())
     pairs = zip(shown, drawn, strict=True)
     return tuple((text, new.text) for text, new in pairs if isinstance(new, ReleasedText))

@@ -31,7 +31,6 @@ from voile.text.tuned_release import (
     tuned_settings,
     write_tuned_recipe,
 )
-from voile.values import one_of
 
 CAVEATS = {
     "public": "",
@@ -96,7 +95,6 @@ class Search(Options):
 
     def space(self) -> Levels:
         """The strengths that are searched; they start as the plain exponential mechanism."""
-        one_of(self.levels, ("pii,poii", "pii"), "levels")
         return Levels(
             start=(1.0, 1.0),
             free=(True, self.levels == "pii,poii"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +27,7 @@ from voile.files import make_private_folder
 from voile.names import Named, asked
 from voile.rewriting.prepared import Prepared
 from voile.rewriting.trained_here import language_named
+from voile.text.game import Judge
 from voile.text.own import parameters_of
 
 DEFAULT = ("embedding", "tf-idf", "overlap", "shape", "alignment")
@@ -94,19 +96,17 @@ def names_on_texts() -> str:
     return ", ".join(ON_TEXTS)
 
 
-def judge(
-    model: str,
-    *,
-    url: str | None = None,
-    key: str | None = None,
-    originals_leave_this_machine: bool = False,
-    kept: Path | None = None,
-    candidates: int = 2,
-) -> Attribution:
-    """A language model that judges: asked behind a URL, or by its likelihoods in this process.
+def judges(asked_for: Judge, out: Path | None, *, candidates: int) -> list[Attribution]:
+    """The judge that was asked for and can judge, its replies kept in `out`; or none.
 
-    It must first pass a test on texts of ours (`check_judge`), with as many candidates.
+    A language model behind a URL, or by its likelihoods in this process. It must first pass a test
+    on texts of ours (`check_judge`), with as many candidates.
     """
+    model, url = asked_for.judge_model, asked_for.judge_url
+    if model is None:
+        if url is not None:
+            raise InvalidInput("--judge-url needs --judge-model, the name the endpoint knows it by")
+        return []
     from voile.attackers import endpoint as chat
     from voile.attackers.judge_check import check_judge
     from voile.attackers.language_likelihood import language_likelihood
@@ -117,14 +117,14 @@ def judge(
         # each candidate is scored by itself, so two of them test a judge of any number
         made, candidates = Likelihood(language_likelihood(language_named(model)), "llm", 32), 2
     else:
-        leave = originals_leave_this_machine
+        key, leave = os.environ.get("VOILE_JUDGE_KEY"), asked_for.originals_leave_this_machine
         ask = chat.endpoint(url, model=model, key=key, originals_leave_this_machine=leave)
-        whom = json.dumps([model, url, chat.PARAMETERS])
-        if kept:
-            make_private_folder(kept.parent)
-        made = LlmJudge(ask, kept=kept, whom=whom)
+        if out:
+            make_private_folder(out)
+        kept = out / "judge-replies.jsonl" if out else None
+        made = LlmJudge(ask, kept=kept, whom=json.dumps([model, url, chat.PARAMETERS]))
     check_judge(made, candidates=candidates)
-    return made
+    return [made]
 
 
 def attacks_that_ask(

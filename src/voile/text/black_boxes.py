@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +77,7 @@ class Program:
         require(self.copies >= 1, "copies", ">= 1", self.copies)
         size = -(-len(texts) // self.copies)
         runs = [(n, texts[i : i + size]) for n, i in enumerate(range(0, len(texts), size))]
-        lines = _Lines(self.command, self.timeout, self.folder)
-        made = spread(_rewritten, runs, common=lines, engine=self.engine)
+        made = spread(_rewritten, runs, common=replace(self, engine=None), engine=self.engine)
         return [release for run, _ in made for release in run], sum(kept for _, kept in made)
 
 
@@ -117,25 +116,16 @@ def attack_rewriter(
     return Attacked(game, found, kept, never_in_two_ways(game.sources, releases))
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """What all runs of a program share; it travels to a process or node."""
-
-    command: tuple[str, ...]
-    timeout: float
-    folder: Path | None
-
-
-def _rewritten(lines: _Lines, run: tuple[int, Sequence[str]]) -> tuple[list[str], int]:
+def _rewritten(program: Program, run: tuple[int, Sequence[str]]) -> tuple[list[str], int]:
     """The releases of one run, and how many of them were found in the folder."""
     number, texts = run
     path = None
-    if lines.folder:
-        identity = [*lines.command, *map(_content, lines.command), str(number)]
-        path = lines.folder / f"{digest_of(*identity, *texts)[:24]}.jsonl"
+    if program.folder:
+        identity = [*program.command, *map(_content, program.command), str(number)]
+        path = program.folder / f"{digest_of(*identity, *texts)[:24]}.jsonl"
     releases = [str(entry) for entry in kept_entries(path)][: len(texts)]
     kept = len(releases)
-    rest = line_command(lines.command, timeout=lines.timeout).stream(texts[kept:])
+    rest = line_command(program.command, timeout=program.timeout).stream(texts[kept:])
     for release in rest:
         keep_entry(path, release)
         releases.append(release)

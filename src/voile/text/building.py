@@ -9,18 +9,16 @@ from pathlib import Path
 from threading import get_ident
 from typing import Any
 
-import numpy as np
-
 from voile.core.mechanism import Mechanism
 from voile.errors import InvalidInput, require
-from voile.files.rows import RowProblem
 from voile.files.source import Source
 from voile.mechanisms._neighbours import cache_folder
 from voile.text.consistent import as_scope
 from voile.text.language_prior import LanguagePrior, frequencies_prior
-from voile.text.laws import KNOWN_WORD_BY_WORD, builder
+from voile.text.laws import KNOWN_WORD_BY_WORD, beta_of, builder
 from voile.text.neighbours import neighbours_for
 from voile.text.options import Strength
+from voile.text.reading import texts_in
 from voile.text.released import Unknown
 from voile.text.settings import PRIVATE_CORPUS, TextSettings, share_of
 from voile.text.signs import Signs
@@ -30,7 +28,7 @@ from voile.text.tokens import Tokenizer
 from voile.text.vocabularies import Vocabulary
 from voile.text.vocabulary_files import restricted
 from voile.text.vocabulary_names import find_vocabulary
-from voile.text.watched import WATCHED
+from voile.text.watched import watched_words
 from voile.text.word_protector import TextProtector
 
 
@@ -52,8 +50,8 @@ def epsilon_keeping(settings: TextSettings, share: float, source: Source) -> flo
     if name not in KNOWN_WORD_BY_WORD:
         raise InvalidInput(f"--keep must go with {_known()}, got {name}; give --epsilon")
     words = load_vocabulary(settings, source)
-    beta = 0.001 if name == "tem" else None
-    return epsilon_for_kept(words.embedding, words.frequencies(), share=share, beta=beta)
+    frequencies, beta = words.frequencies(), beta_of(name)
+    return epsilon_for_kept(words.embedding, frequencies, share=share, beta=beta)
 
 
 def _known() -> str:
@@ -78,12 +76,8 @@ def epsilon_keeping_watched(settings: TextSettings, most: float, source: Source)
             "words always; leave them out, or give --epsilon"
         )
     words = load_vocabulary(settings, source)
-    listed = (*settings.watch, *(word for words in WATCHED.values() for word in words))
-    rows = sorted({words.positions[word] for word in listed if word in words.positions})
-    beta = 0.001 if name == "tem" else None
-    epsilon = epsilon_for_most_kept(
-        words.embedding, np.array(rows, dtype=np.intp), most=most, beta=beta
-    )
+    rows = watched_words(words, settings.watch)
+    epsilon = epsilon_for_most_kept(words.embedding, rows, most=most, beta=beta_of(name))
     return epsilon / max((1.0, *(alpha for alpha in settings.alphas if alpha is not None)))
 
 
@@ -103,11 +97,9 @@ def load_vocabulary(settings: TextSettings, source: Source | None = None) -> Voc
 def _occurring(whole: Vocabulary, source: Source, column: str) -> set[str]:
     tokenizer = Tokenizer(whole)
     found: set[str] = set()
-    for _, row in source.rows():
-        text = None if isinstance(row, RowProblem) else row.get(column)
-        if isinstance(text, str):
-            pieces = tokenizer.split(text)
-            found.update(whole.written[p.position] for p in pieces if not isinstance(p, str))
+    for text in texts_in(source, column):
+        pieces = tokenizer.split(text)
+        found.update(whole.written[p.position] for p in pieces if not isinstance(p, str))
     return found
 
 

@@ -87,7 +87,9 @@ def draw_words(
     before = np.array([t.position for plan in plans for t in plan.drawn], dtype=np.intp)
     levels = np.array([level for plan in plans for level in plan.levels], dtype=np.intp)
     counts = [len(plan.drawn) for plan in plans]
-    sizes = np.repeat([protector.size(plan) for plan in plans], counts).astype(np.intp)
+    sizes = levels  # they decide nothing unless a law hangs on the length
+    if protector.law_of_length is not None:
+        sizes = np.repeat([protector.size(plan) for plan in plans], counts).astype(np.intp)
     if protector.consistent is None:
         return before, _released(protector, before, levels, sizes, rng)
     numbers, scopes = _scopes(protector.consistent, plans, shared)

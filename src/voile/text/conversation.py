@@ -20,6 +20,7 @@ from voile.personal.spans import Span, merge
 from voile.text.finders import FINDERS, Finders
 from voile.text.languages import pipeline_of
 from voile.text.mapping import Entry
+from voile.text.plan import Thing
 from voile.text.revealing import Revealer
 from voile.text.standins import (
     ABOUT_NOBODY,
@@ -29,7 +30,6 @@ from voile.text.standins import (
     StandIns,
     in_case_of,
 )
-from voile.text.things import Thing
 from voile.text.tiers import load_pipeline
 
 IN_CLEAR = "ALL OTHER WORDS, WHICH STAND IN CLEAR: what is said, and whoever can be told by it"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from voile.names import Family, Named
-from voile.personal.patterns import find_identifiers
+from voile.personal.patterns import RULES
 from voile.personal.plain import plain
-from voile.personal.spans import Span, check_spans, merge
+from voile.personal.rules import found_by
+from voile.personal.spans import Finder, Span, check_spans, merge
 from voile.text.options import DEFAULT_FINDERS
 
 FINDERS = Family(
@@ -31,21 +32,14 @@ FINDERS = Family(
     open_to="NAME=FILE.py:FUNCTION, a function from a text to (start, end, KIND)",
 )  # fmt: skip
 """Each gives spans; those of all are taken together."""
-
-Finder = Callable[[Sequence[str]], list[list[Span]]]
-
-NAME_KINDS = {
-    "PERSON": "PERSON", "PER": "PERSON", "GPE": "PLACE", "LOC": "PLACE", "FAC": "PLACE",
-    "ORG": "ORGANISATION", "NORP": "GROUP",
-}  # fmt: skip
-"""What pipelines call names, English ones and those of the news corpora, in our words."""
+DEFAULT = FINDERS.find_all(DEFAULT_FINDERS)
 
 
 @dataclass(frozen=True)
 class Finders:
     """Several finders at work on one language; it travels to workers, who load it anew."""
 
-    chosen: tuple[Named, ...] = tuple(map(FINDERS.find, DEFAULT_FINDERS))
+    chosen: tuple[Named, ...] = DEFAULT
     language: str = "en"
     pipeline: str = ""
 
@@ -65,7 +59,7 @@ class Finders:
         [[Span(start=0, end=13, kind='EMAIL')], []]
         """
         found = self.found_by_each(texts)
-        if self.names == DEFAULT_FINDERS:
+        if self.chosen == DEFAULT:
             return found[0]  # they never overlap
         return [
             merge(s for spans in all_of_it for s in spans) for all_of_it in zip(*found, strict=True)
@@ -96,7 +90,7 @@ def _own(named: Named) -> Finder:
 
 
 def _patterns(finders: Finders) -> Finder:
-    return lambda texts: [find_identifiers(text) for text in texts]
+    return lambda texts: [found_by(RULES, text) for text in texts]  # they are plain already
 
 
 def _numbers(finders: Finders) -> Finder:
@@ -112,7 +106,7 @@ def _addresses(finders: Finders) -> Finder:
 
 
 def _names(finders: Finders) -> Finder:
-    from voile.text.tiers import load_pipeline, marked
+    from voile.text.tiers import NAME_KINDS, load_pipeline, marked
 
     pipeline = load_pipeline(finders.pipeline)
     return lambda texts: [

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from voile.errors import InvalidInput
 from voile.options import Option, Options
-
-if TYPE_CHECKING:
-    from voile.attackers.attribution import Attribution
 
 SHAPE = "shape"
 """The attack on what rewriters of words leave in clear."""
@@ -66,25 +60,6 @@ class Judge(Options):
     originals_leave_this_machine: Annotated[
         bool, Option("Allow a --judge-url elsewhere: original texts go to that host.")
     ] = False
-
-    def attacks(self, out: Path | None, *, candidates: int) -> list[Attribution]:
-        """The judge that was asked for and can judge, its replies kept in `out`; or none."""
-        if self.judge_url is None and self.judge_model is None:
-            return []
-        if self.judge_model is None:
-            raise InvalidInput("--judge-url needs --judge-model, the name the endpoint knows it by")
-        from voile.text.attacks import judge
-
-        return [
-            judge(
-                self.judge_model,
-                url=self.judge_url,
-                key=os.environ.get("VOILE_JUDGE_KEY"),
-                originals_leave_this_machine=self.originals_leave_this_machine,
-                kept=out / "judge-replies.jsonl" if out else None,
-                candidates=candidates,
-            )
-        ]
 
 
 def caution(attacks: Sequence[str]) -> str:

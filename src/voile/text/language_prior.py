@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,11 +11,12 @@ import numpy as np
 
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
-from voile.files.rows import RowProblem
+from voile.files.locations import sha256_of
 from voile.files.source import Source, open_source
 from voile.progress import tell
 from voile.restoring.ngrams import NGrams, fit_ngrams, without_context
 from voile.text.plan import Plan
+from voile.text.reading import texts_in
 from voile.text.reranker import ModelUsed
 from voile.text.states import SIGNS, UNTOLD, States
 from voile.text.tokens import Case
@@ -132,14 +132,6 @@ def public_column(source: Source, column: str | None) -> str:
     return column
 
 
-def texts_in(source: Source, column: str) -> Iterator[str]:
-    """The texts of a public file, one by one; rows that cannot be read are passed over."""
-    for _, row in source.rows():
-        text = None if isinstance(row, RowProblem) else row.get(column)
-        if isinstance(text, str) and text.strip():
-            yield text
-
-
 class _Counting:
     """Texts as states, counted on the way."""
 
@@ -200,10 +192,4 @@ def _case_shares(counts: Floats) -> Floats:
 
 def _sha256(source: Source) -> str:
     """The hash of a file's bytes; of data in memory, of what it holds."""
-    if source.in_memory:
-        return source.fingerprint()
-    state = hashlib.sha256()
-    with source.location.open() as file:
-        while block := file.read(2**20):
-            state.update(block)
-    return state.hexdigest()
+    return source.fingerprint() if source.in_memory else sha256_of(source.location)

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from voile.errors import InvalidInput, MissingExtra
+from voile.errors import InvalidInput, needs
 from voile.packaged import SPACY_ENGLISH, SPACY_FRENCH, SPACY_SPANISH, PackagedModel
 from voile.text.stopwords import STOPWORDS
 
@@ -72,10 +72,14 @@ def stopwords_of(code: str) -> frozenset[str]:
     """The function words of a language: our list in English, spaCy's elsewhere."""
     if code == "en":
         return STOPWORDS
-    try:
-        return frozenset(import_module(f"spacy.lang.{code}.stop_words").STOP_WORDS)
-    except ImportError:
-        raise MissingExtra("spacy", extra="ner") from None
+    with needs("spacy", extra="ner"):
+        listed = import_module(f"spacy.lang.{code}.stop_words")
+    return frozenset(listed.STOP_WORDS)
+
+
+def stopwords_in(chosen: str) -> frozenset[str]:
+    """The stop words of what texts are read in; of all languages where each row has its own."""
+    return frozenset().union(*map(stopwords_of, LANGUAGES if chosen == AUTO else (chosen,)))
 
 
 def detect(texts: Iterable[Any]) -> list[str]:
@@ -96,10 +100,8 @@ def _language_of(text: str) -> str:
 
 @cache
 def _identifier() -> Any:
-    try:
+    with needs("py3langid", extra="text"):
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
-    except ImportError:
-        raise MissingExtra("py3langid", extra="text") from None
     found = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     found.set_languages([*LANGUAGES, *_OTHERS.split()])
     return found

@@ -42,6 +42,11 @@ KNOWN_WORD_BY_WORD = ("tem", "word-exponential", "santext")
 """Laws with a closed form: they can be remapped, and their kept share is known beforehand."""
 
 
+def beta_of(name: str) -> float | None:
+    """The β of the law with a closed form that cuts what it draws from; the others have none."""
+    return 0.001 if name == "tem" else None
+
+
 def uses_neighbours(law: Any) -> bool:
     """Whether a law draws with a table of nearest words, which all its epsilons can share."""
     if not callable(law):

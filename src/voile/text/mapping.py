@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from voile.errors import BadFile, CannotWrite, InvalidInput, MissingExtra, VoileError
+from voile.errors import BadFile, CannotWrite, InvalidInput, MissingExtra, VoileError, needs
 from voile.files import open_private, require_regular
 from voile.files.regular import require_private
 
@@ -214,10 +214,8 @@ def _long_enough(key: bytes) -> bytes:
 
 
 def _cipher(key: bytes, salt: bytes) -> Any:
-    try:
+    with needs("cryptography", extra="pseudonyms"):
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-    except ImportError:
-        raise MissingExtra("cryptography", extra="pseudonyms") from None
     return AESGCM(hashlib.scrypt(key, salt=salt, **_SCRYPT))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from voile.errors import MissingExtra
+from voile.errors import needs
 from voile.packaged import YOURS, ModelRecord, own_record
 from voile.text.tiers import PIPELINES
 from voile.text.vocabulary_names import vocabulary_records
@@ -34,8 +34,6 @@ def _pipeline(name: str) -> ModelRecord:
             return packaged.record(NAMES)
     if Path(name).is_dir():
         return own_record(NAMES, Path(name))
-    try:
+    with needs("spacy", extra="ner"):
         from spacy.util import get_package_path
-    except ImportError:
-        raise MissingExtra("spacy", extra="ner") from None
     return own_record(NAMES, Path(get_package_path(name)), name=name)

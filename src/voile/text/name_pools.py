@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
 
-from voile.errors import MissingExtra, require
+from voile.errors import needs, require
 
 LOCALES = {"en": "en_US", "de": "de_DE", "fr": "fr_FR", "es": "es_ES"}
 
@@ -150,10 +150,8 @@ class NamePools:
 def name_pools(language: str = "en") -> NamePools:
     """The names of a language."""
     require(language in LOCALES, "the language of stand-ins", " or ".join(LOCALES), language)
-    try:
+    with needs("faker", extra="pseudonyms"):
         lists = import_module(f"faker.providers.person.{LOCALES[language]}").Provider
-    except ImportError:
-        raise MissingExtra("faker", extra="pseudonyms") from None
 
     words = {word.casefold() for word in words_too(language)}
 

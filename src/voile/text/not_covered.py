@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from voile.text.languages import AUTO, LANGUAGES, stopwords_of
+from voile.text.languages import AUTO, stopwords_in
 from voile.text.released import Unknown
 from voile.text.signs import Signs
 from voile.text.standins import NOT_FOUND, SHOWS
@@ -34,7 +34,9 @@ def not_covered(protector: TextProtector) -> tuple[str, ...]:
     if protector.unknown is Unknown.DROP:
         notes.append("words outside the vocabulary: they are dropped, which shows in the gaps")
     if protector.keep_stopwords:
-        notes.append(f"{_stop_words(protector)} STOP WORDS: THEY ARE RELEASED IN CLEAR")
+        notes.append(
+            f"{len(stopwords_in(protector.reading.chosen))} STOP WORDS: THEY ARE RELEASED IN CLEAR"
+        )
     if protector.reading.chosen == AUTO:
         notes.append(
             "which language a row was read in, as detected: it decides which words count as names "
@@ -54,9 +56,3 @@ def not_covered(protector: TextProtector) -> tuple[str, ...]:
     if protector.consistent is not None:
         notes.append(protector.consistent.shows)
     return tuple(notes)
-
-
-def _stop_words(protector: TextProtector) -> int:
-    chosen = protector.reading.chosen
-    languages = LANGUAGES if chosen == AUTO else (chosen,)
-    return len(frozenset().union(*map(stopwords_of, languages)))

@@ -244,7 +244,6 @@ class Names(Options):
         """Strengths of pii, poii and the rest; poii follows the rest if it is not asked for."""
         if self.tiers is None:
             return ()
-        require(self.tiers in ("pii", "pii,poii"), "--tiers", "pii or pii,poii", self.tiers)
         shown = ",".join(map(str, self.alpha))
         try:
             values = [None if str(a).strip() == "keep" else float(a) for a in self.alpha]

@@ -11,10 +11,9 @@ import numpy as np
 from voile.core.randomness import Generator
 from voile.personal.spans import Span, merge
 from voile.text.consistent import draw_words
-from voile.text.plan import Plan
+from voile.text.plan import Plan, Thing
 from voile.text.released import Refused
 from voile.text.standins import put_in
-from voile.text.things import Thing
 from voile.text.tokens import join
 from voile.text.word_protector import TextProtector
 

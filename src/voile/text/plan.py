@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from voile.text.things import Thing
 from voile.text.tokens import Token
 
 KEPT = -1
@@ -19,6 +18,21 @@ SIGNS_AT_WORDS = "signs at words"
 """What else may."""
 
 _WORD = re.compile(r"(?<![\w'’])[^\W\d_]+")
+
+
+@dataclass(frozen=True)
+class Thing:
+    """A name or identifier in a text: its kind, its form, and what it is to be known again by."""
+
+    kind: str
+    form: str
+    key: str = field(repr=False)
+    written: str = field(repr=False)
+
+    @property
+    def same(self) -> tuple[str, str]:
+        """Equal for what is the same thing, however it is written."""
+        return self.kind, self.key
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from voile.errors import InvalidInput
+from voile.files.locations import sha256_of
 from voile.files.source import Source, open_source
 from voile.progress import say, tell
 from voile.text.language_prior import (
@@ -15,12 +15,12 @@ from voile.text.language_prior import (
     frequencies_prior,
     public_column,
     public_prior,
-    texts_in,
 )
 from voile.text.languages import AUTO, LANGUAGES, detect, title
 from voile.text.options import Restoring
 from voile.text.public_lengths import same_lengths
 from voile.text.public_overlap import overlap
+from voile.text.reading import texts_in
 from voile.text.settings import TextSettings
 from voile.text.vocabularies import Vocabulary
 from voile.text.vocabulary_names import VOCABULARIES
@@ -140,7 +140,9 @@ def refuse_private(
     """
     told = open_source(public)
     if not told.in_memory and not private.in_memory:
-        same = told.location == private.location or _content(told) == _content(private)
+        same = told.location == private.location or sha256_of(told.location) == sha256_of(
+            private.location
+        )
     else:
         same = public is private or told.fingerprint() == private.fingerprint()
     if same:
@@ -165,11 +167,3 @@ _REFUSED = (
     "--public must not be the private text, or made from it ({}): what was learned from it would "
     "pass the law by. Give public text of the same kind"
 )
-
-
-def _content(source: Source) -> bytes:
-    state = hashlib.sha256()
-    with source.location.open() as file:
-        while block := file.read(2**20):
-            state.update(block)
-    return state.digest()

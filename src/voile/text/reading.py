@@ -22,11 +22,15 @@ def texts_of(data: Any, column: str = "text") -> list[str]:
     return list(_values(source, alone or column))
 
 
+def texts_in(source: Source, column: str) -> Iterator[str]:
+    """The texts of a source, one by one; what cannot be read, or holds none, is passed over."""
+    rows = (row for _, row in source.rows() if not isinstance(row, RowProblem))
+    return (text for row in rows if isinstance(text := row.get(column), str) and text.strip())
+
+
 def texts_at_first(source: Source, column: str, count: int = 200) -> list[str]:
     """The first texts of a source, to see what they are like."""
-    rows = (row for _, row in source.rows() if not isinstance(row, RowProblem))
-    texts = (row.get(column) for row in islice(rows, count))
-    return [text for text in texts if isinstance(text, str)]
+    return list(islice(texts_in(source, column), count))
 
 
 def values_of(data: Any, given: Any, name: str, *, rows: int) -> list[str] | None:

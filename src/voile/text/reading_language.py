@@ -64,9 +64,9 @@ class Reading:
         if not isinstance(text, str):
             missing = text is None or text != text
             return "the text is missing" if missing else "the text is not a string"
-        code = self.read_as(language)
         if self.chosen != AUTO:
             return ""
+        code = self.read_as(language)
         if code not in LANGUAGES:
             return f"the text is in {title(code)}, for which there are no settings"
         if names and code not in self.named:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from voile.core.rounding import at_most
 from voile.jobs.release import Spending
-from voile.report.charts_common import bar_chart, odds_chart
+from voile.report.charts_common import bar_chart, guarantee_chart
 from voile.report.drawing import percent
 from voile.report.model import Chart
 from voile.text.promise import Level
@@ -22,15 +23,8 @@ def release_charts(release: TextRelease) -> list[Chart]:
     if weakest is not None and weakest.epsilon is not None:
         found += _kept_charts(weakest)
         if release.nearest.median:  # as far as the nearest word typically is, and no further
-            guarantee = release.guarantee
-            found.append(
-                odds_chart(
-                    epsilon=weakest.epsilon,
-                    unit=guarantee.metric.unit,
-                    noun=guarantee.granularity.removeprefix("one "),
-                    farthest=release.nearest.median,
-                )
-            )
+            weak = replace(release.guarantee, epsilon=weakest.epsilon)
+            found.append(guarantee_chart(weak, farthest=release.nearest.median))
     return found + ([_document_chart(release.spent[0])] if release.counts is not None else [])
 
 

@@ -68,8 +68,7 @@ class TextReleaser:
 
     def plan(self, batch: Batch) -> Planned:
         """What is to be drawn for each text, and what is wrong with texts that are none."""
-        owners = owners_of(batch, self.person)
-        scopes = scopes_of(self.protector.consistent, batch.part, owners)
+        owners, scopes = ((), ()) if self.sharing is None else self._whose(batch)
         known = () if self.sharing is None else self.sharing.known(scopes)
         plans = self.protector.plan(list(batch.column(self.column)), known)
         problems: dict[int, RowProblem] = {
@@ -81,7 +80,7 @@ class TextReleaser:
             size = len(self.protector.vocabulary.embedding)
             problems = dict(self.sharing.problems(owners, plans, size)) | problems
         problems |= self.clear.strangers(batch.rows)
-        texts = _Texts(batch.part, plans, owners, scopes)
+        texts = _Texts(batch.part, plans, scopes)
         return Planned(texts, lambda: self._bill(plans, problems), problems)
 
     def look(self, batch: Batch) -> Look:
@@ -91,9 +90,12 @@ class TextReleaser:
             None if place in planned.problems else plan
             for place, plan in enumerate(planned.secrets.plans)
         ]
-        texts: _Texts = planned.secrets
-        size = len(self.protector.vocabulary.embedding)
-        return look_at(releasable, texts.owners, texts.scopes, size)
+        return look_at(releasable, *self._whose(batch), len(self.protector.vocabulary.embedding))
+
+    def _whose(self, batch: Batch) -> tuple[Sequence[str | None], Sequence[str]]:
+        """Whose each text is, and in which scope it stands."""
+        owners = owners_of(batch, self.person)
+        return owners, scopes_of(self.protector.consistent, batch.part, owners)
 
     def _bill(self, plans: Sequence[Plan | Refused], problems: Mapping[int, RowProblem]) -> Bill:
         """The epsilons of all draws that would be made for each text."""
@@ -125,9 +127,8 @@ class TextReleaser:
 
 @dataclass(frozen=True)
 class _Texts:
-    """The planned texts of a part, whose each is, and in which scope it stands."""
+    """The planned texts of a part, and in which scope each stands, where draws are shared."""
 
     part: int
     plans: Sequence[Plan | Refused]
-    owners: Sequence[str | None]
     scopes: Sequence[str]

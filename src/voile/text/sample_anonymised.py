@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from voile.errors import CannotWrite
+from voile.errors import writing
 from voile.text.sample_messages import messages
 
 COLUMNS = ("id", "text", "released", "topic")
@@ -31,12 +31,9 @@ def write_anonymised(path: str | Path) -> Path:
     """Pairs for `voile text calibrate`: id, text, released and topic of each message."""
     target = Path(path)
     after = anonymised()
-    try:
-        with target.open("w", newline="", encoding="utf-8") as file:
-            rows = csv.writer(file)
-            rows.writerow(COLUMNS)
-            for message, released in zip(messages(len(after)), after, strict=True):
-                rows.writerow([message.id, message.text, released, message.topic])
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {target}: {problem.strerror or problem}") from problem
+    with writing(target), target.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(COLUMNS)
+        for message, released in zip(messages(len(after)), after, strict=True):
+            rows.writerow([message.id, message.text, released, message.topic])
     return target

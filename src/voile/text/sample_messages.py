@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from voile.errors import CannotWrite, require
+from voile.errors import require, writing
 
 COLUMNS = ("id", "customer", "text", "topic", "tone", "region")
 TEST_CARDS = ("4111 1111 1111 1111", "5555 5555 5555 4444", "4242 4242 4242 4242")
@@ -87,14 +87,11 @@ def messages(count: int = 400, *, seed: int = 0) -> tuple[Message, ...]:
 def write_messages(path: str | Path, *, count: int = 400, seed: int = 0) -> Path:
     """The messages as a CSV file with the columns id, customer, text, topic, tone and region."""
     target = Path(path)
-    try:
-        with target.open("w", newline="", encoding="utf-8") as file:
-            rows = csv.writer(file)
-            rows.writerow(COLUMNS)
-            for message in messages(count, seed=seed):
-                rows.writerow([getattr(message, name) for name in COLUMNS])
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {target}: {problem.strerror or problem}") from problem
+    with writing(target), target.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(COLUMNS)
+        for message in messages(count, seed=seed):
+            rows.writerow([getattr(message, name) for name in COLUMNS])
     return target
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Literal
 
-from voile.errors import BadFile, InvalidInput, require, require_epsilon
-from voile.files.locations import location, sha256_of
+from voile.errors import InvalidInput, require, require_epsilon
 from voile.names import Named
-from voile.text.consistent import Scope
-from voile.text.finders import FINDERS, Finders
+from voile.packaged import content_sha256
+from voile.text.finders import DEFAULT, FINDERS, Finders
 from voile.text.languages import AUTO, LANGUAGES, pipeline_of
 from voile.text.laws import LAWS
-from voile.text.options import DEFAULT_FINDERS, ONE_OF, Misfit, Names, Strength, Use, Words
+from voile.text.options import ONE_OF, Misfit, Names, Strength, Use, Words
 from voile.text.reading_language import Reading
 from voile.text.tiers import DEFAULT_PIPELINE, identified
 from voile.text.vocabulary_names import VOCABULARIES, vocabulary_for
@@ -64,7 +64,7 @@ class TextSettings:
     """Whether rows are told apart by language, and counted."""
     pipelines: tuple[tuple[str, str], ...] = ()
     """What finds names in rows of other languages, where each row is read in its own."""
-    find: tuple[Named, ...] = field(default_factory=lambda: FINDERS.find_all(DEFAULT_FINDERS))
+    find: tuple[Named, ...] = DEFAULT
 
     @property
     def vocabulary(self) -> str:
@@ -140,10 +140,7 @@ class TextSettings:
     def _read(self) -> list[str]:
         """The content of a user's own code."""
         code = [one.home.rpartition(":")[0] for one in (*self.find, self.mechanism) if one.own]
-        try:
-            return [sha256_of(location(name)) for name in code if name.endswith(".py")]
-        except OSError:
-            raise BadFile("own finders must be files that can be read") from None
+        return [content_sha256(Path(name)) for name in code if name.endswith(".py")]
 
 
 def settings_from(
@@ -174,12 +171,7 @@ def settings_from(
         find=FINDERS.find_all(words.find),
     )
     settings = _with_pipelines(settings, names.pipeline)
-    for name, allowed in _CHOICES.items():
-        require(getattr(words, name) in allowed, f"--{name}", " or ".join(allowed),
-                getattr(words, name))  # fmt: skip
     if words.consistent is not None:
-        require(words.consistent in tuple(Scope), "--consistent", " or ".join(Scope),
-                words.consistent)  # fmt: skip
         if words.consistent != "document" and strength.public_length:
             raise InvalidInput(
                 "--public-length must go with --consistent document: a draw that documents share "
@@ -213,13 +205,6 @@ def _with_pipelines(settings: TextSettings, given: str | None) -> TextSettings:
     own = [(code, one.pipeline) for code, one in LANGUAGES.items() if one.pipeline is not None]
     there = tuple((code, p.module) for code, p in own if p.location() is not None)
     return replace(settings, pipelines=there)
-
-
-_CHOICES = {
-    "unknown": ("perturb", "drop", "fail", "keep"),
-    "signs": ("drop", "keep"),
-    "metric": ("euclidean", "angular"),
-}
 
 
 def check_budget(settings: TextSettings) -> TextSettings:

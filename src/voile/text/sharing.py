@@ -25,9 +25,8 @@ from voile.ledger import Bill
 from voile.ledger.people import person_name
 from voile.text.consistent import Scope, SharedDraws
 from voile.text.mapping import Keeper, job_name, mapping_of
-from voile.text.plan import Plan
+from voile.text.plan import Plan, Thing
 from voile.text.standins import Allotment
-from voile.text.things import Thing
 from voile.text.word_protector import TextProtector
 
 if TYPE_CHECKING:

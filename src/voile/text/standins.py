@@ -30,17 +30,10 @@ from voile.text.consistent import SharedDraws
 from voile.text.name_list import Found
 from voile.text.name_pools import NamePools, name_pools
 from voile.text.names_again import KIND_WORDS, PART, PARTICLES, Again, is_title, names_again
-from voile.text.plan import Plan
+from voile.text.plan import Plan, Thing
 from voile.text.released import Refused
 from voile.text.standin_forms import MAKERS, Draws, form_of, key_of, no_maker
-from voile.text.things import Thing
-from voile.text.tiers import marked
-
-LABELS = {
-    "PERSON": "PERSON", "PER": "PERSON", "GPE": "PLACE", "LOC": "PLACE", "FAC": "PLACE",
-    "ORG": "ORGANISATION",
-}  # fmt: skip
-"""What a pipeline calls names, and what voile does."""
+from voile.text.tiers import NAME_KINDS, marked
 
 SHOWS = (
     "what stand-ins keep: that a name or identifier of some kind was found, which places hold the "
@@ -83,9 +76,9 @@ class StandIns:
         for place, marks in enumerate(marked(self.pipeline, [one.text for one in read])):
             text = read[place].text
             spans = [
-                Span(e.start_char, e.end_char, LABELS[e.label_])
+                Span(e.start_char, e.end_char, NAME_KINDS[e.label_])
                 for e in marks
-                if e.label_ in LABELS and not _calls(e, text)
+                if NAME_KINDS[e.label_] != "GROUP" and not _calls(e, text)
             ]
             names = self.parts(text, spans)
             if known:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,17 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import BadFile, InvalidInput, MissingExtra, require
-from voile.files.locations import location, sha256_of
-from voile.packaged import SPACY_ENGLISH, SPACY_FRENCH, SPACY_SPANISH
+from voile.errors import InvalidInput, needs, require
+from voile.packaged import SPACY_ENGLISH, SPACY_FRENCH, SPACY_SPANISH, content_sha256
 from voile.personal.plain import plain
 from voile.personal.spans import Span
 from voile.text.name_list import Found
 from voile.text.stopwords import STOPWORDS
 from voile.text.vocabularies import Vocabulary
 
-ENTITY_LABELS = frozenset({"PERSON", "PER", "GPE", "ORG", "LOC", "NORP", "FAC"})
-"""What is a name, in the words of English pipelines and of those trained on other news."""
+NAME_KINDS = {
+    "PERSON": "PERSON", "PER": "PERSON", "GPE": "PLACE", "LOC": "PLACE", "FAC": "PLACE",
+    "ORG": "ORGANISATION", "NORP": "GROUP",
+}  # fmt: skip
+"""Names, in the words of English pipelines and of those trained on other news, and in ours."""
 Entities = tuple[tuple[int, int], ...]
 """Where names stand in a text."""
 DEFAULT_PIPELINE = SPACY_ENGLISH.module
@@ -95,7 +95,7 @@ def marked(pipeline: Any, texts: Iterable[str]) -> Iterator[list[Found]]:
         found[row] += [
             Found(start + e.start_char, start + e.end_char, e.label_)
             for e in document.ents
-            if e.label_ in ENTITY_LABELS and max(begins, last) <= start + e.start_char < ends
+            if e.label_ in NAME_KINDS and max(begins, last) <= start + e.start_char < ends
         ]
     for one, names in zip(read, found, strict=True):
         spans = one.spans(Span(e.start_char, e.end_char, e.label_) for e in names)
@@ -130,7 +130,6 @@ def tiers(
 
 def sensitive_tiers(words: Vocabulary, *, sensitive: str, pipeline: str | None) -> Tiers | None:
     """Tiers for "pii,poii" (names and words close to names), nothing for "all"."""
-    require(sensitive in ("pii,poii", "all"), "sensitive", "pii,poii or all", sensitive)
     return None if sensitive == "all" else tiers(words, pipeline=pipeline or DEFAULT_PIPELINE)
 
 
@@ -170,17 +169,8 @@ def close_to(words: Vocabulary, named: Any, *, share: float) -> NDArray[np.bool_
 
 def identified(pipeline: str) -> str:
     """What a pipeline is known by: its package's name, or the hash of a list or folder of names."""
-    folder = Path(pipeline)
-    try:
-        if pipeline.endswith(".txt"):
-            return sha256_of(location(pipeline))
-        if not folder.is_dir():
-            return pipeline
-        found = sorted(file for file in folder.rglob("*") if file.is_file())
-        held = [(str(file.relative_to(folder)), sha256_of(location(file))) for file in found]
-        return hashlib.sha256(json.dumps(held).encode()).hexdigest()
-    except OSError:
-        raise BadFile("lists of names and pipelines must be files that can be read") from None
+    path = Path(pipeline)
+    return content_sha256(path) if pipeline.endswith(".txt") or path.is_dir() else pipeline
 
 
 def load_pipeline(name: str, *, whole: bool = False) -> Any:
@@ -193,10 +183,8 @@ def load_pipeline(name: str, *, whole: bool = False) -> Any:
         from voile.text.name_list import read_name_list
 
         return read_name_list(name)
-    try:
+    with needs("spacy", extra="ner"):
         import spacy
-    except ImportError:
-        raise MissingExtra("spacy", extra="ner") from None
     unused = [] if whole else ["tagger", "parser", "attribute_ruler", "lemmatizer"]
     packaged = next((p for p in PIPELINES if p.module == name and p.location() is not None), None)
     try:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import Items
-from voile.errors import InvalidInput, MissingExtra
+from voile.errors import InvalidInput, needs
 from voile.packaged import GEMMA_PARTS, WORDLLAMA, WORDLLAMA_TOKENS, PackagedModel
 from voile.progress import tell
 from voile.text.languages import LANGUAGES
@@ -82,10 +82,8 @@ def _frequencies(words: Sequence[str], languages: tuple[str, ...]) -> Any:
     Lists of a language hold words of others, from names and quotations. A word that is three times
     as frequent in another of our languages, or more, is left to that one.
     """
-    try:
+    with needs("wordfreq", extra="languages"):
         from wordfreq import get_frequency_dict
-    except ImportError:
-        raise MissingExtra("wordfreq", extra="languages") from None
     table = np.array(
         [
             [get_frequency_dict(language).get(word, 0.0) for word in words]
@@ -119,11 +117,9 @@ def _gemma() -> tuple[list[str], Items]:
 
 def read_gguf_tokens(path: Path) -> tuple[list[str], Items]:
     """The same of any GGUF file: `token_embd.weight` and the tokeniser's list."""
-    try:
+    with needs("gguf", extra="languages"):
         from gguf import GGUFReader
         from gguf.quants import dequantize
-    except ImportError:
-        raise MissingExtra("gguf", extra="languages") from None
     reader = GGUFReader(str(path))
     table = next(tensor for tensor in reader.tensors if tensor.name == "token_embd.weight")
     listed = reader.fields["tokenizer.ggml.tokens"]

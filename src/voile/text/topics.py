@@ -20,7 +20,7 @@ import numpy as np
 
 from voile.core.arrays import Floats, Indices
 from voile.core.randomness import seeded_rng
-from voile.errors import InvalidInput, MissingExtra
+from voile.errors import InvalidInput, needs
 from voile.files.rows import RowProblem
 from voile.files.source import open_source
 from voile.leakage.bounds import clopper_pearson
@@ -191,10 +191,8 @@ def _unit(table: Floats) -> Floats:
 
 def _classifiers(clean: Floats, labels: Any) -> Judge:
     """A linear classifier for each fold, trained on the originals of the others."""
-    try:
+    with needs("scikit-learn", extra="text"):
         from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        raise MissingExtra("scikit-learn", extra="text") from None
     folds = _folds(labels)
     models = [
         LogisticRegression(C=10.0, max_iter=300).fit(clean[folds != k], labels[folds != k])

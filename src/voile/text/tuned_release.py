@@ -18,14 +18,12 @@ from voile.recipe import write_recipe
 from voile.report.provenance import spelled
 from voile.text.building import law_builder, tier_laws
 from voile.text.languages import check_language
-from voile.text.laws import KNOWN_WORD_BY_WORD
 from voile.text.options import Names, Strength, Words
 from voile.text.plan import KEPT, Plan
 from voile.text.sequences import numbered
 from voile.text.settings import PRIVATE_CORPUS, TextSettings, settings_from
 from voile.text.vocabularies import Vocabulary
 from voile.text.word_protector import TextProtector
-from voile.values import one_of
 
 
 def tuned_settings(
@@ -37,7 +35,6 @@ def tuned_settings(
     pipeline: str | None,
 ) -> TextSettings:
     """The settings of the release that is to be made, its strengths still plain."""
-    one_of(mechanism, KNOWN_WORD_BY_WORD, "mechanism")
     if words.consistent is not None:
         raise InvalidInput(
             "--consistent must not go with text tune: its attackers take every place for a draw "

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import Items
-from voile.errors import BadFile, InvalidInput, MissingExtra, require
+from voile.errors import BadFile, InvalidInput, MissingExtra, needs, require
 from voile.packaged import GLOVE, MINILM, content_sha256
 from voile.text.options import DEFAULT_TOP
 from voile.text.vocabularies import Vocabulary, is_word, vocabulary
@@ -28,10 +28,8 @@ def glove(*, top: int | None = DEFAULT_TOP, metric: str = "euclidean") -> Vocabu
     400,000 words of Wikipedia 2014 and Gigaword 5: public, and independent of your text. Entries
     without a letter or digit are left out. The files' hashes are checked.
     """
-    try:
+    with needs("pyarrow", extra="text"):
         import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtra("pyarrow", extra="text") from None
     if GLOVE.location() is None:
         raise MissingExtra(GLOVE.package, extra="text")
     root = GLOVE.checked()

@@ -6,10 +6,15 @@ safe. They serve to say what an epsilon does; no guarantee rests on them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
+from voile.core.arrays import Indices
 from voile.errors import InvalidInput
 from voile.files.encodings import lines_of
+from voile.text.vocabularies import Vocabulary
 
 _LISTS = {
     "names": """
@@ -42,6 +47,13 @@ _LISTS = {
 
 WATCHED = {kind: tuple(dict.fromkeys(words.split())) for kind, words in _LISTS.items()}
 """Words by class."""
+
+
+def watched_words(words: Vocabulary, own: Sequence[str] = ()) -> Indices:
+    """Where the watched words that it holds stand in a vocabulary, a list of one's own included."""
+    listed = {*own, *(word for each in WATCHED.values() for word in each)}
+    known = words.positions
+    return np.array(sorted({known[word] for word in listed if word in known}), dtype=np.intp)
 
 
 def read_watched(path: str | Path) -> tuple[str, ...]:

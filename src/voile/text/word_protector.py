@@ -17,14 +17,15 @@ from voile.core.mechanism import Mechanism
 from voile.core.randomness import Generator
 from voile.core.rounding import product_upwards, sum_upwards
 from voile.errors import InvalidInput
+from voile.files.in_memory import open_in_memory, same_kind
+from voile.files.tables import Changes
 from voile.ledger.amounts import Cost
 from voile.personal.spans import merge
 from voile.text.consistent import Scope, SharedDraws, draw_words
-from voile.text.containers import like, values_of
 from voile.text.finders import Finders
 from voile.text.nearest import NearestWords, nearest_words
 from voile.text.not_covered import not_covered
-from voile.text.plan import KEPT, SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS, Plan
+from voile.text.plan import SIGNS_AT_WORDS, STOP_WORDS, UNKNOWN_WORDS, Plan
 from voile.text.reading_language import Marks, Reading
 from voile.text.released import Read, Refused, ReleasedText, Unknown
 from voile.text.signs import Signs, without_signs
@@ -133,7 +134,11 @@ class TextProtector:
 
         A list, a tuple, a pandas or Polars column, an Arrow array. Missing values stay missing.
         """
-        values = values_of(texts)
+        if hasattr(texts, "__len__") and not len(texts):
+            return texts
+        source = open_in_memory(texts)
+        column = source.chosen("text")
+        values = list(source.table.part(0, len(source.table))[column])
         chosen = [i for i, value in enumerate(values) if value is not None]
         released: list[str | None] = [None] * len(values)
         answers = self.release_texts([values[i] for i in chosen], rng)
@@ -141,7 +146,7 @@ class TextProtector:
             if isinstance(answer, Refused):
                 raise InvalidInput(f"text {i}: {answer.reason}")
             released[i] = answer.text
-        return like(texts, released)
+        return same_kind(source, Changes(range(len(values)), {column: released}))
 
     def release_texts(self, texts: Sequence[Any], rng: Generator) -> list[ReleasedText | Refused]:
         """One answer a text. All words are drawn together, so many texts at once are faster."""
@@ -191,24 +196,6 @@ class TextProtector:
         words, draws = np.split(before, ends), np.split(after, ends)
         made = map(self._assembled, planned, words, draws, found)
         return [plan if isinstance(plan, Refused) else next(made) for plan in plans]
-
-    def preview(self, text: str, rng: Generator) -> list[tuple[str, str, int]]:
-        """One text as (before, after, level) pieces; gaps and kept words have level −1."""
-        (plan,) = self.plan([text])
-        if isinstance(plan, Refused):
-            raise InvalidInput(plan.reason)
-        if self.stand_ins is not None:
-            (plan,) = put_in([plan], self.stand_ins.language, rng, None)
-        words, released = draw_words(self.alone, [plan], rng)
-        shown: list[tuple[str, str, int]] = []
-        for piece in plan.settled():
-            if isinstance(piece, str):
-                shown.append((piece, piece, KEPT))
-                continue
-            written, case = self.vocabulary.written, plan.drawn[piece].case
-            before, after = (join([(written[drawn[piece]], case)]) for drawn in (words, released))
-            shown.append((before, after, plan.levels[piece]))
-        return shown
 
     def _plan(self, text: Any, marks: Marks) -> Plan | Refused:
         refused = self.reading.refusal(text, marks.language, names=self.tiers is not None)

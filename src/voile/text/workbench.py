@@ -20,8 +20,8 @@ from voile.leakage.word_curves import WordCurves, reader_curve, strengths, word_
 from voile.leakage.words import best_guess, kept_chances, kept_share
 from voile.mechanisms._word_law import WordLaw
 from voile.text.building import build_protector, load_vocabulary
-from voile.text.languages import AUTO, LANGUAGES, check_language, stopwords_of
-from voile.text.laws import KNOWN_WORD_BY_WORD
+from voile.text.languages import check_language, stopwords_in
+from voile.text.laws import KNOWN_WORD_BY_WORD, beta_of
 from voile.text.nearest import NearestWords
 from voile.text.options import Names, Restoring, Strength, Words
 from voile.text.pieces_shown import ShownText, shown_texts
@@ -30,7 +30,7 @@ from voile.text.reading import texts_at_first
 from voile.text.settings import TextSettings, settings_from
 from voile.text.topics import TopicUse, topic_use
 from voile.text.vocabularies import Vocabulary
-from voile.text.watched import WATCHED
+from voile.text.watched import watched_words
 from voile.text.word_protector import TextProtector
 
 LIKELIEST = 8
@@ -177,7 +177,7 @@ class TextBench:
             self._drawn_frequencies(),
             [self.factor * epsilon for epsilon in epsilons],
             watched=watched,
-            beta=self._beta,
+            beta=beta_of(self.settings.mechanism.name),
         )
         most = found.watched
         if np.isin(watched, self._clear()).any():
@@ -189,11 +189,13 @@ class TextBench:
         """Some of the strengths, and what the best reader of single words names at each."""
         words, epsilons = self.vocabulary, self.epsilons()[::2]
         scaled = [self.factor * epsilon for epsilon in epsilons]
-        candidates = min(2000, len(words))
         found = reader_curve(
-            words.embedding, self._drawn_frequencies(), scaled, beta=self._beta,
-            candidates=candidates,
-        )  # fmt: skip
+            words.embedding,
+            self._drawn_frequencies(),
+            scaled,
+            beta=beta_of(self.settings.mechanism.name),
+            candidates=min(2000, len(words)),
+        )
         return epsilons, tuple(map(self._with_clear, found))
 
     def use(self, data: Any, *, label: str | None = None) -> TopicUse:
@@ -226,20 +228,12 @@ class TextBench:
         """The stop words that are left in clear; under "auto" those of any language."""
         if self.in_clear is None:
             return np.empty(0, dtype=np.intp)
-        languages = LANGUAGES if self.in_clear == AUTO else (self.in_clear,)
-        listed = map(stopwords_of, languages)
         known = self.vocabulary.positions
-        found = sorted(known[word] for word in frozenset().union(*listed) if word in known)
+        found = sorted(known[word] for word in stopwords_in(self.in_clear) if word in known)
         return np.array(found, dtype=np.intp)
 
-    @property
-    def _beta(self) -> float | None:
-        return 0.001 if self.settings.mechanism.name == "tem" else None
-
     def _watched(self) -> Indices:
-        listed = (*self.settings.watch, *(word for words in WATCHED.values() for word in words))
-        known = self.vocabulary.positions
-        return np.array(sorted({known[word] for word in listed if word in known}), dtype=np.intp)
+        return watched_words(self.vocabulary, self.settings.watch)
 
 
 @lru_cache(maxsize=2)
@@ -271,4 +265,4 @@ def open_bench(
     )
     vocabulary = load_vocabulary(settings, source)
     settings, prior = choose_prior(restoring, settings, vocabulary, source)
-    return TextBench(settings, vocabulary, tuple(text for text in texts if text.strip()), prior)
+    return TextBench(settings, vocabulary, tuple(texts), prior)

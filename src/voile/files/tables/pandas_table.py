@@ -6,21 +6,20 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from voile.errors import InvalidInput
 from voile.files.column_names import THE_INDEX
 from voile.files.pieces import TEXT_COLUMN
 from voile.files.tables import Changes, RowLabels
-from voile.files.tables.values import FrameColumn, have_fractions
+from voile.files.tables.values import FrameTable, have_fractions
 
 INDEX = "index"
 """What an index without a name is called."""
 
 
 @dataclass(frozen=True)
-class PandasTable:
+class PandasTable(FrameTable):
     """A pandas DataFrame whose columns are strings; an index that says something is among them.
 
     An index of names, keys or times is data as a column is: it is released in clear if it comes
@@ -28,14 +27,11 @@ class PandasTable:
     other whole numbers below a million stay too, as `row_labels`, for they are no feature.
     """
 
-    frame: Any
-    called: str
     labels: Mapping[str, Hashable]
     """What the columns were called."""
     levels: tuple[str, ...]
     """The columns that were the index."""
     index_names: tuple[Hashable, ...]
-    give_back: Callable[[Any], Any]
     says_where: bool | None = None
     """Of points: whether they came with their reference system."""
     places: Mapping[str, str] = field(default_factory=dict)
@@ -43,19 +39,6 @@ class PandasTable:
     row_labels: RowLabels | None = None
     alone: str | None = None
     """The column that a Series is."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Their names."""
-        return tuple(self.frame.columns)
-
-    def __len__(self) -> int:
-        return len(self.frame)
-
-    def part(self, start: int, stop: int) -> Mapping[str, Sequence[Any]]:
-        """The columns of some rows."""
-        rows = nw.from_native(self.frame.iloc[start:stop], eager_only=True)
-        return {name: FrameColumn(rows[name], name, start + 1) for name in rows.columns}
 
     def changed(self, changes: Changes) -> Any:
         """The same kind, with the index and types of what stays."""
@@ -167,7 +150,7 @@ def frame_table(frame: Any, called: str, give_back: Callable[[Any], Any]) -> Pan
     if levels:
         copy = copy.set_axis(frame.index.set_names(list(levels)), axis="index").reset_index()
     return PandasTable(
-        copy, called, labels, levels, index_names, give_back,
+        copy, called, give_back, labels, levels, index_names,
         places={**_level_places(levels), **numbered(names)},
         row_labels=None if levels else _row_labels(frame.index, names),
     )  # fmt: skip

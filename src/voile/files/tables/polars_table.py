@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
-
-import narwhals as nw
 
 from voile.files.pieces import TEXT_COLUMN
 from voile.files.tables import Changes
-from voile.files.tables.values import FrameColumn
+from voile.files.tables.values import FrameTable
 
 
-@dataclass(frozen=True)
-class PolarsTable:
-    """A polars DataFrame; `give_back` makes a Series of it if it came as one."""
-
-    frame: Any
-    called: str
-    give_back: Callable[[Any], Any]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Their names."""
-        return tuple(self.frame.columns)
-
-    def __len__(self) -> int:
-        return len(self.frame)
-
-    def part(self, start: int, stop: int) -> Mapping[str, Sequence[Any]]:
-        """The columns of some rows."""
-        rows = nw.from_native(self.frame, eager_only=True)[start:stop]
-        return {name: FrameColumn(rows[name], name, start + 1) for name in rows.columns}
+class PolarsTable(FrameTable):
+    """A polars DataFrame."""
 
     def changed(self, changes: Changes) -> Any:
         """The same kind, with the schema of what stays."""

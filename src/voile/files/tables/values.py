@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,30 @@ class ListColumn(UntouchedColumn):
     def chosen(self, order: Sequence[int | None]) -> ListColumn:
         """The values at these places; nothing where there is no place."""
         return ListColumn([None if place is None else self._values[place] for place in order])
+
+
+@dataclass(frozen=True)
+class FrameTable:
+    """A pandas or polars DataFrame; `give_back` makes a Series of it if it came as one."""
+
+    frame: Any
+    called: str
+    give_back: Callable[[Any], Any]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(self.frame.columns)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def part(self, start: int, stop: int) -> Mapping[str, Sequence[Any]]:
+        """The columns of some rows."""
+        import narwhals as nw
+
+        rows = nw.from_native(self.frame, eager_only=True)[start:stop]
+        return {name: FrameColumn(rows[name], name, start + 1) for name in rows.columns}
 
 
 class FrameColumn(UntouchedColumn):

@@ -1,5 +1,0 @@
-"""``python -m voile.cli``."""
-
-from voile.cli import main
-
-main()
