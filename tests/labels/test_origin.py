@@ -14,8 +14,8 @@ from label_files import write_rows
 from voile import labels
 from voile.errors import InvalidInput
 from voile.files.source import open_source
-from voile.labels.origin import Origin, origin_of
-from voile.labels.recipe_file import load_recipe, recipe_from
+from voile.labels.origin import origin_of
+from voile.labels.recipe_file import load_recipe
 
 HEADER = ["salary", "town", "label"]
 
@@ -98,15 +98,3 @@ def test_a_digest_is_of_all_records_at_once(file: Any) -> None:
     )  # fmt: skip
     body = json.loads(json.dumps(vars(found)))
     assert set(body) == {"digest", "columns", "records"}
-
-
-def test_a_recipe_of_an_earlier_version_still_knows_its_file(file: Any, tmp_path: Any) -> None:
-    import hashlib
-
-    labels.recipe(file, label="label", mechanism="ldp", out=tmp_path / "r.json")
-    body = json.loads((tmp_path / "r.json").read_text())
-    del body["made_of"], body["made_records"]
-    body["made_from"] = hashlib.sha256(file.read_bytes()).hexdigest()
-    old = recipe_from(json.dumps(body))
-    assert old.made_from == Origin(body["made_from"])
-    assert old.made_from.is_of(open_source(file))

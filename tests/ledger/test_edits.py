@@ -17,7 +17,7 @@ from voile.errors import BadFile
 from voile.ledger import Bill, Budget, Kind, Ledger, check_ledger, make_key, read_key, simple_cost
 from voile.ledger.address import place_of
 from voile.ledger.entries import Entry, packed
-from voile.ledger.sqlite_rows import FIELDS as _FIELDS
+from voile.ledger.store import FIELDS as _FIELDS
 
 PLACE = Kind("one location", "euclidean", "km")
 ANN = 4.5

@@ -24,7 +24,6 @@ from voile.ledger import (
     Budget,
     Kind,
     Ledger,
-    abandon,
     backup,
     check_ledger,
     make_key,
@@ -145,35 +144,6 @@ def test_an_interrupted_move_is_repeated(tmp_path, key_file, monkeypatch):
     with Ledger(str(tmp_path / "new.db"), read_key(key_file)) as moved:
         assert charge(moved, "b", "ann") == [True]
         assert not check_ledger(moved).problems
-
-
-def as_format_3(path: str) -> None:
-    """The tables as they were before pages and the first page's seal."""
-    database = sqlite3.connect(path)
-    database.executescript(
-        "ALTER TABLE front DROP COLUMN pages; ALTER TABLE front DROP COLUMN seal; DROP TABLE pages;"
-        "CREATE TABLE accounts (person BLOB PRIMARY KEY, epsilon INTEGER, moment INTEGER, "
-        "delta INTEGER, rows INTEGER) WITHOUT ROWID; UPDATE front SET through = 0;"
-        "PRAGMA user_version = 3;"
-    )
-    database.close()
-
-
-def test_a_ledger_of_the_older_format_is_brought_over(tmp_path, key_file):
-    where = str(tmp_path / "ledger.db")
-    with Ledger.create(where, read_key(key_file), budget=Budget(3.0)) as ledger:
-        ledger.agree(PLACE, None)
-        charge(ledger, "0" * 32, "ann", "bob")
-    as_format_3(where)
-    with pytest.raises(BadFile, match="older voile; bring it over with `voile ledger migrate`"):
-        Ledger(where, read_key(key_file))
-    migrate(where, str(tmp_path / "new.db"), ledger_key=key_file)
-    with Ledger(str(tmp_path / "new.db"), read_key(key_file)) as moved:
-        assert moved.account("ann")[3] == 1
-        assert charge(moved, "b", "ann", "ann", "ann") == [True, True, False]
-        assert not check_ledger(moved).problems
-    with pytest.raises(CannotWrite, match="an older voile charged cannot be abandoned"):
-        abandon(str(tmp_path / "new.db"), "0" * 32, ledger_key=key_file, deleted=True)
 
 
 # ── giving up a job ────────────────────────────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from voile.cli.app import app
 from voile.ledger import Bill, Budget, Head, Key, Kind, Ledger, check_ledger, simple_cost
 from voile.ledger.entries import Entry
-from voile.ledger.sqlite_rows import FIELDS as _FIELDS
+from voile.ledger.store import FIELDS as _FIELDS
 
 PLACE = Kind("one location", "euclidean", "km")
 

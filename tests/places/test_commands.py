@@ -21,7 +21,7 @@ from voile.places.designs import PlacesDesign
 from voile.places.loading import load_design
 from voile.places.outside import Outside
 from voile.places.projection import Projection
-from voile.places.releaser import MakePlacesReleaser, SavedDesign
+from voile.places.releaser import PlacesReleaser, SavedDesign
 from voile.progress import Step, heard_by
 from voile.storage import load, save
 
@@ -194,11 +194,10 @@ def test_each_part_has_a_secure_key_of_its_own(designed):
     """One key gives one release, whoever draws it; another key another one."""
     known = ColumnsInClear(shown={"lat": "lat", "lon": "lon"})
     saved = SavedDesign(str(designed), designed.read_bytes())
-    make = MakePlacesReleaser(saved, DEGREES, Outside.FEW, known)
     batch = Batch(0, [{"lat": "45.0", "lon": "5.0"}] * 200)
 
     def released(key):
-        releaser = make()
+        releaser = PlacesReleaser(saved, DEGREES, Outside.FEW, known)
         return releaser.draw(releaser.plan(batch), np.ones(200, dtype=bool), keyed_rng(key)).columns
 
     assert released(3) == released(3) != released(4)

@@ -30,13 +30,40 @@ def short_texts():
     return [*WORDS, *PUBLIC]
 
 
+def train_paraphraser(language, public_pairs, *, join, epochs, rate, batch=16, seed=0):
+    """Teach a causal model to continue join(text) with its paraphrase and the end token."""
+    import torch
+
+    from voile.rewriting.training import fit
+
+    rows = []
+    for text, paraphrase in public_pairs:
+        prompt = language.tokenizer(join(text))["input_ids"]
+        answer = language.tokenizer(paraphrase)["input_ids"]
+        rows.append((prompt, [*answer, language.end]))
+
+    def loss(chosen):
+        part = [rows[i] for i in chosen]
+        width = max(len(a) + len(b) for a, b in part)
+        ids = torch.full((len(part), width), language.end)
+        labels = torch.full((len(part), width), -100)
+        mask = torch.zeros((len(part), width), dtype=torch.long)
+        for row, (a, b) in enumerate(part):
+            size = len(a) + len(b)
+            ids[row, :size] = torch.tensor(a + b)
+            labels[row, len(a) : size] = torch.tensor(b)
+            mask[row, :size] = 1
+        return language.model(input_ids=ids, attention_mask=mask, labels=labels).loss
+
+    return fit(language.model, loss, len(rows), epochs, batch, rate, seed)
+
+
 @pytest.fixture(scope="session")
 def causal():
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
     from voile.rewriting.dp_paraphrase import prompt
     from voile.rewriting.tiny import tiny_causal
-    from voile.rewriting.training import train_paraphraser
 
     model = tiny_causal([*PUBLIC, ">>>>>"], seed=1)
     history = train_paraphraser(model, [(t, t) for t in PUBLIC], join=prompt, epochs=60, rate=5e-3)

@@ -294,7 +294,7 @@ def test_a_service_holds_little_of_its_ledger_in_memory(ledger):
     async def talk(to):
         assert (await to.post("/v1/places", of("ann"))).status_code == 200
         stores = [lane.releasing.ledger.store for lane in (lanes.brief, lanes.long)]
-        return [s.look("PRAGMA cache_size") for s in stores]
+        return [s.run("PRAGMA cache_size") for s in stores]
 
     assert talking(service, talk) == [[(-1024,)]] * 2
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from voile.attackers.attribution import check_trials
 from voile.core.arrays import Floats, Indices
-from voile.core.mechanism import ExactMechanism
 from voile.progress import tell
 
 PairLikelihood = Callable[[Sequence[str], Sequence[Any]], Any]
@@ -53,20 +52,3 @@ class Likelihood:
                 total=len(texts),
             )
         return found.reshape(sets.shape)
-
-
-def exact_likelihood(mechanism: ExactMechanism) -> PairLikelihood:
-    """The pairwise likelihood of a mechanism that knows its law, such as a channel.
-
-    >>> import numpy as np, voile
-    >>> law = exact_likelihood(voile.mechanisms.randomised_response(["a", "b"], epsilon=1.0))
-    >>> np.asarray(law(["a", "b"], ["a", "a"])).round(4)
-    array([-0.3133, -1.3133])
-    """
-
-    def law(texts: Sequence[str], releases: Sequence[Any]) -> Floats:
-        inputs, rows = np.unique(np.asarray(texts), return_inverse=True)
-        outputs, columns = np.unique(np.asarray(releases), return_inverse=True)
-        return mechanism.log_prob(inputs, outputs)[rows.ravel(), columns.ravel()]
-
-    return law

@@ -101,7 +101,7 @@ ATTACKERS = Family(
         Named(
             "minilm",
             "An lstm that also reads what the sentence encoder MiniLM makes of the words.",
-            f"{_HOME}.networks:minilm",
+            f"{_HOME}.networks:lstm",
         ),
     ),
 )

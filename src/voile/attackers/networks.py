@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import torch
@@ -63,24 +64,12 @@ class _Transformer(nn.Module):
         return read
 
 
-def rnn(width: int) -> nn.Module:
-    """An Elman network in both directions."""
-    return _Recurrent(nn.RNN, width)
-
-
-def lstm(width: int) -> nn.Module:
-    """A long short-term memory in both directions."""
-    return _Recurrent(nn.LSTM, width)
-
-
-def transformer(width: int) -> nn.Module:
-    """Two layers of self-attention with four heads."""
-    return _Transformer(width, layers=2, heads=4)
-
-
-def minilm(width: int) -> nn.Module:
-    """The same memory, for what MiniLM makes of the document beside the words themselves."""
-    return lstm(width)
+rnn: Body = partial(_Recurrent, nn.RNN)
+"""An Elman network in both directions."""
+lstm: Body = partial(_Recurrent, nn.LSTM)
+"""A long short-term memory in both directions."""
+transformer: Body = partial(_Transformer, layers=2, heads=4)
+"""Two layers of self-attention with four heads."""
 
 
 class Reader(nn.Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from voile.errors import InvalidInput, require
+from voile.errors import require
 from voile.leakage.bounds import clopper_pearson
 
 
@@ -143,16 +143,3 @@ def shared(failure_probability: float, *, among: int) -> float:
     require(0 < failure_probability < 1, "failure_probability", "in (0, 1)", failure_probability)
     require(among >= 1, "among", ">= 1", among)
     return failure_probability / among
-
-
-def trials_for(epsilon: float, *, candidates: int, failure_probability: float = 0.01) -> int:
-    """The fewest trials whose ceiling reaches epsilon: fewer could never refute that claim.
-
-    >>> trials_for(7.54, candidates=2)
-    9974
-    """
-    if not 0 < epsilon < 30:
-        raise InvalidInput(f"epsilon must be above 0 and below 30 to be reached, got {epsilon:g}")
-    # (α/2)^(1/T) = e^ε/(e^ε + k − 1)
-    needed = math.log(failure_probability / 2) / -math.log1p((candidates - 1) * math.exp(-epsilon))
-    return math.ceil(needed)

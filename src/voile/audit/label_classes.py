@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.audit.membership import area_under_curve
 from voile.core.arrays import Floats, Indices
 from voile.leakage.bounds import Interval, clopper_pearson
 
@@ -82,14 +83,9 @@ def alarms(
 
 def area(score: Floats, member: NDArray[np.bool_]) -> float:
     """AUC: how often a member's score is above another's, ties counting a half (Mann–Whitney)."""
-    from scipy.stats import rankdata
-
-    inside = int(member.sum())
-    outside = len(member) - inside
-    if not inside or not outside:
+    if member.all() or not member.any():
         return 0.5
-    ranks = float(rankdata(score)[member].sum())
-    return (ranks - inside * (inside + 1) / 2) / (inside * outside)
+    return area_under_curve(score[member], score[~member])
 
 
 def mean_area(posteriors: Floats, labels: Indices) -> float:

@@ -32,7 +32,7 @@ class Metric:
     """A distance with a name and a unit; epsilon is always *per unit* of it.
 
     Two metrics are equal when name, unit, parameters and distance are. The metrics of voile have
-    distances that compare by what defines them; a function of one's own is equal to itself only.
+    distances that compare by what defines them; a function is equal to itself only.
     `instead` is empty for a true metric; for a dissimilarity without the triangle inequality it
     names the metric to use. With `extended`, secrets may be infinitely far apart: the guarantee
     says nothing about such a pair. Otherwise a distance is finite or an error.
@@ -126,7 +126,7 @@ class Metric:
         named = isinstance(name, str) and isinstance(unit, str)
         if not named or isinstance(largest, str) or not largest >= 0:
             raise BadFile("a metric must have a name, a unit and a largest distance")
-        return cls(name, unit, OnlyNamed(), parameters, largest)
+        return cls(name, unit, _only_named, parameters, largest)
 
     def __str__(self) -> str:
         return f"{self.name} distance in {self.unit}"
@@ -144,16 +144,11 @@ class KnownBy:
         return self.function(left, right)
 
 
-@dataclass(frozen=True)
-class OnlyNamed:
-    """The distance of a metric that is known by its name alone."""
-
-    def __call__(self, left: Items, right: Items) -> Floats:
-        """Refuses."""
-        raise InvalidInput(
-            "a metric that was read from a guarantee has a name and no distances; take those of "
-            "the mechanism's own space"
-        )
+def _only_named(left: Items, right: Items) -> Floats:
+    raise InvalidInput(
+        "a metric that was read from a guarantee has a name and no distances; take those of "
+        "the mechanism's own space"
+    )
 
 
 def _finite(value: float | str) -> float | str | None:

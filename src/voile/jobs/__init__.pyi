@@ -11,12 +11,11 @@ from voile.files.source import open_source as open_source
 from voile.jobs.charging import Charging as Charging
 from voile.jobs.charging import WhenSpent as WhenSpent
 from voile.jobs.engines import Engine as Engine
-from voile.jobs.engines import Processes as Processes
-from voile.jobs.engines import Ray as Ray
 from voile.jobs.engines import engine_named as engine_named
 from voile.jobs.engines import spread as spread
 from voile.jobs.in_memory import release_in_memory as release_in_memory
 from voile.jobs.job_report import JobReport as JobReport
+from voile.jobs.ray_tasks import Ray as Ray
 from voile.jobs.records import Batch as Batch
 from voile.jobs.records import BeyondBudget as BeyondBudget
 from voile.jobs.records import Planned as Planned
@@ -25,3 +24,4 @@ from voile.jobs.records import Replaced as Replaced
 from voile.jobs.records import Telling as Telling
 from voile.jobs.run import check_output as check_output
 from voile.jobs.run import run_job as run_job
+from voile.jobs.workers import Processes as Processes

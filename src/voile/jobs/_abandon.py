@@ -116,12 +116,5 @@ def _require_open(ledger: Ledger, job: str) -> None:
     """A job whose output never appeared, as far as this ledger can know."""
     refuse_answered(job)
     for entry in ledger.store.entries():
-        if entry.event == Event.ARRIVED and entry.known().get("format") == 3:
-            old = any(e.job == job for e in ledger.store.entries() if e.number < entry.number)
-            if old:
-                raise CannotWrite(
-                    "a job that an older voile charged cannot be abandoned: that version did not "
-                    "note which jobs were finished"
-                )
         if entry.event == Event.FINISHED and entry.job == job:
             raise CannotWrite("a job whose output has appeared is spent, and is never refunded")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-from voile.errors import CannotWrite, InvalidInput, require
+from voile.errors import InvalidInput, require
 from voile.files.locations import Location
-
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
-Made = TypeVar("Made")
+from voile.jobs.ray_tasks import Ray
+from voile.jobs.workers import Answer, Made, Processes, Task
 
 ENGINES = ("local", "ray")
 
@@ -32,66 +29,6 @@ class Engine(Protocol):
     ) -> Iterator[Answer]:
         """`work(made, task)` for every task, answers as they come; `make()` once a process."""
         ...
-
-
-@dataclass(frozen=True)
-class Processes:
-    """Processes of this machine: one, or several that each make a transform."""
-
-    jobs: int = 1
-
-    def __post_init__(self) -> None:
-        require(self.jobs >= 1, "jobs", ">= 1", self.jobs)
-
-    def check(self, output: Location) -> None:
-        """Several processes need storage that they share."""
-        if self.jobs > 1 and not output.shared:
-            raise CannotWrite(f"{output} is seen by one process alone; use one job")
-
-    def run(
-        self,
-        make: Callable[[], Made],
-        work: Callable[[Made, Task], Answer],
-        tasks: Iterator[Task],
-    ) -> Iterator[Answer]:
-        """In this process if there is one job, else in fresh ones."""
-        from voile.jobs.workers import workers
-
-        return workers(make, work, tasks, jobs=self.jobs)
-
-
-@dataclass(frozen=True)
-class Ray:
-    """A Ray cluster: the one at `address`, or as many processes as this machine has cores.
-
-    Ray starts the tasks where there is room, repeats those whose node died, and keeps the driver
-    from running ahead. The output must lie on storage that every node sees.
-    """
-
-    address: str | None = None
-    workers: int | None = None
-
-    def check(self, output: Location) -> None:
-        """There must be a cluster, and its nodes need storage that they share."""
-        from voile.jobs.ray_tasks import check_address
-
-        check_address(self.address)
-        if not output.shared:
-            raise CannotWrite(
-                f"{output} is seen by one process alone; on Ray the output must lie on storage "
-                "that every node sees"
-            )
-
-    def run(
-        self,
-        make: Callable[[], Made],
-        work: Callable[[Made, Task], Answer],
-        tasks: Iterator[Task],
-    ) -> Iterator[Answer]:
-        """As Ray tasks on every node."""
-        from voile.jobs.ray_tasks import ray_tasks
-
-        return ray_tasks(make, work, tasks, address=self.address, most=self.workers)
 
 
 def engine_named(name: str, *, jobs: int = 1, address: str | None = None) -> Engine:

@@ -25,11 +25,11 @@ from voile.files.source import Source
 from voile.files.tables import Changes
 from voile.jobs.charging import Charging
 from voile.jobs.draw import Drawn, PartTask, draw_rows
-from voile.jobs.engines import Processes
 from voile.jobs.job_report import JobReport, check_rows_left, report_of
 from voile.jobs.records import Releaser
 from voile.jobs.run import part_key
 from voile.jobs.sharing import SharesDraws, key_of_seed, prepared
+from voile.jobs.workers import Processes
 from voile.progress import tell
 
 

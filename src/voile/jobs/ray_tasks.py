@@ -8,13 +8,12 @@ import socket
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 from voile.errors import CannotWrite, InvalidInput, MissingExtra
-
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
-Made = TypeVar("Made")
+from voile.files.locations import Location
+from voile.jobs.workers import Answer, Made, Task
 
 RETRIES = 20
 """How often Ray repeats a task whose worker or node died, before the job gives up (and can be
@@ -24,42 +23,62 @@ _made: tuple[str, Any] | None = None
 """What `make` made in this worker process, and for which run."""
 
 
-def ray_tasks(
-    make: Callable[[], Made],
-    work: Callable[[Made, Task], Answer],
-    tasks: Iterator[Task],
-    *,
-    address: str | None = None,
-    most: int | None = None,
-) -> Iterator[Answer]:
-    """`work(make(), task)` for every task as Ray tasks, answers as they come.
+@dataclass(frozen=True)
+class Ray:
+    """A Ray cluster: the one at `address`, or as many processes as this machine has cores.
 
-    `make` and `work` are put into Ray's object store once, from where each node fetches them once;
-    a worker process makes its own from them, once. At most two tasks a core and two more are under
-    way, and never more than `most`, so neither memory nor the object store grows with the file;
-    the cores are counted anew as nodes come and go. Ray chooses where a task runs and repeats it if
-    that place dies. `work` must therefore be such that a repeated task does no harm.
+    Ray starts the tasks where there is room, repeats those whose node died, and keeps the driver
+    from running ahead. The output must lie on storage that every node sees.
     """
-    ray = _ray()
-    with _connected(ray, address, most):
-        if address is None:
-            most = None  # as many cores were started
-        run = uuid.uuid4().hex
-        shared = ray.put((make, work))
-        remote = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(_run)
-        under_way: list[Any] = []
-        try:
-            for task in tasks:
-                # In a list a reference stays one: the worker fetches what it names only once.
-                under_way.append(remote.remote(run, [shared], task))
-                while len(under_way) >= _room(ray, most):
+
+    address: str | None = None
+    workers: int | None = None
+
+    def check(self, output: Location) -> None:
+        """There must be a cluster, and its nodes need storage that they share."""
+        check_address(self.address)
+        if not output.shared:
+            raise CannotWrite(
+                f"{output} is seen by one process alone; on Ray the output must lie on storage "
+                "that every node sees"
+            )
+
+    def run(
+        self,
+        make: Callable[[], Made],
+        work: Callable[[Made, Task], Answer],
+        tasks: Iterator[Task],
+    ) -> Iterator[Answer]:
+        """`work(make(), task)` for every task as Ray tasks, answers as they come.
+
+        `make` and `work` are put into Ray's object store once, from where each node fetches them
+        once; a worker process makes its own from them, once. At most two tasks a core and two more
+        are under way, and never more than `workers`, so neither memory nor the object store grows
+        with the file; the cores are counted anew as nodes come and go. Ray chooses where a task
+        runs and repeats it if that place dies. `work` must therefore be such that a repeated task
+        does no harm.
+        """
+        ray = _ray()
+        with _connected(ray, self.address, self.workers):
+            most = (
+                None if self.address is None else self.workers
+            )  # without, as many cores were started
+            run = uuid.uuid4().hex
+            shared = ray.put((make, work))
+            remote = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(_run)
+            under_way: list[Any] = []
+            try:
+                for task in tasks:
+                    # In a list a reference stays one: the worker fetches what it names only once.
+                    under_way.append(remote.remote(run, [shared], task))
+                    while len(under_way) >= _room(ray, most):
+                        done, under_way = ray.wait(under_way, num_returns=1)
+                        yield from _answers(ray, done)
+                while under_way:
                     done, under_way = ray.wait(under_way, num_returns=1)
                     yield from _answers(ray, done)
-            while under_way:
-                done, under_way = ray.wait(under_way, num_returns=1)
-                yield from _answers(ray, done)
-        finally:
-            _stop(ray, under_way)
+            finally:
+                _stop(ray, under_way)
 
 
 def _ray() -> Any:

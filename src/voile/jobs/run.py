@@ -21,11 +21,12 @@ from voile.files.rows import OnError
 from voile.files.source import Source
 from voile.jobs.charging import Charging
 from voile.jobs.draw import PartTask, draw_part
-from voile.jobs.engines import Engine, Processes
+from voile.jobs.engines import Engine
 from voile.jobs.job_report import JobReport, Progress, check_rows_left, report_of
 from voile.jobs.records import Releaser
 from voile.jobs.sharing import Prepared, SharesDraws, key_of_seed, prepared
 from voile.jobs.unchanged import check_piece, check_unchanged
+from voile.jobs.workers import Processes
 from voile.jobs.workspace import Note, Workspace, write_json, writing
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from voile.core.randomness import secure_rng, seeded_rng
@@ -23,7 +24,7 @@ from voile.labels._recipe import MadeRecipe, write_recipe
 from voile.labels.bins import Cut
 from voile.labels.choice import LabelChoice, chosen_recipe, recipe_of
 from voile.labels.describing import described
-from voile.labels.draw import MakeReleaser, check_types, kinds_of
+from voile.labels.draw import LabelReleaser, check_types, kinds_of
 from voile.labels.grouping import grouped
 from voile.labels.handing import Handing
 from voile.labels.law import Law
@@ -142,7 +143,8 @@ def protect(
     try:
         done = carry_out(
             source,
-            MakeReleaser(
+            partial(
+                LabelReleaser,
                 law,
                 clear,
                 kinds_of(source, made),
@@ -186,19 +188,10 @@ def _identity(
     label: str, law: Law, choice: LabelChoice, clear: ColumnsInClear, seed: int | None
 ) -> dict[str, Any]:
     """What a restart must agree in, the recipe by its hash."""
-    return {
+    return vars(replace(choice, records=None)) | {
         "job": "labels protect",
         "label": label,
-        "mechanism": choice.mechanism,
         "epsilon": law.epsilon,
-        "prior": list(choice.prior),
-        "label_share": choice.label_share,
-        "levels": choice.levels,
-        "cells": choice.cells,
-        "classes": list(choice.classes),
-        "learn_from_private": choice.learn_from_private,
-        "learn_epsilon": choice.learn_epsilon,
-        "learn_delta": choice.learn_delta,
         "passed": list(clear.passed),
         "seed": seed,
         "recipe": hashlib.sha256(law.recipe.encode()).hexdigest(),

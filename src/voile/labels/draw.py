@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,7 @@ class LabelReleaser:
     who is named and who is not may hang together with the label.
     """
 
-    protection: Protection
-    recipe: Recipe
+    law: Law
     clear: ColumnsInClear
     kinds: Mapping[str, type]
     masking: bool
@@ -55,6 +55,16 @@ class LabelReleaser:
     """The column of persons, where a memo makes their reports permanent or a ledger charges."""
     shuffling: bool = False
     """Whether rows come out in a random order; then all of them are one batch."""
+
+    @cached_property
+    def protection(self) -> Protection:
+        """How records are released, made in each process."""
+        return self.law.protection()
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """What fixes codes and names."""
+        return recipe_from(self.law.recipe)
 
     def plan(self, batch: Batch) -> Planned:
         """Labels and features as codes, and what is wrong with the other rows."""
@@ -172,25 +182,6 @@ def _reports(drawn: Indices, good: Indices, count: int) -> Replaced:
     for place, column, report in zip(good.tolist(), *drawn.T.tolist(), strict=True):
         table[0][place], table[1][place] = column + 1, report
     return Replaced(dict(zip((COLUMN, REPORT), table, strict=True)))
-
-
-@dataclass(frozen=True)
-class MakeReleaser:
-    """Makes a releaser for one process, with its own protection."""
-
-    law: Law
-    clear: ColumnsInClear
-    kinds: Mapping[str, type]
-    masking: bool
-    person: str | None
-    shuffling: bool
-
-    def __call__(self) -> LabelReleaser:
-        """One releaser."""
-        return LabelReleaser(
-            self.law.protection(), recipe_from(self.law.recipe), self.clear, self.kinds,
-            self.masking, self.person, self.shuffling,
-        )  # fmt: skip
 
 
 def kinds_of(source: Source, recipe: Recipe) -> dict[str, type]:

@@ -168,10 +168,7 @@ def _record_of(record: Mapping[str, Any]) -> _Record:
     try:
         return fields_of(_Record, record)
     except KeyError as missing:
-        raise BadFile(
-            f"the guarantee file must have the field {missing.args[0]}; an older release is read "
-            "without its guarantee file, by your own word"
-        ) from None
+        raise BadFile(f"the guarantee file must have the field {missing.args[0]}") from None
 
 
 def _draws_of(given: Any) -> Draws:

@@ -111,11 +111,6 @@ def _read(place: Path, law: str) -> Memo:
         raise InvalidInput(f"cannot read --memo: {problem.strerror}") from None
     except (ValueError, KeyError, TypeError, IndexError, RecursionError):
         raise BadFile("--memo must name a file that voile made, and this is another") from None
-    if body.format == "voile-memo/1":
-        raise BadFile(
-            "--memo must be of this version, and this is of an earlier one, which drew twice for "
-            "a name in two spellings; give another file: reports by it spend ε anew"
-        )
     if body.format != FORMAT or len(memo.key) != KEY_BYTES:
         raise BadFile("--memo must name a file that voile made, and this is damaged")
     if body.law != law:

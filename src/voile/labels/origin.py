@@ -10,7 +10,6 @@ from typing import Any
 
 from voile.files.rows import RowProblem
 from voile.files.source import Source
-from voile.jobs.standing import Expected
 from voile.labels.values import ABSENT, written
 from voile.ledger.people import one_spelling
 
@@ -22,8 +21,7 @@ class Origin:
     """The SHA-256 of some records as a whole, over these columns; nothing of a single one.
 
     The order of rows and columns, other columns, and the format do not count, nor how a number or
-    what is missing is written; numbers count to six digits. Of an earlier version's recipe it is
-    the SHA-256 of the file's bytes, and no columns are known.
+    what is missing is written; numbers count to six digits.
     """
 
     digest: str = ""
@@ -32,11 +30,7 @@ class Origin:
 
     def is_of(self, source: Source) -> bool:
         """Whether a source holds these very records; one that holds more is not read to its end."""
-        if not self.digest:
-            return False
-        if not self.columns:
-            return _bytes_digest(source) == self.digest
-        if not set(self.columns) <= {*source.columns}:
+        if not self.digest or not set(self.columns) <= {*source.columns}:
             return False
         return origin_of(source, self.columns, most=self.records) == self
 
@@ -82,14 +76,3 @@ def _plain(value: Any) -> str:
     except ValueError:
         return one_spelling(text)
     return f"{number:.6g}" if math.isfinite(number) else text
-
-
-def _bytes_digest(source: Source) -> str:
-    """The SHA-256 of a file's bytes; of data in memory, what tells it from other data."""
-    if source.in_memory or isinstance(source, Expected):
-        return source.fingerprint()
-    digest = hashlib.sha256()
-    with source.location.open() as file:
-        while block := file.read(2**20):
-            digest.update(block)
-    return digest.hexdigest()

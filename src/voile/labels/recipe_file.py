@@ -105,7 +105,7 @@ def recipe_from(text: str, *, path: str = "the recipe") -> Recipe:
 
 
 def _origin(body: dict[str, Any]) -> Origin:
-    """Which records it was made from; an earlier version knew a file's bytes alone."""
+    """Which records it was made from."""
     digest, columns = str(body.get("made_from", "")), _texts(body.get("made_of", []))
     return Origin(digest, columns, int(body.get("made_records", 0)))
 

@@ -75,8 +75,6 @@ def migrate(
 ) -> Moved:
     """Let the ledger go on elsewhere (a file or PostgreSQL); the old one is charged no more.
 
-    Also brings a ledger of an older voile to the present format.
-
     Example: `voile ledger migrate ledger.db postgresql://voile@db.example/ledgers`
     """
     head = copies.migrate(str(ledger), str(to), read_key(ledger_key))

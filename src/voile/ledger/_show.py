@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from voile.ledger._options import KeyFile, Where
 from voile.ledger.amounts import NANO, shown
@@ -24,17 +24,6 @@ class Account:
     spent: float
     left: float | None
     meaning: str
-
-
-@dataclass(frozen=True)
-class Totals:
-    """Counts and sums over all persons."""
-
-    people: int
-    rows: int
-    spent: float
-    largest_spent: float
-    people_without_budget_left: int
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -132,12 +121,12 @@ def show(
             budget=None if terms is None else terms.budget.epsilon,
             budget_delta=0.0 if terms is None else terms.budget.delta,
             persons=tuple(_account(opened, terms, name) for name in names),
-            **vars(_totals(opened, terms)),
+            **_totals(opened, terms),
         )
 
 
-def _totals(ledger: Ledger, terms: Terms | None) -> Totals:
-    """Read once through, whatever the number of persons."""
+def _totals(ledger: Ledger, terms: Terms | None) -> dict[str, Any]:
+    """Counts and sums over all persons; read once through, whatever the number of persons."""
     people = rows = total = largest = spent_up = 0
     for _, epsilon, _, _, released in ledger.accounts():
         people += released > 0
@@ -145,7 +134,13 @@ def _totals(ledger: Ledger, terms: Terms | None) -> Totals:
         total += epsilon
         largest = max(largest, epsilon)
         spent_up += terms is not None and epsilon >= terms.budget.epsilon_limit
-    return Totals(people, rows, float(shown(total)), float(shown(largest)), spent_up)
+    return {
+        "people": people,
+        "rows": rows,
+        "spent": float(shown(total)),
+        "largest_spent": float(shown(largest)),
+        "people_without_budget_left": spent_up,
+    }
 
 
 def _account(ledger: Ledger, terms: Terms | None, name: str) -> Account:

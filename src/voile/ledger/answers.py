@@ -96,7 +96,7 @@ class Answers:
     def forget(self) -> None:
         """Delete what has expired."""
         statement = "SELECT 1 FROM voile_answers WHERE expires <= ? LIMIT 1"
-        if self.store.look(statement, (int(time.time()),)):
+        if self.store.run(statement, (int(time.time()),)):
             with self.store.transaction() as now:
                 self._delete_expired(now)
 
@@ -124,7 +124,7 @@ class Answers:
         if not keys:
             return {}
         marks = ", ".join("?" * len(keys))
-        rows = self.store.look(
+        rows = self.store.run(
             f"SELECT key, request, content, expires FROM voile_answers WHERE key IN ({marks}) "
             "AND expires > ?",
             (*keys, int(time.time())),

@@ -219,12 +219,12 @@ class Ledger(Accounts):
             if entry is not None:
                 self._write(now, entry, now.front.terms)
 
-    def move(self, event: Event, facts: str = "") -> None:
+    def move(self, event: Event) -> None:
         """Note that the ledger goes on elsewhere, or here."""
         with self.store.transaction() as now:
             self._follow(now, wherever=True)
             if event == Event.ARRIVED or not self._known.moved:
-                self._write(now, after(now.front.head, event, facts=facts), now.front.terms)
+                self._write(now, after(now.front.head, event), now.front.terms)
         self._front()
 
     def fold(self) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from voile.errors import BadFile
 from voile.ledger.book import Ledger
-from voile.ledger.chain import chained
 from voile.ledger.entries import Event, Head
 from voile.ledger.people import Key
 from voile.ledger.sqlite import SqliteStore
-from voile.ledger.store import Front, Store, open_store
+from voile.ledger.store import Store, open_store
 from voile.ledger.verification import check_ledger
 
 
@@ -39,37 +38,16 @@ def migrate(where: str, to: str, key: Key) -> Head:
     Both are verified. Interrupted, it may be repeated to another address: the old one is closed
     first, so no two of them can be charged for one budget unnoticed.
     """
-    old = SqliteStore.of_older_format(where)
-    if old is not None:
-        return _from_older(old, to, key)
     _require_whole(where, key, "the ledger")
     with Ledger(where, key) as source:
         target = open_store(to)
         target.require_free()  # before the old one is closed
         source.move(Event.MOVED)
         copy_whole(source.store, target)
-    return _arrived(to, key, "")
-
-
-def _from_older(source: SqliteStore, to: str, key: Key) -> Head:
-    """From format 3: entries are as they were, accounts and the first page are sealed anew."""
-    front = source.older_front()
-    if front.check != key.check:
-        raise BadFile("the key must be the one that this ledger was made with, it is another")
-    entries = list(chained(source.entries(), after=0, front=front, key=key, seen=None))
-    sealed = Front(front.identity, front.check, front.head, front.terms).sealed(key)
-    target = open_store(to)
-    target.create(sealed, entries)
-    target.close()
-    source.close()
-    return _arrived(to, key, '{"format": 3}')
-
-
-def _arrived(to: str, key: Key, facts: str) -> Head:
-    with Ledger(to, key) as target:
-        target.guard.put_here(target.store.front())
-        target.move(Event.ARRIVED, facts)
-        head = target.head
+    with Ledger(to, key) as arrived:
+        arrived.guard.put_here(arrived.store.front())
+        arrived.move(Event.ARRIVED)
+        head = arrived.head
     _require_whole(to, key, "the new ledger", at=head)
     return head
 

@@ -71,7 +71,7 @@ class Guard:
         """An answer is repeated only if its entry leads to the head, and was not taken back."""
         if not is_genuine(entry, self._key):
             raise changed(f"entry {entry.number} is not what was written")
-        later = chained(now.entries_after(entry.number), after=entry.number, front=now.front,
+        later = chained(now.entries(entry.number), after=entry.number, front=now.front,
                         key=self._key, seen=entry.head)  # fmt: skip
         if any(e.event == Event.REFUNDED and e.job == entry.job for e in later):
             raise changed("a job that was given up goes by another name")

@@ -58,7 +58,7 @@ class Replica:
         if now.front.through != self.through:
             self._forget(now.front.through)
         self._accounts = PER_PAGE * now.front.pages
-        new = now.entries_after(first_to_read(self.number, seen))
+        new = now.entries(first_to_read(self.number, seen))
         for entry in chained(new, after=self.number, front=now.front, key=key, seen=seen):
             self.take(entry)
 

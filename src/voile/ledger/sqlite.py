@@ -10,31 +10,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import astuple
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from voile.errors import BadFile, CannotWrite
-from voile.ledger.address import is_server, named
+from voile.ledger.address import named
 from voile.ledger.commit import Commit, clear_errors
 from voile.ledger.entries import Entry
 from voile.ledger.sqlite_reading import may_write, reading_address
-from voile.ledger.sqlite_rows import (
-    FIELDS,
-    MARKS,
-    TABLES,
-    entries_at,
-    file_number,
-    front_at,
-    front_row,
-    older_front_at,
-    pages_at,
-)
-from voile.ledger.sqlite_transaction import SqliteTransaction
-from voile.ledger.store import FORMAT, Front, Page, other_format
+from voile.ledger.store import FORMAT, Front, Page, Rows, Store, Transaction, other_format
 
 WAIT_MILLISECONDS = 120_000
 _MUCH, _LITTLE = 65_536, 1_024
@@ -42,7 +29,7 @@ _MUCH, _LITTLE = 65_536, 1_024
 _MARK = 0x766F696C  # "voil", in the file's header: another program's database is told at once
 
 
-class SqliteStore:
+class SqliteStore(Store):
     """A ledger in a file."""
 
     def __init__(self, where: str) -> None:
@@ -51,7 +38,6 @@ class SqliteStore:
         self._process = 0
         self._commit: Commit | None = None
         self._opened: tuple[int, int] | None = None
-        self.format = FORMAT
         self._reads_only = False
         self._held = _MUCH
         self._copy: TemporaryDirectory[str] | None = None
@@ -61,7 +47,12 @@ class SqliteStore:
         self._claim()
         try:
             with self._clear_errors():
-                self._fill(self._connect(), front, entries, pages)
+                database = self._connect()
+                database.execute(f"PRAGMA application_id = {_MARK}")
+                database.execute(f"PRAGMA user_version = {FORMAT}")
+                database.execute("BEGIN IMMEDIATE")
+                SqliteTransaction(database, self.path.name).fill(front, entries, pages)
+                database.execute("COMMIT")
         except BaseException:
             self.close()
             for ending in ("", "-wal", "-shm"):
@@ -83,45 +74,6 @@ class SqliteStore:
                 f"the ledger {named(self.path)} cannot be made: {problem.strerror}"
             ) from problem
 
-    def _fill(
-        self,
-        database: sqlite3.Connection,
-        front: Front,
-        entries: Iterable[Entry],
-        pages: Iterable[Page],
-    ) -> None:
-        database.execute(f"PRAGMA application_id = {_MARK}")
-        database.execute(f"PRAGMA user_version = {FORMAT}")
-        database.executescript("BEGIN IMMEDIATE;" + TABLES)
-        database.execute("INSERT INTO front VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)", front_row(front))
-        statement = f"INSERT INTO entries ({FIELDS}) VALUES ({MARKS})"
-        database.executemany(statement, map(astuple, entries))
-        database.executemany("INSERT INTO pages VALUES (?, ?, ?)", pages)
-        database.execute("COMMIT")
-
-    def front(self) -> Front:
-        """The first page."""
-        with self._clear_errors():
-            return front_at(self._open())
-
-    @classmethod
-    def of_older_format(cls, where: str) -> SqliteStore | None:
-        """The store at a path if it is of the format before this one, to be brought over."""
-        if is_server(where) or not Path(where).is_file():
-            return None
-        store = cls(where)
-        store.format = FORMAT - 1
-        try:
-            store._open()
-        except BadFile:
-            return None
-        return store
-
-    def older_front(self) -> Front:
-        """The first page of the older format."""
-        with self._clear_errors():
-            return older_front_at(self._open())
-
     @contextmanager
     def transaction(self) -> Iterator[SqliteTransaction]:
         """The write lock, a consistent state, and one durable commit."""
@@ -133,6 +85,7 @@ class SqliteStore:
             beside = False
             try:
                 now = SqliteTransaction(database, self.path.name)
+                now.front = now.first_page()
                 yield now
                 if now.commit is None:
                     database.execute("COMMIT")
@@ -154,31 +107,19 @@ class SqliteStore:
             finally:
                 database.execute("ROLLBACK")
 
-    def charged(self, job: str, part: int) -> bool:
-        """Whether a part was charged."""
-        with self._clear_errors():
-            statement = "SELECT 1 FROM entries WHERE job = ? AND part = ? AND job <> ''"
-            return self._open().execute(statement, (job, part)).fetchone() is not None
+    def run(self, statement: str, values: Sequence[Any] = ()) -> Rows:
+        """What a statement finds."""
+        return list(self.stream(statement, values))
 
-    def look(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """What else a writer put there."""
+    def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        """Row by row."""
         with self._clear_errors():
-            return self._open().execute(statement, tuple(values)).fetchall()
+            yield from self._open().execute(statement, tuple(values))
 
     def hold_little(self) -> None:
         """Hold few pages in memory, so that a process that stays does not grow with the ledger."""
         self._held = _LITTLE
         self.close()  # and it is opened so when it is needed
-
-    def pages(self, numbers: Sequence[int] | None = None) -> Iterator[Page]:
-        """Pages of accounts: these, or all."""
-        with self._clear_errors():
-            yield from pages_at(self._open(), numbers)
-
-    def entries(self, after: int = 0) -> Iterator[Entry]:
-        """The entries after a number, by number."""
-        with self._clear_errors():
-            yield from entries_at(self._open(), after)
 
     def close(self) -> None:
         """Close the file."""
@@ -208,11 +149,9 @@ class SqliteStore:
             raise
         except sqlite3.DatabaseError:
             mark = version = 0
-        if mark != _MARK or version != self.format:
+        if mark != _MARK or version != FORMAT:
             self.close()
-            reason = "is not a ledger of voile"
-            if mark == _MARK:
-                reason = other_format(version)
+            reason = other_format(version) if mark == _MARK else "is not a ledger of voile"
             raise BadFile(f"the file {named(self.path)} {reason}")
         return database
 
@@ -231,7 +170,7 @@ class SqliteStore:
         # A file that somebody changed by hand may hold anything: to be told, not to trip over.
         database.text_factory = lambda text: text.decode("utf-8", "replace")
         self._connection, self._process = database, os.getpid()
-        self._opened = file_number(self.path)
+        self._opened = _file_number(self.path)
         try:
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = FULL")
@@ -246,7 +185,7 @@ class SqliteStore:
         A file that was moved away or replaced can still be written through an open connection, and
         what is charged there nobody would ever see.
         """
-        return file_number(self.path) == self._opened
+        return _file_number(self.path) == self._opened
 
     def _committed(self) -> None:
         """Wait for a commit that goes on beside; how it ended is told to whoever began it."""
@@ -256,3 +195,37 @@ class SqliteStore:
 
     def _clear_errors(self) -> AbstractContextManager[None]:
         return clear_errors(named(self.path.name).strip("'"))
+
+
+class SqliteTransaction(Transaction):
+    """What a writer sees and does."""
+
+    def __init__(self, database: sqlite3.Connection, ledger: str) -> None:
+        self._database, self._ledger = database, ledger
+        self.commit: Commit | None = None
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> Rows:
+        """A statement that stands or falls with the others."""
+        return self._database.execute(statement, tuple(values)).fetchall()
+
+    def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        """What it finds, row by row."""
+        return self._database.execute(statement, tuple(values))
+
+    def many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """A statement for each of some rows."""
+        self._database.executemany(statement, rows)
+
+    def end_beside(self) -> Callable[[], None]:
+        """Let the commit go on beside what the caller does next."""
+        self.commit = Commit(self._database, self._ledger)
+        return self.commit.settle
+
+
+def _file_number(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another of the same name; None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -74,7 +74,7 @@ class _Replay:
                 yield f"{where} ends a job a second time"
             self.ended.add(entry.job)
         elif entry.event in (Event.MOVED, Event.ARRIVED):
-            if entry.event == Event.ARRIVED and not self.moved and not entry.known():
+            if entry.event == Event.ARRIVED and not self.moved:
                 yield f"{where} says that the ledger arrived, and it never left"
             self.moved = entry.event == Event.MOVED
         else:

@@ -44,3 +44,15 @@ def record_codes(values: Sequence[Any] | Items, sizes: Sequence[int]) -> Indices
     inside = bool(((rows >= 0) & (rows < np.array(sizes))).all())
     require(inside, "codes", "below the number of values of their column", "others")
     return rows.astype(np.intp)
+
+
+def label_space(labels: Sequence[Any] | Items, *, least: int = 1) -> Space:
+    """Some labels, each of them once, in the discrete metric."""
+    from voile.metrics.discrete_distance import discrete
+
+    space = Space(labels, metric=discrete())
+    require(space.items.ndim == 1, "labels", "a list of labels", f"{space.items.ndim} dimensions")
+    repeated = len(space) - len(set(space.items.tolist()))
+    require(repeated == 0, "labels", "distinct", f"{repeated} repeated")
+    require(len(space) >= least, "labels", f"at least {least}, distinct", len(space))
+    return space

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from voile.core.arrays import Floats, Items
@@ -35,23 +33,12 @@ def _chords(left: Items, right: Items) -> Floats:
     return np.minimum(cdist(_unit_vectors(left), _unit_vectors(right), "euclidean"), 2.0)
 
 
-@dataclass(frozen=True)
-class Angle:
-    """The distance of `angular`."""
-
-    def __call__(self, left: Items, right: Items) -> Floats:
-        """All angles."""
-        angles: Floats = 2.0 * np.arcsin(_chords(left, right) / 2.0)
-        return angles
+def _angles(left: Items, right: Items) -> Floats:
+    return np.asarray(2.0 * np.arcsin(_chords(left, right) / 2.0))
 
 
-@dataclass(frozen=True)
-class OneMinusCosine:
-    """The dissimilarity of `cosine_distance`."""
-
-    def __call__(self, left: Items, right: Items) -> Floats:
-        """All of them."""
-        return np.asarray(_chords(left, right) ** 2 / 2.0)
+def _one_minus_cosine(left: Items, right: Items) -> Floats:
+    return np.asarray(_chords(left, right) ** 2 / 2.0)
 
 
 def angular() -> Metric:
@@ -64,7 +51,7 @@ def angular() -> Metric:
     >>> angular().pairwise(np.array([[1.0, 0.0]]), np.array([[0.0, 3.0]])).round(5)
     array([[1.5708]])
     """
-    return Metric("angular", "radian", Angle(), largest=np.pi, check_items=_check_directions)
+    return Metric("angular", "radian", _angles, largest=np.pi, check_items=_check_directions)
 
 
 def cosine_distance() -> Metric:
@@ -75,7 +62,7 @@ def cosine_distance() -> Metric:
     return Metric(
         "cosine distance",
         "1 − cosine",
-        OneMinusCosine(),
+        _one_minus_cosine,
         largest=2.0,
         instead="voile.metrics.angular(), or voile.metrics.euclidean() on normalised vectors",
         check_items=_check_directions,

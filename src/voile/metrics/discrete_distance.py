@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from voile.core.arrays import Floats, Items
@@ -11,27 +9,17 @@ from voile.core.metric import Metric
 from voile.errors import require
 
 
-@dataclass(frozen=True)
-class SameOrNot:
-    """The distance of `discrete`."""
-
-    def __call__(self, left: Items, right: Items) -> Floats:
-        """0 where two items are equal, 1 elsewhere."""
-        if left.ndim == 1:
-            return (left[:, None] != right[None, :]).astype(np.float64)
-        return (left[:, None, :] != right[None, :, :]).any(axis=2).astype(np.float64)
+def _different(left: Items, right: Items) -> Floats:
+    if left.ndim == 1:
+        return (left[:, None] != right[None, :]).astype(np.float64)
+    return (left[:, None, :] != right[None, :, :]).any(axis=2).astype(np.float64)
 
 
-@dataclass(frozen=True)
-class PositionsApart:
-    """The distance of `hamming`."""
-
-    def __call__(self, left: Items, right: Items) -> Floats:
-        """In how many positions rows differ."""
-        count = np.zeros((len(left), len(right)))
-        for a, b in zip(left.T, right.T, strict=True):
-            count += a[:, None] != b[None, :]
-        return count
+def _positions_apart(left: Items, right: Items) -> Floats:
+    count = np.zeros((len(left), len(right)))
+    for a, b in zip(left.T, right.T, strict=True):
+        count += a[:, None] != b[None, :]
+    return count
 
 
 def discrete() -> Metric:
@@ -41,7 +29,7 @@ def discrete() -> Metric:
     >>> discrete().pairwise(np.array(["a"]), np.array(["a", "b"]))
     array([[0., 1.]])
     """
-    return Metric("discrete", "change", SameOrNot(), largest=1.0)
+    return Metric("discrete", "change", _different, largest=1.0)
 
 
 def hamming() -> Metric:
@@ -51,7 +39,7 @@ def hamming() -> Metric:
     >>> hamming().pairwise(np.array([[1, 2, 3]]), np.array([[1, 0, 0]]))
     array([[2.]])
     """
-    return Metric("hamming", "position", PositionsApart(), check_items=_check_rows)
+    return Metric("hamming", "position", _positions_apart, check_items=_check_rows)
 
 
 def _check_rows(items: Items) -> None:

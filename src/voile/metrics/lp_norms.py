@@ -129,18 +129,13 @@ def chebyshev(*, unit: str = "unit") -> Metric:
     return lp(math.inf, unit=unit)
 
 
-@dataclass(frozen=True)
-class SquaredDistance:
-    """The dissimilarity of `squared_euclidean`."""
+def _squared(left: Items, right: Items) -> Floats:
+    from scipy.spatial.distance import cdist
 
-    def __call__(self, left: Items, right: Items) -> Floats:
-        """All squared distances."""
-        from scipy.spatial.distance import cdist
-
-        if all(_as_doubles(items, p=2.0) for items in (left, right)):
-            return cdist(left, right, "sqeuclidean")
-        with np.errstate(over="ignore", under="ignore"):
-            return np.asarray(_scaled(2.0, left, right) ** 2)
+    if all(_as_doubles(items, p=2.0) for items in (left, right)):
+        return cdist(left, right, "sqeuclidean")
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(_scaled(2.0, left, right) ** 2)
 
 
 def squared_euclidean(*, unit: str = "unit²") -> Metric:
@@ -148,7 +143,7 @@ def squared_euclidean(*, unit: str = "unit²") -> Metric:
     return Metric(
         "squared euclidean",
         unit,
-        SquaredDistance(),
+        _squared,
         instead="voile.metrics.euclidean()",
         check_items=check_points,
     )

@@ -18,11 +18,7 @@ def compiled(function: F) -> F:
 
     Reassociation of sums stays off: a certificate's rounding bounds rest on the order written.
     """
-    try:
-        from numba import njit
-    except ImportError as missing:
-        raise MissingExtra("numba", extra="places") from missing
-    return cast(F, njit(nogil=True, cache=True)(function))
+    return _compiled(function)
 
 
 def compiled_loosely(function: F) -> F:
@@ -30,13 +26,16 @@ def compiled_loosely(function: F) -> F:
 
     A division by zero gives an infinity, as in NumPy: the solver looks at what it got and stops.
     """
+    flags = {"contract", "reassoc", "arcp"}
+    return _compiled(function, fastmath=flags, error_model="numpy")
+
+
+def _compiled(function: F, **options: Any) -> F:
     try:
         from numba import njit
     except ImportError as missing:
         raise MissingExtra("numba", extra="places") from missing
-    loose = {"nnan": False, "contract": True, "reassoc": True, "arcp": True}
-    flags = {name for name, on in loose.items() if on}
-    return cast(F, njit(nogil=True, cache=True, fastmath=flags, error_model="numpy")(function))
+    return cast(F, njit(nogil=True, cache=True, **options)(function))
 
 
 def in_slices(work: Callable[[int, slice], None], count: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -13,22 +13,6 @@ from voile.optimise.problem import Problem
 
 PLACES = 128
 """Places whose losses for all outputs are held at once."""
-
-
-class Losses(Protocol):
-    """The loss of releasing some outputs for some places."""
-
-    def between(self, places: Indices, outputs: Indices) -> Floats:
-        """A table (places, outputs)."""
-        ...
-
-    def means(self, places: Indices, shares: Floats) -> Floats:
-        """The mean loss of each place over all outputs, by their shares."""
-        ...
-
-    def with_outputs(self, chosen: Indices) -> Losses:
-        """The same for some of the outputs."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +101,9 @@ class RegionProblem:
     places: Floats
     prior: Floats
     outputs: Floats
-    losses: Losses = field(repr=False)
-    low: tuple[float, float]
-    high: tuple[float, float]
+    losses: Apart | Tabled = field(repr=False)
+    low: tuple[float, ...]
+    high: tuple[float, ...]
 
     def __post_init__(self) -> None:
         prior = np.asarray(self.prior, dtype=float)
@@ -141,8 +125,7 @@ def as_region(problem: Problem) -> RegionProblem:
     """A map that is small enough for a table of losses, as a region."""
     if len(problem.low) != 2:
         raise InvalidInput("a region must lie in the plane; use smooth_spline")
-    (west, south), (east, north) = problem.low, problem.high
+    losses = Tabled(problem.loss)
     return RegionProblem(
-        problem.places, problem.prior, problem.outputs, Tabled(problem.loss),
-        (west, south), (east, north),
-    )  # fmt: skip
+        problem.places, problem.prior, problem.outputs, losses, problem.low, problem.high
+    )

@@ -96,7 +96,7 @@ def most_numbers(tables: Floats, grid: SplineGrid, outputs: Floats) -> float:
     Counted at some nodes, evenly spread: a few milliseconds, before hours. Outputs that lie far
     apart are released from farther off than they lie, so that of few outputs it counts too few.
     """
-    spots, reached = middles(grid), 0
+    spots, reached = grid.middles, 0
     axes = sorted(range(2), key=lambda axis: -grid.strides[axis])
     far = np.array(tables.shape[2:]) // 2
     looked = np.unique(np.linspace(0, grid.size - 1, min(grid.size, 61)).astype(int))
@@ -171,13 +171,13 @@ def remapped(problem: RegionProblem, grid: SplineGrid, *, epsilon: float) -> Ind
     from scipy.spatial.distance import cdist
 
     people, outputs = cKDTree(problem.places), cKDTree(problem.outputs)
-    numbers, found = numbered(grid), np.empty(grid.size, dtype=np.intp)
+    numbers, found = grid.numbers, np.empty(grid.size, dtype=np.intp)
     blocks = [
         numbers[i : i + BLOCK, j : j + BLOCK].ravel()
         for i in range(0, numbers.shape[0], BLOCK)
         for j in range(0, numbers.shape[1], BLOCK)
     ]
-    centres = middles(grid)
+    centres = grid.middles
     for done, block in enumerate(blocks):
         tell("where to release what the noise finds", done=done, total=len(blocks))
         spots = centres[block]
@@ -201,23 +201,6 @@ def _near(tree: object, middle: Floats, radius: float, fewest: int) -> Indices:
     if len(found) < fewest:
         found = np.atleast_1d(tree.query(middle, min(fewest, tree.n))[1])  # type: ignore[attr-defined]
     return np.sort(np.asarray(found, dtype=np.intp))
-
-
-def numbered(grid: SplineGrid) -> Indices:
-    """The number of the node at each place of the grid, x first."""
-    axes = [np.arange(c) * s for c, s in zip(grid.shape, grid.strides, strict=True)]
-    return np.asarray(axes[0][:, None] + axes[1][None, :])
-
-
-def middles(grid: SplineGrid) -> Floats:
-    """The place of each node, by its number: (nodes, 2)."""
-    axes = [
-        low + (np.arange(count) - 0.5) * step
-        for low, count, step in zip(grid.low, grid.shape, grid.steps, strict=True)
-    ]
-    spots = np.empty((grid.size, 2))
-    spots[numbered(grid).ravel()] = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 2)
-    return spots
 
 
 def _cube(grid: SplineGrid, by_node: Indices) -> Indices:

@@ -30,7 +30,7 @@ from voile.errors import require
 from voile.optimise.block_solver import solve_blocks
 from voile.optimise.cones import Surroundings, gradient_cones
 from voile.optimise.region_problem import RegionProblem
-from voile.optimise.region_start import Rows, numbered
+from voile.optimise.region_start import Rows
 from voile.optimise.splines import SplineGrid
 from voile.optimise.windows import around_window
 
@@ -114,7 +114,7 @@ class Run:
     ) -> None:
         self.problem, self.grid, self.state, self.p = problem, grid, state, p
         self.strength = strength
-        self.numbers = numbered(grid)
+        self.numbers = grid.numbers
         self.index, self.weight = grid.basis(problem.places)
         self.cells, _ = grid.locate(problem.places)
         self.shares = state.table.shares
@@ -210,7 +210,7 @@ class Run:
         )
         index, rows = small.rows()
         order = np.empty(small.size, dtype=np.intp)  # its numbers → row by row, as blocks are
-        order[numbered(small).ravel()] = np.arange(small.size)
+        order[small.numbers.ravel()] = np.arange(small.size)
         return order[index], rows
 
     def _outputs(self, free: Indices) -> Indices:

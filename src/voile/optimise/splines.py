@@ -98,6 +98,23 @@ class SplineGrid:
             stride *= self.shape[axis]
         return tuple(found)
 
+    @property
+    def numbers(self) -> Indices:
+        """The number of the coefficient at each place of the grid, axis by axis."""
+        along = [np.arange(c) * s for c, s in zip(self.shape, self.strides, strict=True)]
+        return np.asarray(reduce(np.add.outer, along))
+
+    @property
+    def middles(self) -> Floats:
+        """The middle of each coefficient's reach, by its number: (size, N)."""
+        axes = [
+            low + (np.arange(count) - 0.5) * step
+            for low, count, step in zip(self.low, self.shape, self.steps, strict=True)
+        ]
+        spots = np.empty((self.size, self.dimensions))
+        spots[self.numbers] = np.stack(np.meshgrid(*axes, indexing="ij"), -1)
+        return spots
+
     def cube(self, coefficients: Floats) -> Floats:
         """Coefficients in the last axis, unfolded to one axis for each of the box's."""
         order = sorted(range(self.dimensions), key=lambda a: -self.strides[a])

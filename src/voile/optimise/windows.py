@@ -115,13 +115,8 @@ def window_descent(
 
 def on_splines(noisy: LaplaceRemap, grid: SplineGrid, outputs: Indices) -> Floats:
     """The law of some outputs at the middle of each coefficient's reach, as coefficients (Y, n)."""
-    axes = [
-        low + (np.arange(count) - 0.5) * step
-        for low, count, step in zip(grid.low, grid.shape, grid.steps, strict=True)
-    ]
     table = np.empty((len(outputs), grid.size))
-    for row, x in zip(_numbers(grid), axes[0], strict=True):
-        points = np.stack([np.full(len(axes[1]), x), axes[1]], axis=1)
+    for row, points in zip(grid.numbers, grid.middles[grid.numbers], strict=True):
         law = noisy.probabilities(points)[:, outputs]
         table[:, row] = (law / law.sum(axis=1, keepdims=True)).T
     return table
@@ -136,7 +131,7 @@ class _Descending:
         if len(grid.cells) != 2:
             raise InvalidInput("windows must lie in the plane; use smooth_spline")
         self.costs, self.cones, self.unit = costs, cones, unit
-        self.numbers = _numbers(grid)
+        self.numbers = grid.numbers
         self.table = self.best = table
         self.loss = self.now = float((costs * table).sum())
         self.solved = self.rejected = 0
@@ -201,12 +196,6 @@ def around_window(cones: Cones, table: Floats, free: Indices) -> tuple[Cones, Fl
     spare = np.broadcast_to(place[index].max(axis=1)[:, None], index.shape)  # of weight 0
     mine = np.where(inside, place[index], spare)
     return Cones(mine, np.ascontiguousarray(matrix - held), len(free)), offset
-
-
-def _numbers(grid: SplineGrid) -> Indices:
-    """The number of the coefficient at each place of the grid."""
-    axes = [np.arange(c) * s for c, s in zip(grid.shape, grid.strides, strict=True)]
-    return np.asarray(axes[0][:, None] + axes[1][None, :])
 
 
 def _windows(numbers: Indices, side: int, sweep: int) -> Iterator[Indices]:

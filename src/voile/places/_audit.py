@@ -18,7 +18,7 @@ from voile.jobs.settings import Workers
 from voile.optimise.on_lattice import SplineMechanism
 from voile.options import Data, Option, use_case
 from voile.places.audited import AttackedRows, Audited, Guesses
-from voile.places.columns import read_degrees
+from voile.places.columns import read_both
 from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.designs import PlacesDesign
 from voile.places.knowing import Following
@@ -176,10 +176,7 @@ def _attacked(
     """What the release of a file gives away: attacks on its very rows, in km."""
     tell("attacking the rows given")
     require(len(against) == 2, "--against", "an original and its release", len(against))
-    degrees = [np.stack(read_degrees(data, columns), axis=1) for data in against]
-    counts = (len(degrees[0]), len(degrees[1]))
-    require(counts[0] == counts[1], "the two files", "of equally many rows", counts)
-    truth, shown = (design.projection.to_km(*table.T) for table in degrees)
+    truth, shown = (design.projection.to_km(*table.T) for table in read_both(*against, columns))
     law = DesignEvidence(design)
     outputs, off = _matched(law, shown)
     inside = np.clip(truth, *design.box)

@@ -17,7 +17,7 @@ from voile.optimise.on_lattice import SplineMechanism
 from voile.optimise.region import WORDS, RegionMechanism
 from voile.optimise.smooth import SmoothMechanism
 from voile.options import Option, use_case
-from voile.places.blurring import Blurring
+from voile.places.blurring import Blurring, Noise
 from voile.places.designs import PlacesDesign
 from voile.places.exported import filled, noise_code, numbers, piece
 from voile.places.lengths import length_words
@@ -28,6 +28,7 @@ from voile.report.result import Result
 from voile.report.words import sentence
 from voile.values import one_of
 
+NONE_NAMED = Noise()
 ENDINGS = {"c": ".c", "js": ".mjs"}
 MOST_ENTRIES = 5_000_000
 """Numbers of a region that a file of source code may hold: some 130 MB of C."""
@@ -78,20 +79,7 @@ def export(
         Option("What `voile places design` saved; without it, noise.", reads="public"),
     ] = None,
     *,
-    epsilon: Annotated[
-        float | None, Option("Noise without a design: privacy parameter per km.", "How strong")
-    ] = None,
-    mean_error: Annotated[
-        str | None,
-        Option("In place of ε: such as 500m, on average at most.", "How strong", shown=True),
-    ] = None,
-    box: Annotated[
-        tuple[float, float, float, float] | None,
-        Option(
-            "The *public* area of noise, SOUTH,WEST,NORTH,EAST: 15 % closer; else the Earth.",
-            "How strong",
-        ),
-    ] = None,
+    noise: Noise = NONE_NAMED,
     format: Annotated[Literal["c", "js"], Option("c (C99) or js (an ES module).")] = "c",
     out: Annotated[
         Path | None,
@@ -115,12 +103,12 @@ def export(
     check_output(target, overwrite=overwrite)
     done = Exported(str(target), kind)
     if mechanism is None:
-        noise = Blurring(None, epsilon, mean_error, box).chosen().opened()
-        assert isinstance(noise, PlacesNoise)  # no design was named
-        text, guarantee = noise_code(noise, kind), noise.guarantee
-        done = replace(done, mean_error=noise.mean_error)
+        blur = Blurring(noise.epsilon, noise.mean_error, noise.box).chosen().opened()
+        assert isinstance(blur, PlacesNoise)  # no design was named
+        text, guarantee = noise_code(blur, kind), blur.guarantee
+        done = replace(done, mean_error=blur.mean_error)
     else:
-        if (epsilon, mean_error, box) != (None, None, None):
+        if noise != NONE_NAMED:
             raise InvalidInput("--epsilon, --mean-error and --box go with noise, without a design")
         design = opened_design(mechanism)
         text, guarantee = source_code(design, kind), design.guarantee

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -23,11 +24,11 @@ from voile.places.designs import PlacesDesign
 from voile.places.earth import carrier
 from voile.places.fallen import fall, trace_fall
 from voile.places.made_by import trace_digest
-from voile.places.noise import Blur, PlacesNoise
+from voile.places.noise import PlacesNoise
 from voile.places.not_private import refuse_private_places
 from voile.places.outside import Outside
 from voile.places.released import PlacesRelease, Traces, distance, named
-from voile.places.releaser import MakePlacesReleaser
+from voile.places.releaser import Blur, PlacesReleaser
 from voile.places.restoring import Restoring
 from voile.places.trace_releaser import MakeTraceReleaser
 from voile.places.traces import TraceLaw
@@ -126,7 +127,7 @@ def protect(
 
     return carry_out(
         source,
-        MakePlacesReleaser(chosen.blur, coordinates, rule, clear, source.format == "jsonl"),
+        partial(PlacesReleaser, chosen.blur, coordinates, rule, clear, source.format == "jsonl"),
         out=target,
         describe=describe,
         identity={

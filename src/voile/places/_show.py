@@ -15,11 +15,12 @@ from voile.core.arrays import Floats
 from voile.core.guarantee import Basis
 from voile.errors import CannotWrite, require
 from voile.options import Option, current_call, use_case
-from voile.places.charts import blur_chart, street_lines
+from voile.places.charts import street_lines
 from voile.places.designs import PlacesDesign
 from voile.places.lengths import length_words
 from voile.places.loading import opened_design
 from voile.places.outside import Outside, refused
+from voile.places.point_charts import blur_chart, released_within
 from voile.report import Chart, Report, Table, write_charts
 from voile.report.charts_common import guarantee_chart
 from voile.report.model import promised
@@ -140,8 +141,8 @@ def _shown(design: PlacesDesign, at: tuple[float, float], out: Path | None) -> S
     return ShownPlace(
         inside_the_map=not off.any(),
         mean_distance_km=float(law @ distance),
-        half_within_km=_within(distance, law, 0.5),
-        nine_in_ten_within_km=_within(distance, law, 0.9),
+        half_within_km=released_within(distance, law, 0.5),
+        nine_in_ten_within_km=released_within(distance, law, 0.9),
         likeliest_share=float(law.max()),
         places_above_1_percent=int((law > 0.01).sum()),
         png=None if out is None else str(Path(out).with_suffix(".png")),
@@ -150,13 +151,6 @@ def _shown(design: PlacesDesign, at: tuple[float, float], out: Path | None) -> S
         place=inside[0],
         law=law,
     )
-
-
-def _within(distance: Floats, law: Floats, share: float) -> float:
-    """The distance within which a release falls with this probability."""
-    order = np.argsort(distance)
-    place = int(np.searchsorted(np.cumsum(law[order]), share))
-    return float(distance[order][min(place, len(order) - 1)])
 
 
 def _write_png(chart: Chart, png: Path) -> None:

@@ -12,7 +12,7 @@ from voile.audit.finding import Verdict
 from voile.core.arrays import Floats
 from voile.errors import require
 from voile.options import Data, Option, use_case
-from voile.places.columns import read_degrees
+from voile.places.columns import read_both
 from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.geodesy import geodesic_km
 from voile.places.knowing import in_order
@@ -129,10 +129,8 @@ def utility(
     private rows.
     """
     tell("comparing the rows given")
-    degrees = [np.stack(read_degrees(data, columns), axis=1) for data in (original, released)]
-    counts = (len(degrees[0]), len(degrees[1]))
-    require(counts[0] == counts[1], "the files", "of equally many rows", counts)
-    require(counts[0] > 0, "the files", "of at least one row", counts[0])
+    degrees = read_both(original, released, columns)
+    require(len(degrees[0]) > 0, "the files", "of at least one row", 0)
     tracing = Tracing(trace=trace, time=time)
     if trace is not None:
         same_rows(original, released, tracing)

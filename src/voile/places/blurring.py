@@ -18,22 +18,18 @@ from voile.places.earth import carrier
 from voile.places.lengths import length_km
 from voile.places.loading import design_bytes
 from voile.places.made_by import noise_digest
-from voile.places.noise import Blur, PlacesNoise, noise_of_error
+from voile.places.noise import PlacesNoise, noise_of_error
 from voile.places.public_places import PublicPlaces
 from voile.places.readers import ROAD_FILES, read_roads
-from voile.places.releaser import SavedDesign
+from voile.places.releaser import Blur, SavedDesign
 from voile.progress import tell
 from voile.values import one_of
 
 
 @dataclass(frozen=True)
-class Blurring(Options):
-    """A design, or noise at a stated ε or error; its public map, and what releases are moved to."""
+class Noise(Options):
+    """Noise at a stated ε or error, on the Earth or in a public box."""
 
-    mechanism: Annotated[
-        str | Path | PlacesDesign | None,
-        Option("What `voile places design` saved; without it, noise.", reads="public"),
-    ] = None
     epsilon: Annotated[
         float | None, Option("Noise without a design: privacy parameter per km.", "How strong")
     ] = None
@@ -47,6 +43,16 @@ class Blurring(Options):
             "The *public* area of noise, SOUTH,WEST,NORTH,EAST: 15 % closer; else the Earth.",
             "How strong",
         ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Blurring(Noise):
+    """A design, or noise; its public map, and what releases are moved to."""
+
+    mechanism: Annotated[
+        str | Path | PlacesDesign | None,
+        Option("What `voile places design` saved; without it, noise.", reads="public"),
     ] = None
     remap: Annotated[
         Data,

@@ -12,7 +12,7 @@ from voile.core.rounding import at_least
 from voile.places.lengths import length_words
 from voile.places.solved import Priced
 from voile.report.charts_common import bar_chart
-from voile.report.drawing import altair, base, finished, named, percent, series
+from voile.report.drawing import altair, base, finished, named, series
 from voile.report.model import Chart, Table
 from voile.report.theme import colour
 
@@ -76,72 +76,6 @@ def sweep_chart(prices: Sequence[Priced]) -> Chart:
     )
 
 
-def blur_chart(
-    *, box: Box, streets: Floats, place: Floats, outputs: Floats, law: Floats, where: str
-) -> Chart:
-    """Where a person standing at `place` may be reported, over the streets.
-
-    `streets` are pairs of points (n × 2 × 2), `law` the probability of each output; all in km.
-    """
-    alt = altair()
-    seen = law > 1e-4
-    rows = tuple(
-        (round(float(x), 3), round(float(y), 3), float(p))
-        for (x, y), p in sorted(
-            zip(outputs[seen].tolist(), law[seen].tolist(), strict=True), key=lambda item: -item[1]
-        )
-    )
-    table = Table(
-        "Where the release may fall (above 0.01 %)",
-        ("km east", "km north", "probability"),
-        rows,
-    )
-    records = [{"x": x, "y": y, "p": p, "shown": percent(p)} for x, y, p in rows]
-    top = max(p for _, _, p in rows)
-    size = (
-        alt.Size("p:Q")
-        .scale(type="linear", domain=[0, top], range=[10, 700])
-        .legend(title="probability", format="~%", orient="bottom", symbolFillColor=colour("blue"))
-    )
-    tips = [
-        alt.Tooltip("shown:N", title="probability"),
-        alt.Tooltip("x:Q", title="km east", format=".2f"),
-        alt.Tooltip("y:Q", title="km north", format=".2f"),
-    ]
-    here = [{"x": float(place[0]), "y": float(place[1]), "says": "here"}]
-    star = base(here).encode(longitude="x:Q", latitude="y:Q")
-    figure = alt.layer(
-        *ground_layers(box, streets),
-        base(records)
-        .mark_circle(opacity=0.7, color=colour("blue"))
-        .encode(longitude="x:Q", latitude="y:Q", size=size, tooltip=tips),
-        star.mark_point(
-            shape="cross", size=260, color=colour("ink"), filled=True, opacity=1,
-            stroke=colour("paper"), strokeWidth=1.5,
-        ),
-        star.mark_text(dy=-16, fontWeight="bold", fontSize=13).encode(text="says:N"),
-    ).project(type="identity", reflectY=True)  # fmt: skip
-    distance = np.linalg.norm(outputs - place, axis=1)
-    order = np.argsort(distance)
-    reach = np.cumsum(law[order])
-    half = float(distance[order][min(int(np.searchsorted(reach, 0.5)), len(order) - 1)])
-    most = float(distance[order][min(int(np.searchsorted(reach, 0.9)), len(order) - 1)])
-    return finished(
-        figure,
-        name="blur",
-        title="Where a person may be reported",
-        alt=(
-            f"A person stands at the cross, {where}. Larger dots are likelier "
-            f"reports: half of the time within {length_words(half)}, nine times in ten within "
-            f"{length_words(most)}."
-        ),
-        data=table,
-        height=map_height(box),
-        ratio=float((box[1][1] - box[0][1]) / (box[1][0] - box[0][0])),
-        large={"streets": street_features(streets)},
-    )
-
-
 def ratio_map(
     *, box: Box, streets: Floats, ratios: Floats, claim: float, unit: str, certified: bool
 ) -> Chart:
@@ -194,8 +128,8 @@ def cell_map(
             # a little into the next cell, which is drawn later: no seams
             east, north = np.minimum(high, low + step * (column + 1.04, row + 1.04))
             value = float(values[row, column])
-            ring = {"type": "Polygon", "coordinates": [_ring(west, south, east, north)]}
-            features.append({"type": "Feature", "geometry": ring, "value": round(value, 5)})
+            ring = [_ring(west, south, east, north)]
+            features.append(feature("Polygon", ring, value=round(value, 5)))
             middle = (low + step * (column + 0.5, row + 0.5)).round(3)
             rows.append((float(middle[0]), float(middle[1]), value))
     tone = (
@@ -210,19 +144,16 @@ def cell_map(
         )
     )
     tip = library.Tooltip("value:Q", title=legend, format=".4g")
-    figure = library.layer(
-        named("cells").mark_geoshape(stroke=None).encode(color=tone, tooltip=[tip]),
-        *ground_layers(box, streets),
-    ).project(type="identity", reflectY=True)
-    return finished(
-        figure,
+    cells = named("cells").mark_geoshape(stroke=None).encode(color=tone, tooltip=[tip])
+    return map_chart(
+        box=box,
+        streets=streets,
+        under=[cells],
         name=name,
         title=title,
         alt=alt,
         data=Table(caption, ("km east", "km north", legend), tuple(rows)),
-        height=map_height(box),
-        ratio=float((box[1][1] - box[0][1]) / (box[1][0] - box[0][0])),
-        large={"streets": street_features(streets), "cells": features},
+        large={"cells": features},
     )
 
 
@@ -232,16 +163,11 @@ def street_lines(places: Floats, streets: Indices, *, most: int = 12_000) -> Flo
     return np.asarray(places[chosen], dtype=float).reshape(-1, 2, 2)
 
 
-def ground_layers(box: Box, streets: Floats) -> list[Any]:
+def _ground(box: Box, streets: Floats) -> list[Any]:
     """The edge of the map, its streets and a bar of length, beneath or above the rest."""
     low, high = box
-    edge = {
-        "type": "Feature",
-        "geometry": {"type": "Polygon", "coordinates": [_ring(*low, *high)]},
-    }
-    layers = [
-        base([edge]).mark_geoshape(filled=False, stroke=colour("line"), strokeWidth=1),
-    ]
+    edge = base([feature("Polygon", [_ring(*low, *high)])])
+    layers = [edge.mark_geoshape(filled=False, stroke=colour("line"), strokeWidth=1)]
     if len(streets):
         layers.append(
             named("streets").mark_geoshape(
@@ -250,13 +176,7 @@ def ground_layers(box: Box, streets: Floats) -> list[Any]:
         )
     length = _round_length(float(high[0] - low[0]) / 5)
     left, bottom = (low + 0.04 * (high - low)).tolist()
-    bar = {
-        "type": "Feature",
-        "geometry": {
-            "type": "LineString",
-            "coordinates": [[left, bottom], [left + length, bottom]],
-        },
-    }
+    bar = feature("LineString", [[left, bottom], [left + length, bottom]])
     words = [{"x": left + length / 2, "y": bottom, "says": length_words(length)}]
     # on paper of their own, or they would be lost on a shaded map
     for tone, wide in (("paper", 7.0), ("ink", 3.0)):
@@ -270,17 +190,6 @@ def ground_layers(box: Box, streets: Floats) -> list[Any]:
     return layers
 
 
-def street_features(streets: Floats) -> list[dict[str, Any]]:
-    """All streets as one feature."""
-    coordinates = np.asarray(streets).round(3).tolist()
-    return [
-        {
-            "type": "Feature",
-            "geometry": {"type": "MultiLineString", "coordinates": coordinates},
-        }
-    ]
-
-
 def _ring(west: float, south: float, east: float, north: float) -> list[list[float]]:
     corners = ((west, south), (east, south), (east, north), (west, north), (west, south))
     return [[round(float(x), 4), round(float(y), 4)] for x, y in corners]
@@ -291,7 +200,34 @@ def _round_length(wanted: float) -> float:
     return float(power * max(k for k in (1, 2, 5) if k * power <= wanted))
 
 
-def map_height(box: Box) -> int:
-    """Of a map on a page, px."""
+def feature(kind: str, coordinates: Any, **beside: Any) -> dict[str, Any]:
+    """A shape as GeoJSON has it."""
+    geometry = {"type": kind, "coordinates": coordinates}
+    return {"type": "Feature", "geometry": geometry, **beside}
+
+
+def map_chart(
+    *layers: Any,
+    box: Box,
+    streets: Floats | None = None,
+    under: Sequence[Any] = (),
+    large: Mapping[str, Any] | None = None,
+    **said: Any,
+) -> Chart:
+    """Layers in km east and north on a map, as high as its box asks for.
+
+    `said` are the chart's name, title, alt and data.
+    """
+    lines = np.zeros((0, 2, 2)) if streets is None else streets
     size = box[1] - box[0]
-    return int(min(620, max(260, 620 * float(size[1] / size[0]))))
+    ratio = float(size[1] / size[0])
+    roads = feature("MultiLineString", lines.round(3).tolist())
+    return finished(
+        altair()
+        .layer(*under, *_ground(box, lines), *layers)
+        .project(type="identity", reflectY=True),
+        height=int(min(620, max(260, 620 * ratio))),
+        ratio=ratio,
+        large={"streets": [roads], **(large or {})},
+        **said,
+    )

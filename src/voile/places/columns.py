@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Indices
-from voile.errors import InvalidInput
+from voile.errors import InvalidInput, require
 from voile.jobs import ColumnsInClear, RowProblem, Source, open_source
 from voile.options import Data
 from voile.places.coordinates import DEGREES, Coordinates, words_of
@@ -47,6 +47,15 @@ def read_degrees(data: Data, columns: Coordinates = DEGREES) -> tuple[Floats, Fl
             f"{len(wrong):,} rows are not so: mend them or leave them out"
         )
     return table[:, 0], table[:, 1]
+
+
+def read_both(
+    original: Data, released: Data, columns: Coordinates = DEGREES
+) -> tuple[Floats, Floats]:
+    """Latitude and longitude of each row (n × 2) of two files whose rows correspond."""
+    truth, shown = (np.stack(read_degrees(data, columns), axis=1) for data in (original, released))
+    require(len(truth) == len(shown), "the files", "of equally many rows", (len(truth), len(shown)))
+    return truth, shown
 
 
 def read_traces(data: Data, column: str) -> list[Indices]:

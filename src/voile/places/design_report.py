@@ -12,7 +12,6 @@ from voile.core.guarantee import Basis
 from voile.core.rounding import at_least, percent_at_most
 from voile.optimise.region_descent import NAME as REGION_NAME
 from voile.places.charts import (
-    blur_chart,
     loss_chart,
     ratio_map,
     street_lines,
@@ -20,7 +19,7 @@ from voile.places.charts import (
 )
 from voile.places.designs import PlacesDesign
 from voile.places.lengths import to_a_tenth
-from voile.places.point_charts import error_map
+from voile.places.point_charts import blur_chart, error_map
 from voile.places.solved import DesignFacts
 from voile.report.charts_common import guarantee_chart
 from voile.report.model import Chart, Report, Table, promised

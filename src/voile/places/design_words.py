@@ -20,9 +20,9 @@ def distance_words(p: float, reach: float) -> str:
     return f"{kind}, between any two places within {length_words(reach)} of the map's centre"
 
 
-def limits(p: float, step: float) -> tuple[str, ...]:
+def limits(p: float, step: float, *, dimensions: int = 2) -> tuple[str, ...]:
     """What rounding to a lattice of step km, and another metric than the Earth's, leave out."""
-    reach = rounding_reach(step + 4 * GEODESIC_ERROR, p=p, dimensions=2)
+    reach = rounding_reach(step + 4 * GEODESIC_ERROR, p=p, dimensions=dimensions)
     rounding = (
         f"the rounding of places to {1000 * step:.3g} m: between two places d apart the loss "
         f"is at most ε·(d + {length_words(reach, bound=True)}), which matters "

@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,20 +38,11 @@ SHARPEST = EQUATOR * (1 - _SQUARED)
 class Globe:
     """The whole Earth in space."""
 
-    @property
-    def dimensions(self) -> int:
-        """Of the space."""
-        return 3
-
-    @property
-    def stretch(self) -> float:
-        """No chord is longer than the path along the surface."""
-        return 1.0
-
-    @property
-    def reach(self) -> float:
-        """There is no place beyond it."""
-        return math.inf
+    dimensions: ClassVar[int] = 3
+    stretch: ClassVar[float] = 1.0
+    """No chord is longer than the path along the surface."""
+    reach: ClassVar[float] = math.inf
+    """There is no place beyond it."""
 
     def to_km(self, latitudes: Floats, longitudes: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Points in space, and which places are too far off: none."""
@@ -80,16 +72,12 @@ class BoxMap:
     """A public box south, west, north, east, on a plane; west may be above east."""
 
     box: tuple[float, float, float, float]
+    dimensions: ClassVar[int] = 2
 
     @cached_property
     def projection(self) -> Projection:
         """Around the middle of the box."""
         return projection_around(*box_edge(self.box))
-
-    @property
-    def dimensions(self) -> int:
-        """Of the space."""
-        return 2
 
     @cached_property
     def reach(self) -> float:

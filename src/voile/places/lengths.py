@@ -41,6 +41,16 @@ def length_words(km: float, *, bound: bool = False) -> str:
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {unit}"
 
 
+def rounded_up(value: float, digits: int) -> float:
+    """To so many digits, never below: what was asked for is kept.
+
+    >>> rounded_up(1.2341, 4), rounded_up(0.25, 3)
+    (1.235, 0.25)
+    """
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    return float(f"{math.ceil(value / unit * (1 - 1e-12)) * unit:.{digits}g}")
+
+
 def to_a_tenth(km: float | None) -> float | None:
     """Kilometres to a tenth of a metre, for a table in which losses are compared.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,11 @@ from voile.core.guarantee import Basis, Guarantee
 from voile.core.lattice_laplace import COARSEST, LatticeLaplace, lattice_laplace
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput, require, require_epsilon
-from voile.metrics.lattice import rounding_reach
 from voile.metrics.lp_norms import lp
+from voile.places.design_words import limits
 from voile.places.earth import SHARPEST, BoxMap, Globe
-from voile.places.geodesy import GEODESIC_ERROR, geodesic_km, plane_epsilon
-from voile.places.lengths import length_words
+from voile.places.geodesy import geodesic_km, plane_epsilon
+from voile.places.lengths import rounded_up
 from voile.places.public_places import PublicPlaces
 from voile.places.solved import LARGEST_EPSILON
 
@@ -28,30 +27,6 @@ SMALLEST_EPSILON = 0.001
 _FINEST_STEP = 2.0**-10
 _WRITTEN = 1e-4
 """Km: what rounding degrees to six decimals moves a place by, at most."""
-
-
-class Blur(Protocol):
-    """What releases places: a design, or noise."""
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What one release promises."""
-        ...
-
-    @property
-    def reach(self) -> float:
-        """How far from the map's centre (km) a place may lie."""
-        ...
-
-    def located(
-        self, latitudes: Floats, longitudes: Floats
-    ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Each place as a point; which are off the map; which are too far to be released."""
-        ...
-
-    def drawn(self, points: Floats, rng: Generator) -> tuple[Floats, Floats]:
-        """A latitude and a longitude for each point."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,16 +79,9 @@ class PlacesNoise:
     @cached_property
     def guarantee(self) -> Guarantee:
         """What one release promises, per geodesic km on the WGS 84 ellipsoid."""
-        reach = rounding_reach(
-            self.step + 4 * GEODESIC_ERROR, p=2.0, dimensions=self.ground.dimensions
-        )
-        clause = (
-            f"the rounding of places to {1000 * self.step:.3g} m: between two places d apart the "
-            f"loss is at most ε·(d + {length_words(reach, bound=True)}), which matters where d "
-            "is a few metres"
-        )
+        outside = limits(2.0, self.step, dimensions=self.ground.dimensions)
         return Guarantee(
-            self.epsilon, lp(2.0, unit="km"), "one location", Basis.PROVED, outside=(clause,)
+            self.epsilon, lp(2.0, unit="km"), "one location", Basis.PROVED, outside=outside
         )
 
     @property
@@ -211,15 +179,9 @@ def noise_of_error(
             f"--mean-error must lie between {1000 * least:.0f}m and {most:.0f}km, got "
             f"{mean_error:g}km"
         )
-    epsilon = _four_digits(factor / mean_error)
+    epsilon = rounded_up(factor / mean_error, 4)
     while True:
         found = PlacesNoise(epsilon, ground, remap)
         if found.mean_error <= mean_error:
             return found
-        epsilon = _four_digits(epsilon * (1 + 1e-6))
-
-
-def _four_digits(value: float) -> float:
-    """Rounded up to four digits."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
-    return float(f"{math.ceil(value / unit * (1 - 1e-12)) * unit:.4g}")
+        epsilon = rounded_up(epsilon * (1 + 1e-6), 4)

@@ -1,4 +1,4 @@
-"""Maps of errors, and of points before and after a release."""
+"""Maps of errors, of where a person may be reported, and of points before and after a release."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from voile.core.arrays import Floats
-from voile.places.charts import (
-    Box,
-    cell_map,
-    ground_layers,
-    map_height,
-    street_features,
-    street_lines,
-)
+from voile.places.charts import Box, cell_map, feature, map_chart, street_lines
 from voile.places.designs import PlacesDesign
 from voile.places.lengths import length_words
-from voile.report.drawing import altair, base, finished, named, series
+from voile.report.drawing import altair, base, named, percent, series
 from voile.report.model import Chart, Table
+from voile.report.theme import colour
 from voile.report.words import counted
 
 MOST_POINTS = 1500
@@ -55,20 +49,79 @@ def error_map(design: PlacesDesign, *, size: int = 24) -> Chart:
     )
 
 
+def blur_chart(
+    *, box: Box, streets: Floats, place: Floats, outputs: Floats, law: Floats, where: str
+) -> Chart:
+    """Where a person standing at `place` may be reported, over the streets.
+
+    `streets` are pairs of points (n × 2 × 2), `law` the probability of each output; all in km.
+    """
+    alt = altair()
+    seen = law > 1e-4
+    rows = tuple(
+        (round(float(x), 3), round(float(y), 3), float(p))
+        for (x, y), p in sorted(
+            zip(outputs[seen].tolist(), law[seen].tolist(), strict=True), key=lambda item: -item[1]
+        )
+    )
+    table = Table(
+        "Where the release may fall (above 0.01 %)",
+        ("km east", "km north", "probability"),
+        rows,
+    )
+    records = [{"x": x, "y": y, "p": p, "shown": percent(p)} for x, y, p in rows]
+    top = max(p for _, _, p in rows)
+    size = (
+        alt.Size("p:Q")
+        .scale(type="linear", domain=[0, top], range=[10, 700])
+        .legend(title="probability", format="~%", orient="bottom", symbolFillColor=colour("blue"))
+    )
+    tips = [
+        alt.Tooltip("shown:N", title="probability"),
+        alt.Tooltip("x:Q", title="km east", format=".2f"),
+        alt.Tooltip("y:Q", title="km north", format=".2f"),
+    ]
+    here = [{"x": float(place[0]), "y": float(place[1]), "says": "here"}]
+    star = base(here).encode(longitude="x:Q", latitude="y:Q")
+    layers = (
+        base(records)
+        .mark_circle(opacity=0.7, color=colour("blue"))
+        .encode(longitude="x:Q", latitude="y:Q", size=size, tooltip=tips),
+        star.mark_point(
+            shape="cross", size=260, color=colour("ink"), filled=True, opacity=1,
+            stroke=colour("paper"), strokeWidth=1.5,
+        ),
+        star.mark_text(dy=-16, fontWeight="bold", fontSize=13).encode(text="says:N"),
+    )  # fmt: skip
+    distance = np.linalg.norm(outputs - place, axis=1)
+    half, most = (released_within(distance, law, share) for share in (0.5, 0.9))
+    return map_chart(
+        *layers,
+        box=box,
+        streets=streets,
+        name="blur",
+        title="Where a person may be reported",
+        alt=(
+            f"A person stands at the cross, {where}. Larger dots are likelier "
+            f"reports: half of the time within {length_words(half)}, nine times in ten within "
+            f"{length_words(most)}."
+        ),
+        data=table,
+    )
+
+
+def released_within(distance: Floats, law: Floats, share: float) -> float:
+    """The distance within which a release falls with this probability."""
+    order = np.argsort(distance)
+    place = int(np.searchsorted(np.cumsum(law[order]), share))
+    return float(distance[order][min(place, len(order) - 1)])
+
+
 def before_after_map(before: Floats, after: Floats, *, box: Box, streets: Floats) -> Chart:
     """Places and what was released for them, joined by lines; for their owner's eyes."""
-    alt = altair()
     chosen = np.unique(np.linspace(0, len(before) - 1, min(len(before), MOST_POINTS)).astype(int))
     first, second = before[chosen].round(3), after[chosen].round(3)
-    joined = [
-        {
-            "type": "Feature",
-            "geometry": {
-                "type": "MultiLineString",
-                "coordinates": np.stack([first, second], axis=1).tolist(),
-            },
-        }
-    ]
+    joined = feature("MultiLineString", np.stack([first, second], axis=1).tolist())
     marks = ((0, "before", first), (1, "after", second))
     rows = tuple(
         (what, float(x), float(y)) for _, what, points in marks for x, y in points.tolist()
@@ -81,13 +134,13 @@ def before_after_map(before: Floats, after: Floats, *, box: Box, streets: Floats
         .mark_point(filled=True, size=28, opacity=0.75)
         .encode(longitude="x:Q", latitude="y:Q", color=tint, shape=sign, tooltip=["what:N"])
     )
-    figure = alt.layer(*ground_layers(box, streets), lines, dots).project(
-        type="identity", reflectY=True
-    )
     moved = float(np.linalg.norm(after - before, axis=1).mean())
     shown = "" if len(chosen) == len(before) else f"{len(chosen):,} of "
-    return finished(
-        figure,
+    return map_chart(
+        lines,
+        dots,
+        box=box,
+        streets=streets,
         name="before-after",
         title="Before and after",
         alt=(
@@ -95,9 +148,7 @@ def before_after_map(before: Floats, after: Floats, *, box: Box, streets: Floats
             f"were moved by {length_words(moved)} on average."
         ),
         data=Table("Places before and after", ("what", "km east", "km north"), rows),
-        height=map_height(box),
-        ratio=float((box[1][1] - box[0][1]) / (box[1][0] - box[0][0])),
-        large={"streets": street_features(streets), "joined": joined},
+        large={"joined": [joined]},
     )
 
 
@@ -108,12 +159,10 @@ SAID = ("as it was", "as released", "as read")
 
 def walks_map(walks: Sequence[Walk]) -> Chart:
     """Some traces before and after, and as somebody reads them; for their owner's eyes."""
-    alt = altair()
     features, rows = [], []
     for number, walk in enumerate(walks, 1):
         for what, points in zip(SAID[::-1], walk[::-1], strict=True):  # the truth above the rest
-            line = {"type": "LineString", "coordinates": points.round(3).tolist()}
-            features.append({"type": "Feature", "what": what, "geometry": line})
+            features.append(feature("LineString", points.round(3).tolist(), what=what))
             rows += [(number, what, float(x), float(y)) for x, y in points.round(3).tolist()]
     records = [{"trace": n, "what": what, "x": x, "y": y} for n, what, x, y in rows]
     tint, sign = series("what", list(SAID))
@@ -123,25 +172,23 @@ def walks_map(walks: Sequence[Walk]) -> Chart:
     box = (low - room, high + room)
     lines = named("walks").mark_geoshape(filled=False, strokeWidth=1.2, opacity=0.7)
     dots = base(records).mark_point(filled=True, size=26 if len(rows) < 150 else 9, opacity=0.85)
-    figure = alt.layer(
-        *ground_layers(box, np.zeros((0, 2, 2))),
+    layers = [
         lines.encode(color=tint),
         dots.encode(
             longitude="x:Q", latitude="y:Q", color=tint, shape=sign, tooltip=["trace:N", "what:N"]
         ),
-    ).project(type="identity", reflectY=True)
+    ]
     off = [
         float(np.mean(np.concatenate([np.linalg.norm(w[k] - w[0], axis=1) for w in walks])))
         for k in (1, 2)
     ]
-    return finished(
-        figure,
+    return map_chart(
+        *layers,
+        box=box,
         name="traces",
         title="Traces before and after",
         alt=f"{counted(len(walks), 'trace')} as before, as released ({length_words(off[0])} off on "
         f"average) and as read by somebody who knows how people move ({length_words(off[1])} off).",
         data=Table("Places of the traces", ("trace", "what", "km east", "km north"), tuple(rows)),
-        height=map_height(box),
-        ratio=float((box[1][1] - box[0][1]) / (box[1][0] - box[0][0])),
         large={"walks": features},
     )

@@ -45,9 +45,7 @@ def road_region(
     places, chosen, low, high = _outputs(network, cells, tasks, resolution)
     paths = network.distances_to(tasks).T
     losses = Apart(paths, paths[chosen], "cityblock", float(len(tasks)))
-    west, south = map(float, low)
-    east, north = map(float, high)
-    return RegionProblem(places, prior, places[chosen], losses, (west, south), (east, north))
+    return RegionProblem(places, prior, places[chosen], losses, tuple(low), tuple(high))
 
 
 def _outputs(
@@ -94,10 +92,8 @@ def straight_region(
 ) -> RegionProblem:
     """The same for a region, one place a cell; distances are worked out where they are needed."""
     places, weights, outputs = _lattices(low, high, cells, prior_points, 1)
-    west, south = map(float, low)
-    east, north = map(float, high)
     losses = Apart(places, outputs, "euclidean")
-    return RegionProblem(places, weights, outputs, losses, (west, south), (east, north))
+    return RegionProblem(places, weights, outputs, losses, tuple(low), tuple(high))
 
 
 def _lattices(

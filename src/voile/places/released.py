@@ -15,9 +15,10 @@ from voile.places.design_words import distance_words
 from voile.places.designs import PlacesDesign
 from voile.places.earth import Globe
 from voile.places.fallen import Fall, TraceFall
-from voile.places.noise import Blur, PlacesNoise
+from voile.places.noise import PlacesNoise
 from voile.places.noise_charts import fall_chart
 from voile.places.one_map import left_out_words
+from voile.places.releaser import Blur
 from voile.places.traces import TraceLaw
 from voile.report.charts_common import guarantee_chart
 from voile.report.model import Chart, Report, Table, promised

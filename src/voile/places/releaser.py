@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,11 @@ from voile.places.designs import PlacesDesign
 from voile.places.fallen import moved_totals
 from voile.places.lengths import length_words
 from voile.places.loading import load_design
-from voile.places.noise import Blur, PlacesNoise
+from voile.places.noise import PlacesNoise
 from voile.places.outside import FEW, Outside, many_off, refused
+
+Blur = PlacesDesign | PlacesNoise
+"""What releases places."""
 
 
 @lru_cache(maxsize=1)
@@ -41,24 +44,6 @@ class SavedDesign:
         return loaded_once(self.name, self.content)
 
 
-@dataclass(frozen=True)
-class MakePlacesReleaser:
-    """Builds a worker's releaser."""
-
-    blur: SavedDesign | PlacesNoise
-    columns: Coordinates
-    outside: Outside
-    clear: ColumnsInClear
-    numbers: bool = False
-    """Whether coordinates are written as numbers even where they were text."""
-
-    def __call__(self) -> PlacesReleaser:
-        """One releaser for one process."""
-        return PlacesReleaser(
-            self.blur.opened(), self.columns, self.outside, self.clear, self.numbers
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Located:
     """The rows of a batch on the map: which are, where they lie, and which lie off it."""
@@ -74,11 +59,17 @@ class Located:
 class PlacesReleaser:
     """Releases the two coordinate columns of a batch; the columns in clear pass as they are."""
 
-    blur: Blur
+    saved: SavedDesign | PlacesNoise
     columns: Coordinates
     outside: Outside
     clear: ColumnsInClear
     numbers: bool = False
+    """Whether coordinates are written as numbers even where they were text."""
+
+    @cached_property
+    def blur(self) -> Blur:
+        """What draws, opened where it is used."""
+        return self.saved.opened()
 
     def plan(self, batch: Batch) -> Planned:
         """Where each row lies, and what is wrong with rows that lie nowhere."""

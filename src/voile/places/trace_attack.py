@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from voile.core.arrays import Floats, Indices
-from voile.errors import InvalidInput, require
+from voile.errors import InvalidInput
 from voile.jobs import Engine, open_source, spread
 from voile.options import Data
-from voile.places.columns import read_degrees, read_names, read_times
+from voile.places.columns import read_both, read_names, read_times
 from voile.places.coordinates import Coordinates
 from voile.places.followed import Followed, NamedHome, NamedPlaces
 from voile.places.following import Follower
@@ -50,8 +50,7 @@ def read_rows(original: Data, released: Data, columns: Coordinates, tracing: Tra
     """The traces of two files; refused where their rows are not the same."""
     if tracing.trace is None:
         raise InvalidInput("--trace must name the column of traces")
-    truth, shown = (np.stack(read_degrees(data, columns), axis=1) for data in (original, released))
-    require(len(truth) == len(shown), "the files", "of equally many rows", (len(truth), len(shown)))
+    truth, shown = read_both(original, released, columns)
     same_rows(original, released, tracing)
     times = None if tracing.time is None else read_times(original, tracing.time)
     return TraceRows(truth, shown, in_order(original, tracing), times)
@@ -94,7 +93,7 @@ def followed(
     true, seen = (around.to_km(*table.T) for table in (rows.truth, rows.shown))
     parts = list(_parts(rows.traces))
     read = spread(
-        _read,
+        read_trips,
         [[(rows.released(some), true[some]) for some in part] for part in parts],
         common=(reader, within),
         engine=engine,
@@ -138,7 +137,7 @@ def followed(
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class FoundTrace:
     """What was found of one trace: guesses, home and second place, and how far off those are."""
 
     guesses: Floats
@@ -148,7 +147,10 @@ class _Found:
     """Km: in the release and as read; home and second place."""
 
 
-def _read(common: tuple[Follower, float], part: Sequence[tuple[Trip, Floats]]) -> list[_Found]:
+def read_trips(
+    common: tuple[Follower, float], part: Sequence[tuple[Trip, Floats]]
+) -> list[FoundTrace]:
+    """Each released trip with its true points, as a follower reads it; homes within so many km."""
     reader, side = common
     found = []
     for trip, true in part:
@@ -158,7 +160,7 @@ def _read(common: tuple[Follower, float], part: Sequence[tuple[Trip, Floats]]) -
         places = found_homes(reader.reading.home, read.seen, read.guesses, believed, side=side)
         shown = homes(read.seen, None, side=side)
         off = np.stack([apart(shown, there), apart(places, there)])
-        found.append(_Found(read.guesses, places, there, off))
+        found.append(FoundTrace(read.guesses, places, there, off))
     return found
 
 
@@ -172,6 +174,6 @@ def _parts(traces: Sequence[Indices]) -> list[list[Indices]]:
     return parts
 
 
-def _called(names: NamedPlaces, number: int, trace: _Found) -> NamedHome:
+def _called(names: NamedPlaces, number: int, trace: FoundTrace) -> NamedHome:
     guessed, right = names.nearest(trace.places[:1]), names.nearest(trace.true_places[:1])
     return NamedHome(number, guessed, guessed == right, 1000 * float(trace.off[1, 0]))

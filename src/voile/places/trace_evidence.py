@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -33,26 +33,6 @@ class Ground:
 
     points: Floats
     around: Projection
-
-
-class TraceEvidence(Protocol):
-    """A law of releases, as somebody reads it who knows it."""
-
-    def table(self, ground: Ground, seen: Floats) -> Floats:
-        """Ln of the likelihood of what was released, for each step and state; 0 says nothing."""
-        ...
-
-    def release(self, trip: Trip, rng: Generator) -> tuple[Floats, Floats]:
-        """Latitudes and longitudes as the law would release them; refused where it would refuse."""
-        ...
-
-    def ties(self, seen: Floats) -> Indices | None:
-        """Which draw each place belongs to, where several share one."""
-        ...
-
-    def alone(self, around: Projection, seen: Floats) -> Floats:
-        """The guess of each place by itself (km), for somebody who reads no trace."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -207,6 +187,10 @@ class DesignEvidence:
         ]
         self._kept[:] = [(ground.points, np.concatenate(parts))]
         return self._kept[0][1]
+
+
+TraceEvidence = NoiseEvidence | DesignEvidence
+"""A law of releases, as somebody reads it who knows it."""
 
 
 def candidates(design: PlacesDesign, largest: int) -> tuple[Floats, Floats]:

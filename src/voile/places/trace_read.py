@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from voile.core.arrays import Floats
-from voile.places.homes import apart, homes
 from voile.places.knowing import Knowing
-from voile.places.rehearsing import found_homes
+from voile.places.trace_attack import read_trips
 from voile.places.trace_evidence import NoiseEvidence
 from voile.places.tracing import Tracing
 from voile.places.workbench import SHOWN, PlacesBench, Points, pairs, trace_law
@@ -58,21 +57,17 @@ def read_trace(
     reader = Knowing().reader(NoiseEvidence(law), known, longest=len(released), within=WITHIN)
     truth = bench.trip(bench.rows_of(name))
     true = reader.around.to_km(truth.latitudes, truth.longitudes)
-    read = reader.read(released)
-    there = homes(true, None, side=WITHIN)
-    found = found_homes(
-        reader.reading.home, read.seen, read.guesses, (reader.states.points, read.visits),
-        side=WITHIN,
-    )  # fmt: skip
-    off = [float(apart(home, there)[0]) for home in (homes(read.seen, None, side=WITHIN), found)]
+    seen = reader.around.to_km(released.latitudes, released.longitudes)
+    (read,) = read_trips((reader, WITHIN), [(released, true)])
+    in_release, as_read = read.off[:, 0] <= WITHIN
     lat, lon = reader.around.to_degrees(read.guesses[:SHOWN])
     return TraceRead(
         len(true),
         len(others),
-        _metres(read.seen - true),
+        _metres(seen - true),
         _metres(read.guesses - true),
-        off[0] <= WITHIN,
-        off[1] <= WITHIN,
+        bool(in_release),
+        bool(as_read),
         1000 * WITHIN,
         pairs(lat, lon),
     )

@@ -22,7 +22,7 @@ from voile.places.columns import instant
 from voile.places.coordinates import Coordinates
 from voile.places.earth import Globe
 from voile.places.knowing import Trip
-from voile.places.lengths import length_km
+from voile.places.lengths import length_km, rounded_up
 from voile.places.noise import SMALLEST_EPSILON, PlacesNoise, noise_of_error
 from voile.places.solved import LARGEST_EPSILON
 from voile.places.traces import Released, TraceLaw, squares
@@ -96,7 +96,7 @@ class PlacesBench:
         epsilon = alone / self._draw_noise(rows, trace_law(1.0, tracing)).epsilon
         while self._draw_noise(rows, trace_law(epsilon, tracing)).mean_error > wanted:
             epsilon *= 1.01
-        return _three_digits(epsilon)
+        return rounded_up(epsilon, 3)
 
     def figures(
         self, epsilon: float, tracing: Tracing | None = None, name: str = ""
@@ -230,18 +230,12 @@ def _two_digits(value: float) -> float:
 
 def _noise_within(wanted: float) -> PlacesNoise:
     """As `noise_of_error` finds it, but from one or two looks at the law: a slider waits for it."""
-    epsilon = _three_digits(0.75 * math.pi / wanted)  # what the continuous law would need
+    epsilon = rounded_up(0.75 * math.pi / wanted, 3)  # what the continuous law would need
     if not SMALLEST_EPSILON <= epsilon <= 0.95 * LARGEST_EPSILON:
         return noise_of_error(wanted, Globe(), None)
     while (found := _noise(epsilon)).mean_error > wanted:
-        epsilon = _three_digits(epsilon * (1 + 1e-6))
+        epsilon = rounded_up(epsilon * (1 + 1e-6), 3)
     return found
-
-
-def _three_digits(value: float) -> float:
-    """Rounded up, so that what was asked for is kept."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return float(f"{math.ceil(value / unit * (1 - 1e-12)) * unit:.3g}")
 
 
 _noise = lru_cache(maxsize=16)(PlacesNoise)

@@ -6,9 +6,9 @@ block of documents that nothing was chosen on. Methods share documents and rando
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -167,32 +167,31 @@ class Bench:
 
     def chosen(self, dataset: str, epsilon: float) -> Row:
         """What each method chooses on the documents of the search, and all that was tried."""
-        setting = {"kind": "chosen", "dataset": dataset, "epsilon": epsilon}
-        return self.work.cell(FILE, setting, lambda: self._choose(dataset, epsilon))
+        return self._cell("chosen", self._choose, dataset=dataset, epsilon=epsilon)
 
     def cap(self, dataset: str, epsilon: float) -> Row:
         """Equal strengths whose worst joint leakage is proved to be at most ε; None if none is."""
-        setting = {"kind": "capped", "dataset": dataset, "epsilon": epsilon}
-        return self.work.cell(FILE, setting, lambda: self._cap(dataset, epsilon))
+        return self._cell("capped", self._cap, dataset=dataset, epsilon=epsilon)
 
     def judged(self, dataset: str, epsilon: float, method: str, block: int) -> Row:
         """The exact attacker on a block that nothing was chosen on."""
         method = self._first_with(dataset, epsilon, method)
-        setting = {"kind": "judged", "dataset": dataset, "epsilon": epsilon, "method": method,
-                   "block": block}  # fmt: skip
-        return self.work.cell(FILE, setting, lambda: self._judge(dataset, epsilon, method, block))
+        return self._cell(
+            "judged", self._judge, dataset=dataset, epsilon=epsilon, method=method, block=block
+        )
 
     def learned(
         self, dataset: str, epsilon: float, method: str, attacker: str, read: int | None = None
     ) -> Row:
         """A network that knows the law, trained on so many documents of the search, on a block."""
-        most, epochs = self.sizes.read_by(attacker)
-        read, method = read or most, self._first_with(dataset, epsilon, method)
-        setting = {"kind": "learned", "dataset": dataset, "epsilon": epsilon, "method": method,
-                   "attacker": attacker, "read": read}  # fmt: skip
-        return self.work.cell(
-            FILE, setting, lambda: self._learn(dataset, epsilon, method, attacker, read, epochs)
-        )
+        return self._cell(
+            "learned", self._learn, dataset=dataset, epsilon=epsilon,
+            method=self._first_with(dataset, epsilon, method), attacker=attacker,
+            read=read or self.sizes.read_by(attacker)[0],
+        )  # fmt: skip
+
+    def _cell(self, kind: str, make: Callable[..., Row], **setting: Any) -> Row:
+        return self.work.cell(FILE, {"kind": kind} | setting, partial(make, **setting))
 
     def strengths(self, dataset: str, epsilon: float, method: str) -> tuple[float, ...] | None:
         """What a method chose; None where it releases nothing or found nothing."""
@@ -264,12 +263,11 @@ class Bench:
             return {"loss": loss, "any": [], "triples": 0.0, "largest": 0.0}
         return _told(trial.measure(strengths, world.known, fresh, seed=10 + block))
 
-    def _learn(
-        self, dataset: str, epsilon: float, method: str, attacker: str, read: int, epochs: int
-    ) -> Row:
+    def _learn(self, dataset: str, epsilon: float, method: str, attacker: str, read: int) -> Row:
         import torch
 
         torch.set_num_threads(1)
+        _, epochs = self.sizes.read_by(attacker)
         world, strengths = self.world(dataset), self.strengths(dataset, epsilon, method)
         assert strengths is not None
         trial = world.trial(epsilon, attacker=attacker, epochs=epochs, seed=10)

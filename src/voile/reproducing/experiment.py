@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -200,3 +200,10 @@ def above(one: Measured, other: Measured) -> bool | None:
     if one.lower > other.upper:
         return True
     return False if one.upper < other.lower else None
+
+
+def all_hold(told: Sequence[bool | None]) -> bool | None:
+    """False where one is, None where one is open or none is there, else True."""
+    if False in told:
+        return False
+    return None if None in told or not told else True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from voile.leakage.bounds import clopper_pearson
-from voile.reproducing.experiment import Claim, Found, Measured, Row, Work, above
+from voile.reproducing.experiment import Claim, Found, Measured, Row, Work, above, all_hold
 from voile.reproducing.tem import FILE, Bench, Sizes
 
 WHOLE = 5000
@@ -55,7 +55,7 @@ def whole_reviews(work: Work) -> Found:
     }
     dimensions = sorted({sizes.dimensions for sizes, _, _ in ways})
     ahead = [above(found[d, "TEM", 2.0], found[d, "Madlib", 2.0]) for d in dimensions]
-    claims = [Claim("at ε = 2 TEM trains the better model", _all(ahead))]
+    claims = [Claim("at ε = 2 TEM trains the better model", all_hold(ahead))]
     chance = [abs(row["auc"] - 0.5) < 0.02 for (_, _, e), row in rows.items() if e == 2.0]
     claims.append(Claim("at ε = 2 the attack is at chance for both", all(chance)))
     close = {d: (m.lower or 0) <= 0.75 <= (m.upper or 1)
@@ -72,10 +72,3 @@ def whole_reviews(work: Work) -> Found:
         list(found.values()),
         claims,
     )
-
-
-def _all(told: list[bool | None]) -> bool | None:
-    """Whether all hold; None where one cannot be told and none fails."""
-    if False in told:
-        return False
-    return None if None in told else True

@@ -68,24 +68,6 @@ def true_total(variance: float, epsilon: float) -> float:
     return float(right + (1 - keep) * norm.sf(epsilon, mean, deviation))
 
 
-def integrated_total(variance: float, epsilon: float) -> float:
-    """The definition, Σ_ỹ E[max_y P(y|x) R(ỹ|y)], by numerical integration."""
-    from scipy.integrate import quad
-    from scipy.stats import norm
-
-    mean, deviation = 1 / variance, np.sqrt(2 / variance)
-    keep = 1 / (1 + np.exp(-epsilon))
-
-    def density(t: float) -> float:
-        p = 1 / (1 + np.exp(-t))
-        both = norm.pdf(t, mean, deviation) + norm.pdf(t, -mean, deviation)
-        best = max(p * keep, (1 - p) * (1 - keep)) + max(p * (1 - keep), (1 - p) * keep)
-        return float(0.5 * both * best)
-
-    reach = mean + 12 * deviation
-    return float(quad(density, -reach, reach, limit=400)[0])
-
-
 def tables_of(work: Work) -> dict[str, Table]:
     """The paper's two simulations and its real data, and Adult where its file is."""
     records, wide = (600, 20) if work.small else (2000, 100)

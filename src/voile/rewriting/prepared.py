@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from voile.core.arrays import Floats
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 
-
-class Inside(Protocol):
-    """A mechanism that puts noise on a vector before it writes: ADePT, DP-BART."""
-
-    def latent(self, texts: Sequence[str]) -> Floats:
-        """The vector of each text, before noise."""
-        ...
-
-    def noisy_latent(self, texts: Sequence[str], rng: Generator) -> Floats:
-        """The vector of each text with noise: what an insider sees."""
-        ...
+if TYPE_CHECKING:
+    from voile.rewriting.families import LatentRewriter
 
 
 @dataclass(frozen=True)
@@ -39,7 +30,8 @@ class Prepared:
     read: Callable[[Sequence[Any]], list[str]] = list
     log_likelihood: Callable[[Sequence[str], Sequence[Any]], Any] | None = None
     """ln K(drawn | text) side by side, where the law is known."""
-    inside: Inside | None = None
+    inside: LatentRewriter | None = None
+    """Where noise is put on a vector before a text is written: ADePT, DP-BART."""
 
     def text_epsilon(self, texts: Sequence[str]) -> float | None:
         """The epsilon of a whole text, on average over these; None where it cannot be said."""

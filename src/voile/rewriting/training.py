@@ -13,7 +13,6 @@ import numpy as np
 
 from voile.core.arrays import Indices
 from voile.core.randomness import seeded_rng
-from voile.errors import require
 from voile.rewriting.adept import PAD, Autoencoder
 from voile.rewriting.dp_bart import DpBart, survivors
 from voile.rewriting.language_model import LanguageModel
@@ -45,7 +44,7 @@ def train_autoencoder(
             logits.flatten(0, 1), part[:, 1:].flatten(), ignore_index=PAD
         )
 
-    return _fit(autoencoder.network, loss, len(table), epochs, batch, rate, seed)
+    return fit(autoencoder.network, loss, len(table), epochs, batch, rate, seed)
 
 
 def prune_bart(
@@ -117,43 +116,7 @@ def train_bart(
             logits.flatten(0, 1), target.flatten(), ignore_index=pad
         )
 
-    return _fit(model, loss, len(ids), epochs, batch, rate, seed)
-
-
-def train_paraphraser(
-    language: LanguageModel,
-    public_pairs: Sequence[tuple[str, str]],
-    *,
-    join: Callable[[str], str],
-    epochs: int = 1,
-    batch: int = 16,
-    rate: float = 5e-5,
-    seed: int = 0,
-) -> list[float]:
-    """Teach a causal model to continue join(text) with its paraphrase and the end token."""
-    import torch
-
-    require(len(public_pairs) >= 1, "public_pairs", "at least one", "none")
-    rows = []
-    for text, paraphrase in public_pairs:
-        prompt = language.tokenizer(join(text))["input_ids"]
-        answer = language.tokenizer(paraphrase)["input_ids"]
-        rows.append((prompt, [*answer, language.end]))
-
-    def loss(chosen: Indices) -> Any:
-        part = [rows[i] for i in chosen]
-        width = max(len(a) + len(b) for a, b in part)
-        ids = torch.full((len(part), width), language.end)
-        labels = torch.full((len(part), width), -100)
-        mask = torch.zeros((len(part), width), dtype=torch.long)
-        for row, (a, b) in enumerate(part):
-            size = len(a) + len(b)
-            ids[row, :size] = torch.tensor(a + b)
-            labels[row, len(a) : size] = torch.tensor(b)
-            mask[row, :size] = 1
-        return language.model(input_ids=ids, attention_mask=mask, labels=labels).loss
-
-    return _fit(language.model, loss, len(rows), epochs, batch, rate, seed)
+    return fit(model, loss, len(ids), epochs, batch, rate, seed)
 
 
 def train_masked(
@@ -199,10 +162,10 @@ def train_masked(
         states = model.base_model(**inputs).last_hidden_state[hidden]
         return torch.nn.functional.cross_entropy(heads[0](states), ids[hidden])
 
-    return _fit(model, loss, len(public_texts), epochs, batch, rate, seed)
+    return fit(model, loss, len(public_texts), epochs, batch, rate, seed)
 
 
-def _fit(
+def fit(
     network: Any,
     loss: Callable[[Indices], Any],
     count: int,

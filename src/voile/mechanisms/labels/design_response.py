@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Items
 from voile.core.channel import Channel
-from voile.core.space import Space
-from voile.errors import require, require_epsilon
+from voile.errors import require_epsilon
+from voile.mechanisms._records import label_space
 
 MOST_ENTRIES = 2**25
 """Of a table; beyond it `local_hashing` does the same without one."""
@@ -43,13 +43,8 @@ def design_response(
     >>> design_response(["yes", "no"], epsilon=1.0).probabilities().round(4).tolist()    # Warner's
     [[0.7311, 0.2689], [0.2689, 0.7311]]
     """
-    from voile.metrics.discrete_distance import discrete
-
     epsilon = require_epsilon(epsilon)
-    space = Space(labels, metric=discrete())
-    require(space.items.ndim == 1, "labels", "a list of labels", f"{space.items.ndim} dimensions")
-    distinct = len(set(space.items.tolist()))
-    require(distinct == len(space), "labels", "distinct", f"{len(space) - distinct} repeated")
+    space = label_space(labels)
     blocks = _best_design(len(space), min(epsilon, _STRONGEST)).astype(np.float64)
 
     def log_weights(strength: float) -> Floats:

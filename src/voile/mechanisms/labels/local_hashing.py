@@ -16,6 +16,7 @@ from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator
 from voile.core.space import Space
 from voile.errors import require, require_epsilon
+from voile.mechanisms._records import label_space
 
 _LARGEST_FIELD = 10_007
 """Of hash values: beyond it an epsilon is so large that the label itself might be released."""
@@ -113,9 +114,7 @@ def local_hashing(
     from voile.metrics.discrete_distance import discrete
 
     epsilon = require_epsilon(epsilon)
-    space = Space(labels, metric=discrete())
-    distinct = len(set(space.items.tolist())) if space.items.ndim == 1 else 0
-    require(distinct == len(space) >= 2, "labels", "at least two, distinct", f"{distinct} distinct")
+    space = label_space(labels, least=2)
     wanted = min(math.exp(min(epsilon, 20.0)) + 1, float(_LARGEST_FIELD))
     field = min(
         (n for n in range(2, int(2 * wanted) + 3) if _is_prime(n)), key=lambda n: abs(n - wanted)

@@ -9,8 +9,8 @@ import numpy as np
 
 from voile.core.arrays import Floats, Items
 from voile.core.channel import Channel
-from voile.core.space import Space
-from voile.errors import require, require_epsilon
+from voile.errors import require_epsilon
+from voile.mechanisms._records import label_space
 
 
 def randomised_response(
@@ -26,13 +26,8 @@ def randomised_response(
     array([[0.7311, 0.2689],
            [0.2689, 0.7311]])
     """
-    from voile.metrics.discrete_distance import discrete
-
     epsilon = require_epsilon(epsilon)
-    space = Space(labels, metric=discrete())
-    distinct = len(set(space.items.tolist())) if space.items.ndim == 1 else 0
-    require(space.items.ndim == 1, "labels", "a list of labels", f"{space.items.ndim} dimensions")
-    require(distinct == len(space), "labels", "distinct", f"{len(space) - distinct} repeated")
+    space = label_space(labels)
     same = np.eye(len(space))
 
     def log_weights(strength: float) -> Floats:

@@ -10,8 +10,8 @@ import numpy as np
 
 from voile.core.arrays import Floats, Items
 from voile.core.channel import Channel
-from voile.core.space import Space
 from voile.errors import require, require_epsilon
+from voile.mechanisms._records import label_space
 
 
 def rr_with_prior(
@@ -33,13 +33,8 @@ def rr_with_prior(
     >>> channel.outputs.tolist(), channel.probabilities().round(4).tolist()
     (['a', 'b'], [[0.7311, 0.2689], [0.2689, 0.7311], [0.5, 0.5]])
     """
-    from voile.metrics.discrete_distance import discrete
-
     epsilon = require_epsilon(epsilon)
-    space = Space(labels, metric=discrete())
-    require(space.items.ndim == 1, "labels", "a list of labels", f"{space.items.ndim} dimensions")
-    distinct = len(set(space.items.tolist()))
-    require(distinct == len(space), "labels", "distinct", f"{len(space) - distinct} repeated")
+    space = label_space(labels)
     chances = np.asarray(prior, dtype=float)
     good = chances.shape == (len(space),) and bool((chances >= 0).all())
     require(good and abs(chances.sum() - 1) < 1e-9, "prior",

@@ -17,6 +17,7 @@ from voile.core.randomness import Generator
 from voile.core.space import Space
 from voile.core.weights import TOTAL
 from voile.errors import require, require_epsilon
+from voile.mechanisms._records import label_space
 from voile.mechanisms._spread import outwards
 
 
@@ -92,9 +93,7 @@ def subset_selection(
     from voile.metrics.discrete_distance import discrete
 
     epsilon = require_epsilon(epsilon)
-    space = Space(labels, metric=discrete())
-    distinct = len(set(space.items.tolist())) if space.items.ndim == 1 else 0
-    require(distinct == len(space) >= 2, "labels", "at least two, distinct", f"{distinct} distinct")
+    space = label_space(labels, least=2)
     top = math.exp(min(epsilon, 40.0) * (1 - 2.0**-32))
     size = max(1, min(len(space) - 1, round(len(space) / (top + 1))))
     rest = len(space) - size

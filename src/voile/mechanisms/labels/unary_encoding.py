@@ -15,6 +15,7 @@ from voile.core.randomness import Generator
 from voile.core.space import Space
 from voile.core.weights import TOTAL
 from voile.errors import require, require_epsilon
+from voile.mechanisms._records import label_space
 from voile.mechanisms._spread import outwards
 
 
@@ -82,9 +83,7 @@ def unary_encoding(
     from voile.metrics.discrete_distance import discrete
 
     epsilon = require_epsilon(epsilon)
-    space = Space(labels, metric=discrete())
-    distinct = len(set(space.items.tolist())) if space.items.ndim == 1 else 0
-    require(distinct == len(space) >= 2, "labels", "at least two, distinct", f"{distinct} distinct")
+    space = label_space(labels, least=2)
     strength = min(epsilon, 40.0) * (1 - 2.0**-32)
     other = int(TOTAL / (np.exp(strength) + 1)) + 1
     bits = np.array([[TOTAL - other, other], [TOTAL // 2, TOTAL // 2]], dtype=np.uint64)
