@@ -1,14 +1,20 @@
 """What a model learns from a release: AUC on clean records of Adult, for every mechanism.
 
-    python benchmarks/label_use.py [--adult adult.data] [--splits 4] [--full-splits 2]
+    python benchmarks/label_use.py [--adult adult.data] [--splits 20] [--full-splits 6]
+        [--without-rr]
 
-Splits are drawn anew from seed 90,000 on. They are redraws of the same records on which the
+Splits are drawn anew from seed 1,310,000 on. They are redraws of the same records on which the
 number of groups, the shrinkage and CF's settings were chosen (by other seeds): these figures are
 not those of untouched data. In each split 500 records are the public file that recipes are made
-from, n others are the table: 70 % are released, the rest is the clean test. CF's cells come from
-the released records, as in `labels compare`. All settings are those that a user gets (CF's label
-share is --label-share .3): recipes by `drafted_recipe`, groups by ε and the number of records,
-learners tuned on the reports.
+from, n others are the table: 70 % are released, the rest is the clean test. All settings are those
+that a user gets: recipes by `drafted_recipe`, groups and cells by ε and the number of records.
+
+CF stands there twice: with cells from the released records, as in `labels compare`, and with cells
+from the 500 public ones, as in `labels recipe`. *By its law* is an analyst who knows the channel
+and not what the recipe says of the label; *learn* is `labels learn`, who knows both; *recipe alone*
+reads no release. *Before* is an analyst who takes releases for clean records, and for CF the
+channel of the least mean loss, at a label share of one half. `--without-rr` leaves out the rows of
+a randomised label beside clear features, which take three quarters of the time.
 """
 
 from __future__ import annotations
@@ -20,13 +26,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from voile.core.randomness import Generator, seeded_rng
-from voile.estimate import ForwardLogistic, MarginalBayes, ReportLaw
+from voile.estimate import ForwardLogistic
 from voile.files.rows import OnError
 from voile.labels._recipe import drafted_recipe
 from voile.labels.columns import matrix_of
@@ -36,15 +43,16 @@ from voile.labels.protection import (
     cells_protection,
     noise_protection,
     response_protection,
+    sample_protection,
 )
 from voile.labels.recipes import Recipe
-from voile.labels.reports import drawn_views
-from voile.labels.sampling import grouped_codes, sampler_of
+from voile.labels.reports import Reports, View, drawn_views, sampled_views, tables_model
 from voile.labels.table import Table, table_of
+from voile.mechanisms.labels import label_cf
 
 HERE = Path(__file__).parent
 EPSILONS = (8.0, 4.0, 2.0, 1.0)
-PUBLIC, FIRST_SEED = 500, 90_000
+PUBLIC, FIRST_SEED = 500, 1_310_000
 NAMES = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",
     "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week",
@@ -80,9 +88,9 @@ class Split:
         self.labels = self.recipe.label_codes(self.train.labels)
         self.truth = self.recipe.label_codes(self.test.labels)
 
-    def made(self, mechanism: str, epsilon: float | None = None) -> Recipe:
-        """A recipe from the public records; cells from the released ones, as in `compare`."""
-        table = self.train if mechanism == "cf" else self.public
+    def made(self, mechanism: str, epsilon: float | None = None, *, own: bool = False) -> Recipe:
+        """A recipe from the public records, or from the released ones themselves."""
+        table = self.train if own else self.public
         return drafted_recipe(
             table, self.rng, mechanism=mechanism, classes=self.classes, epsilon=epsilon
         )
@@ -109,49 +117,109 @@ class Split:
         model.fit(self.matrix(self.recipe, self.train), channel.outputs[answers])
         return auc(self.truth, model.predict_proba(self.matrix(self.recipe, self.test)))
 
-    def sampled(self, epsilon: float, *, known: bool) -> float:
-        """One random column with the label, and naive Bayes on estimated tables."""
-        recipe = self.made("sample")
-        if not known:  # what columns hold is public, what they say of the label is not
-            blind = tuple(table.sum(axis=1, keepdims=True) for table in recipe.known)
-            recipe = replace(recipe, known=blind)
-        recipe = grouped(recipe, epsilon=epsilon, records=len(self.train))
-        sampler = sampler_of(recipe, epsilon=epsilon)
-        reports = sampler.release(self.train.columns, self.labels, self.rng)
-        laws = [ReportLaw(c.probabilities(), 2) for c in sampler.law.channels]
-        model = MarginalBayes(laws).fit(reports)
-        return auc(self.truth, model.predict_proba(grouped_codes(recipe, self.test.columns)))
+    def sampled(self, epsilon: float) -> dict[str, float]:
+        """One random column with the label."""
+        recipe = grouped(self.made("sample"), epsilon=epsilon, records=len(self.train))
+        protection = sample_protection(recipe, epsilon=epsilon)
+        assert protection.sampler is not None
+        drawn = protection.sampler.release(self.train.columns, self.labels, self.rng)
+        views = sampled_views(recipe, protection, *drawn.T)
+        return self.learned(Reports(recipe, protection, len(drawn), views, None))
 
-    def cells(self, epsilon: float, *, aware: bool, share: float | None) -> float:
-        """Label DP-CF, and an analyst who knows its law or does not."""
-        recipe = self.made("cf", epsilon)
-        protection = cells_protection(recipe, epsilon=epsilon, label_share=share)
-        if not aware:
-            return self.as_now(recipe, protection)
+    def blind(self, epsilon: float) -> float:
+        """The same where it is public what columns hold, not what they say of the label."""
+        recipe = self.made("sample")
+        shares = tuple(table.sum(axis=1, keepdims=True) for table in recipe.known)
+        recipe = grouped(replace(recipe, known=shares), epsilon=epsilon, records=len(self.train))
+        protection = sample_protection(recipe, epsilon=epsilon)
+        assert protection.sampler is not None
+        drawn = protection.sampler.release(self.train.columns, self.labels, self.rng)
+        views = sampled_views(recipe, protection, *drawn.T)
+        return self.learned(Reports(recipe, protection, len(drawn), views, None))[BY_LAW]
+
+    def cells(self, epsilon: float, *, own: bool) -> dict[str, float]:
+        """Label DP-CF, and analysts who know its law."""
+        recipe = self.made("cf", epsilon, own=own)
+        protection = cells_protection(recipe, epsilon=epsilon)
         values, answers = protection.draw(self.train.columns, self.labels, self.rng)
         parts = [c.encode(v) for c, v in zip(recipe.columns, values, strict=True)]
-        (view,) = drawn_views(recipe, protection, parts, answers)
-        rows = np.stack([np.zeros(len(answers), dtype=np.intp), view.outputs], axis=1)
-        model = MarginalBayes([ReportLaw(view.law, 2)]).fit(rows)
-        codes = recipe.cells.of(recipe.columns, self.test.columns)[:, None]
-        return auc(self.truth, model.predict_proba(codes))
+        views = drawn_views(recipe, protection, parts, answers)
+        return self.learned(Reports(recipe, protection, len(answers), views, answers))
+
+    def cells_before(self, epsilon: float) -> float:
+        """Label DP-CF with the channel and the analyst that there were."""
+        worst, label_cf.WORST = label_cf.WORST, 0.0
+        try:
+            recipe = self.made("cf", epsilon, own=True)
+            return self.as_now(recipe, cells_protection(recipe, epsilon=epsilon, label_share=0.5))
+        finally:
+            label_cf.WORST = worst
+
+    def learned(self, reports: Reports) -> dict[str, float]:
+        """What the analysts of estimated tables learn, and what the recipe says by itself."""
+
+        def tested(views: list[View] | tuple[View, ...], *, read: bool = True) -> float:
+            model = tables_model(views, 2)
+            asked = model if read else model.without_reports()
+            assert asked is not None
+            return auc(self.truth, asked.predict_proba(reports.codes(self.test.columns)))
+
+        found = {BY_LAW: tested([replace(view, known=None) for view in reports.views])}
+        if reports.views[0].known is not None:
+            found |= {LEARN: tested(reports.views), ALONE: tested(reports.views, read=False)}
+        return found
 
 
-WAYS = {
-    "local DP, logistic regression (before)": lambda s, e: s.as_now(
-        s.recipe, noise_protection(s.recipe, epsilon=e)
-    ),
-    "sample, public facts about columns": lambda s, e: s.sampled(e, known=False),
-    "sample, public facts about columns and label": lambda s, e: s.sampled(e, known=True),
-    "label DP-CF, share .5, logistic regression (before)": lambda s, e: s.cells(
-        e, aware=False, share=0.5
-    ),
-    "label DP-CF, share .3, noise-aware": lambda s, e: s.cells(e, aware=True, share=0.3),
-    "RR label, logistic regression (before)": lambda s, e: s.as_now(
-        s.recipe, response_protection(s.recipe, epsilon=e)
-    ),
-    "RR label, forward-corrected": lambda s, e: s.forward(e),
-}
+BY_LAW, LEARN, ALONE = "by its law", "learn", "recipe alone"
+BEFORE_LOCAL = "local DP, logistic regression (before)"
+BEFORE_CF = "label DP-CF, logistic regression (before)"
+BEFORE_RR = "RR label, logistic regression (before)"
+SAMPLE, CF, CF_PUBLIC = "sample", "label DP-CF", "label DP-CF, cells from 500 public records"
+COLUMNS = "sample, public facts about columns"
+FORWARD = "RR label, forward-corrected"
+
+
+def ways(split: Split, epsilon: float, *, rr: bool) -> dict[str, float]:
+    """The AUC of every way at one ε."""
+    found = {
+        BEFORE_LOCAL: split.as_now(split.recipe, noise_protection(split.recipe, epsilon=epsilon)),
+        COLUMNS: split.blind(epsilon),
+    }
+    found |= {f"{SAMPLE}, {who}": one for who, one in split.sampled(epsilon).items()}
+    found |= {BEFORE_CF: split.cells_before(epsilon)}
+    found |= {f"{CF}, {who}": one for who, one in split.cells(epsilon, own=True).items()}
+    found |= {f"{CF_PUBLIC}, {who}": one for who, one in split.cells(epsilon, own=False).items()}
+    if rr:
+        response = response_protection(split.recipe, epsilon=epsilon)
+        found |= {BEFORE_RR: split.as_now(split.recipe, response), FORWARD: split.forward(epsilon)}
+    return found
+
+
+GAINS = (
+    (COLUMNS, BEFORE_LOCAL),
+    (f"{SAMPLE}, {LEARN}", BEFORE_LOCAL),
+    (f"{SAMPLE}, {LEARN}", f"{SAMPLE}, {ALONE}"),
+    (f"{CF}, {BY_LAW}", BEFORE_CF),
+    (f"{CF}, {LEARN}", BEFORE_CF),
+    (f"{CF}, {LEARN}", f"{CF}, {ALONE}"),
+    (f"{CF_PUBLIC}, {LEARN}", f"{CF_PUBLIC}, {ALONE}"),
+    (FORWARD, BEFORE_RR),
+)
+
+
+def shown(values: NDArray[np.float64], *, sign: bool = False) -> str:
+    """A mean with its standard error."""
+    error = values.std(ddof=1) / np.sqrt(len(values))
+    return f"{values.mean():{'+' if sign else ''}.3f} ± {error:.3f}"
+
+
+def table_lines(rows: dict[str, list[str]]) -> list[str]:
+    """Rows as Markdown, a column an ε."""
+    return [
+        "| | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |",
+        "| --- | " + " | ".join("---" for _ in EPSILONS) + " |",
+        *(f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows.items()),
+    ]
 
 
 def main() -> None:
@@ -159,8 +227,9 @@ def main() -> None:
     parser.add_argument(
         "--adult", type=Path, default=HERE.parents[1] / "shared/data/adult/adult.data"
     )
-    parser.add_argument("--splits", type=int, default=4)
-    parser.add_argument("--full-splits", type=int, default=2)
+    parser.add_argument("--splits", type=int, default=20)
+    parser.add_argument("--full-splits", type=int, default=6)
+    parser.add_argument("--without-rr", action="store_true")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "label_use.md")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -171,35 +240,49 @@ def main() -> None:
     for records, splits in sizes:
         for number in range(splits):
             split = Split(table, records, FIRST_SEED + 10 * number)
-            for name, way in WAYS.items():
-                for epsilon in EPSILONS:
-                    found.setdefault((records, name, epsilon), []).append(way(split, epsilon))
+            for epsilon in EPSILONS:
+                for name, area in ways(split, epsilon, rr=not given.without_rr).items():
+                    found.setdefault((records, name, epsilon), []).append(area)
             print(records, number, f"{time.process_time() - began:.0f} s", flush=True)
+    names = list(dict.fromkeys(name for _, name, _ in found))
+    areas = {key: np.array(values) for key, values in found.items()}
+    said = HERE / "label_use_said.md"
     lines = [
         "# What a model learns from a release (Adult, AUC on clean records)",
         "",
         f"`python benchmarks/label_use.py --splits {given.splits} --full-splits "
-        f"{given.full_splits}`; {time.process_time() - began:.0f} s of one processor.",
-        f"{PUBLIC} public records make the recipe (for CF the released records themselves, as in",
-        "`labels compare`); n others are the table, 70 % released, 30 % the",
+        f"{given.full_splits}{' --without-rr' if given.without_rr else ''}`; "
+        f"{time.process_time() - began:.0f} s of one processor.",
+        f"{PUBLIC} public records make the recipe; n others are the table, 70 % released, 30 % the",
         f"clean test. n = {sizes[0][0]:,} ({sizes[0][1]} splits) / {sizes[1][0]:,} "
-        f"({sizes[1][1]} splits); ± is the standard deviation over splits.",
+        f"({sizes[1][1]} splits); ± is the standard error of a mean over splits.",
         "Splits are redraws of the same 32,561 records on which the number of groups, the",
         "shrinkage and CF's settings were chosen, by other seeds: figures are not those of",
         "untouched data.",
         "",
-        "| | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |",
-        "| --- | " + " | ".join("---" for _ in EPSILONS) + " |",
+        *([said.read_text(encoding="utf-8")] if said.exists() else []),
+        *table_lines(
+            {
+                name: [" / ".join(shown(areas[n, name, e]) for n, _ in sizes) for e in EPSILONS]
+                for name in names
+            }
+        ),
+        "",
+        "Gains, split by split:",
+        "",
+        *table_lines(
+            {
+                f"{better} − {than}": [
+                    " / ".join(
+                        shown(areas[n, better, e] - areas[n, than, e], sign=True) for n, _ in sizes
+                    )
+                    for e in EPSILONS
+                ]
+                for better, than in GAINS
+                if better in names
+            }
+        ),
     ]
-    for name in WAYS:
-        cells = [
-            " / ".join(
-                f"{np.mean(found[n, name, e]):.3f} ± {np.std(found[n, name, e], ddof=1):.3f}"
-                for n, _ in sizes
-            )
-            for e in EPSILONS
-        ]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
     given.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from voile.core.arrays import Floats, Indices
 from voile.errors import MissingExtra, require
+from voile.estimate.known_tables import public_table, table_beside
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -23,10 +25,14 @@ FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class ReportLaw:
-    """The law of one kind of report: K[code·classes + class, output]."""
+    """The law of one kind of report: K[code·classes + class, output].
+
+    `known` is how many public records had each code (a row) with each class, where that is known.
+    """
 
     table: Floats
     classes: int
+    known: Floats | None = None
 
     @property
     def codes(self) -> int:
@@ -43,6 +49,11 @@ class MarginalBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # no
     validation on the likelihood of *reports*: no clean record is needed. It is naive: features are
     taken as independent given the class, so probabilities are too sure; their order is what is
     good. Costs strengths·folds·(codes·classes·outputs) for each table and EM step.
+
+    Where public counts are known (for all laws or none), each P(x_j|y) is the likeliest for public
+    records and reports together (`table_beside`), so how much a report weighs follows from what its
+    law lets through: reports that tell nothing leave what was known, many clear ones outweigh it.
+    Nothing is tuned then.
 
     `fit` takes rows (which law, output), `predict_proba` rows of codes, one a law.
     """
@@ -63,6 +74,11 @@ class MarginalBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # no
             for j, law in enumerate(self.laws)
         ]  # fmt: skip
         whole = [np.sum(folds, axis=0) for folds in counts]
+        self.classes_ = np.arange(self.laws[0].classes)
+        known = [law.known for law in self.laws if law.known is not None]
+        self.public_ = max((float(table.sum()) for table in known), default=None)
+        if known:
+            return self._beside(known, whole)
         self.prior_ = _class_prior(self.laws, whole)
         apart = [
             _independent(law, seen, self.prior_) for law, seen in zip(self.laws, whole, strict=True)
@@ -72,13 +88,33 @@ class MarginalBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # no
                 for law, folds, base in zip(self.laws, counts, apart, strict=True))
             for strength in self.strengths
         ]  # fmt: skip
-        self.strength_ = float(self.strengths[int(np.argmax(held))])
+        strength = float(self.strengths[int(np.argmax(held))])
+        self.strength_: float | None = strength
         self.tables_ = [
-            _table(law, seen, base, self.strength_).reshape(law.codes, law.classes)
+            _table(law, seen, base, strength).reshape(law.codes, law.classes)
             for law, seen, base in zip(self.laws, whole, apart, strict=True)
         ]
-        self.classes_ = np.arange(self.laws[0].classes)
         return self
+
+    def _beside(self, known: list[Floats], counts: list[Indices]) -> MarginalBayes:
+        self.strength_ = None
+        public = [public_table(table) for table in known]
+        self.tables_ = [
+            table_beside(law.table, table, seen)
+            for law, table, seen in zip(self.laws, public, counts, strict=True)
+        ]
+        told = [float(seen.sum()) for seen in counts]
+        shares = np.average([table.sum(axis=0) for table in self.tables_], axis=0, weights=told)
+        self.prior_ = _off_zero(shares)
+        return self
+
+    def without_reports(self) -> MarginalBayes | None:
+        """What public counts alone teach, classes as frequent as here; none if none are known."""
+        if self.public_ is None:
+            return None
+        found = copy.copy(self)
+        found.tables_ = [public_table(law.known) for law in self.laws if law.known is not None]
+        return found
 
     def predict_proba(self, X: Indices) -> Floats:
         """P(y|x) for each row of codes."""
@@ -108,6 +144,12 @@ class MarginalBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # no
         limits = np.array([law.table.shape[1] for law in self.laws])[rows[:, 0]]
         require(bool(((rows[:, 1] >= 0) & (rows[:, 1] < limits)).all()),
                 "reports", "outputs of their laws", "others")  # fmt: skip
+        known = [law.known for law in self.laws if law.known is not None]
+        require(len(known) in (0, len(self.laws)), "known", "counts for all laws or none", "some")
+        for law, counts in zip(self.laws, known, strict=False):
+            good = counts.shape == (law.codes, law.classes) and bool((counts >= 0).all())
+            good = good and bool(np.isfinite(counts).all())
+            require(good, "known", "counts, a row a code and a column a class", counts.shape)
         return rows.astype(np.intp)
 
 
@@ -150,9 +192,12 @@ def _class_prior(laws: Sequence[ReportLaw], counts: list[Indices]) -> Floats:
         even = np.full(len(law.table), 1 / len(law.table))
         found = _table(law, seen, even, 1e-3).reshape(law.codes, law.classes)
         total += seen.sum() * found.sum(axis=0)
-    share = total / total.sum()
-    floor = 0.02 / len(share)
-    return np.asarray((1 - 0.02) * share + floor)
+    return _off_zero(total / total.sum())
+
+
+def _off_zero(share: Floats) -> Floats:
+    """The classes' shares with a fiftieth of them even, so that none is taken for impossible."""
+    return np.asarray((1 - 0.02) * share + 0.02 / len(share))
 
 
 def _independent(law: ReportLaw, seen: Indices, prior: Floats, steps: int = 150) -> Floats:

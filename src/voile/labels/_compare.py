@@ -155,6 +155,7 @@ class Run:
         leakage = np.array([score.leakage for score in scores])
         analyst, auc = chosen_by_others([score.aucs for score in scores])
         caps = [score.cap for score in scores if score.cap is not None]
+        recipes = [score.recipe for score in scores if score.recipe is not None]
         point = TradePoint(
             mechanism=way[0],
             epsilon=way[1],
@@ -165,6 +166,7 @@ class Run:
             auc_error=_error(auc),
             analyst=analyst,
             aucs={n: float(np.mean([s.aucs[n] for s in scores])) for n in scores[0].aucs},
+            recipe_auc=float(np.mean(recipes)) if recipes else None,
         )
         return cls(point, leakage, auc)
 

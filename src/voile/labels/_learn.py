@@ -37,9 +37,15 @@ class LearnedLabels(Result):
     learner: str
     records: int
     classes: tuple[str, ...]
-    tuned: float
+    tuned: float | None
+    """The learner's strength, chosen on the reports; none where public records are at hand."""
+    public_records: float | None
+    """So many public records, as the recipe tells of them, were counted beside the reports."""
     test_records: int | None
     auc: float | None
+    recipe_auc: float | None
+    """That of the recipe by itself, for somebody without the release; none where it tells nothing.
+    """
     accuracy: float | None
     majority: float | None
     error: float | None
@@ -94,8 +100,18 @@ class LearnedLabels(Result):
             if self.auc is None
             else f"On {counted(self.test_records or 0, 'clean record')} its AUC is {self.auc:.3f} "
             f"and it is right {100 * (self.accuracy or 0):.1f} % of the time (always the commonest "
-            f"class: {100 * (self.majority or 0):.1f} %)."
+            f"class: {100 * (self.majority or 0):.1f} %).{self._recipe_sentence()}"
         )
+
+    def _recipe_sentence(self) -> str:
+        if self.recipe_auc is None:
+            return ""
+        return f" The recipe alone, without the release, has an AUC of {self.recipe_auc:.3f}."
+
+    def _weight_row(self) -> tuple[str, str]:
+        if self.public_records is None:
+            return ("tuned on the reports", f"{self.tuned:g}")
+        return ("public records that the recipe tells of", f"{self.public_records:,.0f}")
 
     def _report(self) -> Report:
         return Report(
@@ -113,7 +129,7 @@ class LearnedLabels(Result):
                         ("learner", self.learner),
                         ("classes", len(self.classes)),
                         ("features", len(self.columns)),
-                        ("tuned on the reports", f"{self.tuned:g}"),
+                        self._weight_row(),
                     ),
                 ),
             ),
@@ -138,9 +154,10 @@ def learn(
 
     Where features stand in clear (rr, prior) a logistic regression whose loss passes through the
     label's channel, for a number in bins a linear regression on debiased labels; otherwise naive
-    Bayes on tables of feature and label that are estimated from the reports. What is tuned is tuned
-    on the reports themselves. In Python the result predicts:
-    `voile.labels.learn(…).predict_proba(frame)`.
+    Bayes on tables of feature and label that are estimated from the reports, and from the public
+    records that the recipe tells of (cf, sample): beside the judgement stands then that of the
+    recipe without the release. What is tuned is tuned on the reports themselves. In Python the
+    result predicts: `voile.labels.learn(…).predict_proba(frame)`.
     """
     source = open_source(released)
     by = made_by.of(source)
@@ -196,7 +213,7 @@ def _forward(
 
 
 def _learned(
-    learner: str, reports: Reports, model: Any, tuned: float, recipe: Recipe
+    learner: str, reports: Reports, model: Any, tuned: float | None, recipe: Recipe
 ) -> LearnedLabels:
     return LearnedLabels(
         mechanism=reports.protection.name,
@@ -204,8 +221,10 @@ def _learned(
         records=reports.records,
         classes=recipe.classes,
         tuned=tuned,
+        public_records=getattr(model, "public_", None),
         test_records=None,
         auc=None,
+        recipe_auc=None,
         accuracy=None,
         majority=None,
         error=None,
@@ -235,14 +254,18 @@ def _judged(made: LearnedLabels, source: Source, recipe: Recipe) -> LearnedLabel
         return replace(made, test_records=len(rows), error=error, spread=spread)
     beliefs = made.predict_proba(rows)
     several = len(set(truth.tolist())) == len(recipe.classes)
-    auc = None
-    if several:
-        given = beliefs[:, 1] if len(recipe.classes) == 2 else beliefs
-        auc = float(roc_auc_score(truth, given, multi_class="ovr"))
+
+    def area(found: Floats) -> float:
+        given = found[:, 1] if len(recipe.classes) == 2 else found
+        return float(roc_auc_score(truth, given, multi_class="ovr"))
+
+    before = None if made.public_records is None else made.model.without_reports()
+    alone = None if before is None else replace(made, model=before).predict_proba(rows)
     return replace(
         made,
         test_records=len(rows),
-        auc=auc,
+        auc=area(beliefs) if several else None,
+        recipe_auc=area(alone) if several and alone is not None else None,
         accuracy=float((beliefs.argmax(axis=1) == truth).mean()),
         majority=float(np.bincount(truth).max() / len(truth)),
     )

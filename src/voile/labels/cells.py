@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from voile.errors import MissingExtra, require
 from voile.labels.columns import Column, NumberColumn, matrix_of
 from voile.labels.scorecard import LARGEST, Points, learn_points, scores
 from voile.leakage.bounds import clopper_pearson
+
+MANY = 1e9
+"""Records that say as much as a share that is stated exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +75,26 @@ class Cells:
         belief = middle / middle.sum(axis=1, keepdims=True)
         moved = 0.5 * np.abs(belief[:, None, :] - belief[None, :, :]).sum(axis=2)
         return np.asarray(moved + 0.05 * (1 - np.eye(len(belief))))
+
+    def known(self) -> Floats:
+        """What the bounds say of P(cell|label), as counts of records that would say as much.
+
+        A share P of n records is bounded by about (P + z²/2n ± z√(P(1 − P)/n + z²/4n²))/(1 + z²/n)
+        (Wilson's score interval), z the normal quantile of one bound's failure. Middles tell P if n
+        is known, and widths, over all cells of a label, n if P is: one by the other, in turn.
+        """
+        middle, half = (self.lower + self.upper) / 2, (self.upper - self.lower) / 2
+        z = NormalDist().inv_cdf(1 - self.failure_probability / (2 * middle.size)) ** 2
+        wide = (half**2).sum(axis=0)
+        plain = share = middle / middle.sum(axis=0)
+        records = np.full(middle.shape[1], MANY)
+        for _ in range(30):
+            told = z * (share * (1 - share) + z / (4 * records)) / (1 + z / records) ** 2
+            records = np.clip(told.sum(axis=0) / np.maximum(wide, 1e-300), 1e-3, MANY)
+            left = np.maximum(middle * (1 + z / records) - z / (2 * records), 0.0)
+            whole = left.sum(axis=0)
+            share = np.where(whole > 0, left / np.where(whole > 0, whole, 1.0), plain)
+        return np.asarray(share * np.where(wide > 0, records, MANY))
 
     def _walk(self, table: Floats) -> Indices:
         """Down the tree, with numbers in single precision as the tree was grown on them."""
@@ -175,14 +199,14 @@ def _side_by_side(
 
 
 def cells_for(records: int, epsilon: float | None) -> int:
-    """How many cells: one for every hundred records, and four for each unit of ε, from 6 to 32.
+    """How many cells: one for every thirty records, and four for each unit of ε, from 6 to 32.
 
     More cells are finer but known less well, and what is not known must be blurred; at a small ε
     most of what many cells say must be blurred anyway. Without an ε there are at most 16. Three are
-    the fewest. The rule looks at public facts alone; it was set on Adult, 2,800 and 22,000 records.
+    the fewest. The rule looks at public facts alone; it was set on Adult, 500 to 22,000 records.
     """
     most = 16 if epsilon is None else max(6, min(32, round(4 * epsilon)))
-    return max(3, min(most, records // 100))
+    return max(3, min(most, records // 30))
 
 
 def _middle(codes: Indices, columns: Sequence[Column]) -> Indices:

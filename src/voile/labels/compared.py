@@ -21,6 +21,7 @@ class TradePoint:
     `leakage` is an attacker's accuracy on the label from the whole release; `cap` is what no
     attacker exceeds (None: nothing bounds it); `auc` is that of a model trained on the release
     and tested on clean records, by the `analyst` who does best; `aucs` are those of all.
+    `recipe_auc` is that of the recipe without any release, where it tells of the classes.
     """
 
     mechanism: str
@@ -32,6 +33,7 @@ class TradePoint:
     auc_error: float
     analyst: str
     aucs: Mapping[str, float]
+    recipe_auc: float | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class ComparedLabels(Result):
                 *((sentence(TRUST),) if any(p.mechanism == NAME for p in self.points) else ()),
             ),
             not_protected=(ONE_ATTACKER, OWN_FIGURES),
-            notes=tuple(sentence(text) for text in self.notes),
+            notes=tuple(sentence(text) for text in (*self.notes, *self._recipe_note())),
             tables=(self._table(), self._by_analyst()),
             draw=lambda: (self._chart(),),
             terms=("epsilon", "label DP", "conditional epsilon", "AUC", "attacker"),
@@ -106,6 +108,14 @@ class ComparedLabels(Result):
             f"it (AUC {best.better.auc:.3f} against {best.than.auc:.3f})."
         )
 
+    def _recipe_note(self) -> tuple[str, ...]:
+        if all(point.recipe_auc is None for point in self.points):
+            return ()
+        return (
+            "*recipe alone* is what the cells of Label DP-CF teach without any release: here they "
+            "were made from the records themselves, so it counts for no analyst",
+        )
+
     def _table(self) -> Table:
         ordered = sorted(self.points, key=lambda point: (point.mechanism, point.epsilon))
         return Table(
@@ -120,11 +130,20 @@ class ComparedLabels(Result):
 
     def _by_analyst(self) -> Table:
         names = tuple(dict.fromkeys(name for point in self.points for name in point.aucs))
+        beside = ("recipe alone",) if self._recipe_note() else ()
         ordered = sorted(self.points, key=lambda point: (point.mechanism, point.epsilon))
         return Table(
             "AUC of each analyst",
-            ("mechanism", "ε", *names),
-            tuple((p.mechanism, p.epsilon, *(p.aucs.get(name) for name in names)) for p in ordered),
+            ("mechanism", "ε", *names, *beside),
+            tuple(
+                (
+                    p.mechanism,
+                    p.epsilon,
+                    *(p.aucs.get(name) for name in names),
+                    *((p.recipe_auc,) if beside else ()),
+                )
+                for p in ordered
+            ),
         )
 
     def _chart(self) -> Chart:

@@ -13,6 +13,7 @@ from voile.audit.label_counts import attack_success
 from voile.core.arrays import Floats, Indices
 from voile.core.channel import Channel
 from voile.core.randomness import Generator, seeded_rng
+from voile.estimate.known_tables import public_table
 from voile.labels import synthetic
 from voile.labels.analysts import BY_TABLES, Lesson, usefulness
 from voile.labels.cells import learn_cells
@@ -36,12 +37,14 @@ from voile.leakage.labels import label_only_utility
 class Score:
     """One way at one epsilon on one split: leakage, each analyst's AUC, the cap on leakage.
 
-    AUCs are means over the draws of noise; the cap is None where no theorem gives one.
+    AUCs are means over the draws of noise; the cap is None where no theorem gives one. `recipe` is
+    the AUC of somebody who has the recipe and no release; None if the recipe tells no class.
     """
 
     leakage: float
     aucs: dict[str, float]
     cap: float | None
+    recipe: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +86,7 @@ def one_repeat(asked: Asked, seed: int) -> Repeat:
         cap = label_only_utility(world.prior, epsilon=epsilon)
         for recipe, protection in world.ways(epsilon):
             leaked, useful = world.leaked(recipe, protection), world.useful(protection, recipe)
-            scores[protection.name, epsilon] = Score(leaked, useful, cap)
+            scores[protection.name, epsilon] = Score(leaked, useful, cap, world.alone(recipe))
         scores[synthetic.NAME, epsilon] = world.made_up(epsilon, cap)
     alone = float((world.beliefs.argmax(axis=1) == world.labels).mean())
     return Repeat(world.learned(world.values, world.labels), alone, scores)
@@ -167,10 +170,24 @@ class _World:
         return found | self._by_tables(Reports(recipe, protection, len(answers), views, answers))
 
     def _by_tables(self, reports: Reports) -> dict[str, float]:
-        """The analyst of `labels learn`, who knows the law of all that was drawn."""
-        model = tables_model(reports.views, self.classes)
+        """The analyst of `labels learn`, who knows the law of all that was drawn.
+
+        What a recipe tells of the label is left out: this one was made from the very records, so
+        that would be learning from them and not from the release. See `alone`.
+        """
+        views = [replace(view, known=None) for view in reports.views]
+        model = tables_model(views, self.classes)
         beliefs = model.predict_proba(reports.codes(self.clean))
         return {BY_TABLES: mean_area(beliefs, self.truth)}
+
+    def alone(self, recipe: Recipe) -> float | None:
+        """What the recipe's cells teach by themselves; None without cells."""
+        if recipe.cells is None:
+            return None
+        counts = public_table(recipe.cells.known())
+        joint = counts / counts.sum(axis=0) * self.prior
+        beliefs = joint / joint.sum(axis=1, keepdims=True)
+        return mean_area(beliefs[recipe.cells.of(recipe.columns, self.clean)], self.truth)
 
     def made_up(self, epsilon: float, cap: float) -> Score:
         """Records that a curator makes up; who reads them alone guesses the commonest label."""

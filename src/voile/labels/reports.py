@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class View:
     """One kind of report: of a feature (or a cell of features) together with the label.
 
-    `law` is K[code·classes + class, output], `outputs` what was reported, `names` the codes' names.
+    `law` is K[code·classes + class, output], `outputs` what was reported, `names` the codes' names,
+    `known` how many public records had each code with each class, where the recipe says that.
     """
 
     name: str
@@ -36,6 +37,7 @@ class View:
     values: Floats | None
     law: Floats
     outputs: Indices
+    known: Floats | None = None
 
     @property
     def counts(self) -> Indices:
@@ -138,6 +140,7 @@ def sampled_views(
             _group_values(one, groups),
             channel.probabilities(),
             report[column == j],
+            _group_counts(recipe, j),
         )
         for j, (one, groups, channel) in enumerate(
             zip(recipe.columns, recipe.groups, protection.channels, strict=True)
@@ -163,11 +166,11 @@ def drawn_views(
 
 
 def tables_model(views: Sequence[View], classes: int) -> MarginalBayes:
-    """Naive Bayes on tables of feature and label that are estimated from the reports."""
+    """Naive Bayes on tables of feature and label, from reports and what the recipe says of them."""
     from voile.estimate.marginal_bayes import MarginalBayes, ReportLaw
 
     rows = [np.stack([np.full(len(v.outputs), j), v.outputs], 1) for j, v in enumerate(views)]
-    model = MarginalBayes([ReportLaw(view.law, classes) for view in views])
+    model = MarginalBayes([ReportLaw(view.law, classes, view.known) for view in views])
     return model.fit(np.concatenate(rows))
 
 
@@ -209,7 +212,8 @@ def _cell_view(
         raise _stranger(int((found < 0).sum()), len(found))
     names = tuple(f"cell {i + 1}" for i in range(len(typical)))
     table = np.asarray(np.kron(law, response.probabilities()), np.float64)
-    return (View("cell", names, None, table, found * len(response.outputs) + labels),)
+    outputs = found * len(response.outputs) + labels
+    return (View("cell", names, None, table, outputs, recipe.cells.known()),)
 
 
 def _positions(column: Column, values: Sequence[Any]) -> Indices:
@@ -286,3 +290,10 @@ def _group_values(column: Column, groups: Sequence[int]) -> Floats | None:
     if levels is None:
         return None
     return np.array([levels[at == group].mean() for group in range(max(groups) + 1)])
+
+
+def _group_counts(recipe: Recipe, at: int) -> Floats | None:
+    """How many public records of each class fell into each group of a column; none if unknown."""
+    if not recipe.known or recipe.known[at].shape[1] != len(recipe.classes):
+        return None
+    return np.eye(max(recipe.groups[at]) + 1)[:, recipe.groups[at]] @ recipe.known[at]

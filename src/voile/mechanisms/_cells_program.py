@@ -41,8 +41,13 @@ def _extreme(table: Floats, lower: Floats, upper: Floats, *, largest: bool) -> F
     return np.maximum(values, 0.0)
 
 
-def least_costly_cells(lower: Floats, upper: Floats, *, cost: Floats, log_room: Floats) -> Floats:
-    """F with the least Σ cost[c, c']·F(c'|c) and T_y ≤ e^log_room[y, y']·T_y' for all P.
+def least_costly_cells(
+    lower: Floats, upper: Floats, *, cost: Floats, worst: float, log_room: Floats
+) -> Floats:
+    """F with the least Σ cost[c, c']·F(c'|c) + worst·max_c (1 − F(c|c)), T_y ≤ e^log_room·T_y'.
+
+    For all y, y' (log_room[y, y']) and all P in the bracket. One variable t ≤ F(c|c) stands for the
+    cell that is kept least.
 
     The largest T_y(c') over the bracket is, by duality, the least of
     λ + Σ_c [upper·(f_c − λ)₊ − lower·(λ − f_c)₊] with f_c = F(c'|c); so one free λ and one
@@ -101,6 +106,11 @@ def least_costly_cells(lower: Floats, upper: Floats, *, cost: Floats, log_room: 
             entries.append((rows, first, -sign))
             entries.append((rows, first + 1 + c, -1.0))
             rows += 1
+    least_kept = columns
+    columns += 1
+    for c in range(cells):
+        entries += [(rows, least_kept, 1.0), (rows, variable(c, c), -1.0)]
+        rows += 1
     at, where = (np.array([entry[i] for entry in entries]) for i in (0, 1))
     values = np.array([entry[2] for entry in entries])
     inequalities: Any = csr_array((values, (at, where)), shape=(rows, columns))
@@ -110,6 +120,7 @@ def least_costly_cells(lower: Floats, upper: Floats, *, cost: Floats, log_room: 
     )
     objective = np.zeros(columns)
     objective[: cells * cells] = cost.ravel()
+    objective[least_kept] = -worst
     limits: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * (cells * cells)
     limits += [(0.0, None)] * (columns - cells * cells)
     for first in start.values():

@@ -22,6 +22,8 @@ from voile.mechanisms._spread import outwards, pair_spreads, spread
 
 LARGEST = 100.0
 """No epsilon beyond it: e^ε must be a number in the program, and protects nothing long before."""
+WORST = 1.0
+"""How much the most changed cell counts beside the mean loss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +90,16 @@ def label_cf(
     Release (c', ỹ) with ỹ ~ response(y) and c' ~ F(·|c), F without a look at the label. Given the
     label, Pr[c', ỹ|y] = R(ỹ|y)·T_y(c') with T_y = Σ_c P(c|y) F(c'|c): the ratio between two labels
     is at most e^(ε_R(y, y')) · T_y/T_y'. F is the linear-program solution with the least
-    Σ_c weights(c) Σ_c' F(c'|c)·loss[c, c'] among those with
-    T_y(c') ≤ e^(ε − ε_R(y, y'))·T_y'(c') for all y, y', c'. The loss is 1 for a changed cell unless
-    one is given; it is 0 on the diagonal, so F is the identity if the cells reveal no more than
-    the room there is. At fixed features only ỹ depends on the label, so `response`'s own bound
-    holds there as label DP, which CF alone would not give.
+    Σ_c w(c) Σ_c' F(c'|c)·loss[c, c'] + max_c (1 − F(c|c)), w the weights as shares, among those
+    with T_y(c') ≤ e^(ε − ε_R(y, y'))·T_y'(c') for all y, y', c'. The loss is 1 for a changed cell
+    unless one is given; it is 0 on the diagonal, so F is the identity if the cells reveal no more
+    than the room there is. At fixed features only ỹ depends on the label, so `response`'s own
+    bound holds there as label DP, which CF alone would not give.
+
+    The second term is for who learns from the release. The least mean loss alone is reached by
+    sending a rare and telling cell to its opposite entirely: its row of F is then another's, and
+    no number of releases tells the two apart. Where every cell is kept more often than not, F is
+    diagonally dominant and so invertible: each P(c, y) is estimated the better the more there are.
 
     `lower` and `upper` bracket P(cell|label), a row a cell, a column a label; equal if P is known.
     The bound holds for *every* P between them, so if they are a confidence region the CF-ε is
@@ -125,6 +132,7 @@ def label_cf(
         lower,
         upper,
         cost=weights[:, None] / weights.sum() * changed,
+        worst=WORST,
         log_room=epsilon * (1 - 1e-9) - between,
     )
     cells, reached = _inside(proposal, lower, upper, between, epsilon)
