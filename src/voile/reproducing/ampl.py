@@ -6,10 +6,8 @@ block of documents that nothing was chosen on. Methods share documents and rando
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property, partial
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,19 +15,12 @@ import numpy as np
 from voile.adapt.ampl import Measured, Trial
 from voile.adapt.joint import capped
 from voile.adapt.levels import Levels, adapt, meets, together
-from voile.adapt.secrets import Document, Secrets
-from voile.attackers.readers import PRETRAINED
 from voile.errors import InvalidInput
-from voile.jobs import RowProblem, open_source
 from voile.leakage.bounds import chernoff_interval
+from voile.reproducing.ampl_documents import DATASETS, MESSAGES, PAPER, SMALL, World
 from voile.reproducing.experiment import Row, Work
-from voile.text.building import build_protector, load_vocabulary
-from voile.text.options import Words
-from voile.text.tuned_release import documents_of, laws_at, tuned_settings
 
 FILE = "ampl_cells.jsonl"
-DATASETS = {"ag_news": "AG News", "imdb": "IMDB", "amazon": "Amazon reviews"}
-MESSAGES = "made-up messages"
 EPSILONS = (0.5, 1.5, 3.0)
 NETWORKS = ("rnn", "lstm", "transformer", "minilm")
 PAPERS = ("EM", "AmPL-U", "AmPL-I", "AmPL")
@@ -40,111 +31,12 @@ DELTA = 0.01
 """The share of documents with a violation that a search aims at."""
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
 NO_STRENGTH = 1e-5
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How much is read: documents of the search and of a block, words, secrets; by an encoder."""
-
-    search: int
-    fresh: int
-    blocks: int
-    words: int
-    secrets: int
-    epochs: int
-    rounds: int
-    encoded: int = 400
-
-    def read_by(self, attacker: str) -> tuple[int, int]:
-        """From how many documents of the search a network learns, and how often it reads them.
-
-        Fewer where an encoder takes a tenth of a second for each.
-        """
-        if attacker == PRETRAINED:
-            return min(self.encoded, self.search), self.epochs // 3
-        return self.search, self.epochs
-
-    def read(self, attackers: Iterable[str]) -> str:
-        """The same in words, for all that are not exact."""
-        each = [(name, *self.read_by(name)) for name in attackers]
-        return "networks start at their prior, know the law, and read " + ", ".join(
-            f"{count:,} documents {times} times ({name})" for name, count, times in each
-        )
-
-    def __str__(self) -> str:
-        return (
-            f"first {self.words} words, the {self.secrets} most frequent secrets, strengths chosen "
-            f"on {self.search:,} documents and judged on {self.blocks} × {self.fresh:,} others"
-        )
-
-
-PAPER = Sizes(search=6400, fresh=1000, blocks=1, words=30, secrets=200, epochs=12, rounds=10)
-SMALL = Sizes(search=120, fresh=60, blocks=1, words=20, secrets=60, epochs=3, rounds=5)
-
-
-def documents(dataset: str, data: Path | None, count: int, *, words: int) -> list[str]:
-    """So many documents in a fixed random order, cut at a space some words after the last read."""
-    texts = _read(dataset, data, count)
-    order = np.random.default_rng(0).permutation(len(texts))[:count]
-    return [" ".join(texts[n].split()[: words + 10]) for n in order]
-
-
-def _read(dataset: str, data: Path | None, count: int) -> list[str]:
-    if dataset == MESSAGES or data is None:
-        from voile.text.sample_messages import messages
-
-        return [message.text for message in messages(count, seed=0)]
-    if dataset == "ag_news":
-        news = _rows(data / "ag_news" / "test.csv", header=False)
-        return [f"{row['c2']}. {row['c3']}" for row in news]
-    if dataset == "imdb":
-        reviews = _rows(data / "imdb" / "train.csv.gz")
-        return [str(row["text"]).replace("<br />", " ") for row in reviews]
-    files = sorted((data / "amazon").glob("*-train.tsv.gz"))
-    return [str(row["sentence"]) for path in files for row in _rows(path)]
-
-
-def _rows(path: Path, *, header: bool = True) -> list[Mapping[str, Any]]:
-    rows = open_source(path, header=header).rows()
-    return [row for _, row in rows if not isinstance(row, RowProblem)]
-
-
-class World:
-    """The documents of a data set as the release reads them, and trials on them."""
-
-    def __init__(self, dataset: str, data: Path | None, sizes: Sizes) -> None:
-        count = sizes.search + sizes.blocks * sizes.fresh
-        texts = documents(dataset, data, count, words=sizes.words)
-        settings = tuned_settings(texts, "text", 1.0, "word-exponential", Words(), None)
-        vocabulary = load_vocabulary(settings)
-        protector = build_protector(settings, vocabulary)
-        found = documents_of(protector, texts, longest=sizes.words)
-        self.known: tuple[Document, ...] = tuple(found[: sizes.search])
-        starts = range(sizes.search, count, sizes.fresh)
-        self.blocks = [found[start : start + sizes.fresh] for start in starts]
-        self.secrets = Secrets.of(
-            self.known, vocabulary.embedding, drawn=2, most=sizes.secrets,
-            written=vocabulary.written,
-        )  # fmt: skip
-        self._laws = laws_at(settings, vocabulary)
-
-    def trial(self, epsilon: float, **how: Any) -> Trial:
-        """The exact attacker at an epsilon, unless another is named; strengths are factors."""
-        how = {"attacker": "markov", "counted": "documents"} | how
-        laws = self._laws
-        return Trial(
-            self.secrets,
-            self.known,
-            lambda s: laws(tuple(epsilon * value for value in s)),
-            epsilon,
-            **how,
-        )
-
-    @cached_property
-    def length(self) -> int:
-        """The most secrets in a document."""
-        every = (*self.known, *(d for block in self.blocks for d in block))
-        return max(len(self.secrets.observed(d, d.words).sensitive) for d in every)
+PLAIN = (1.0, 1.0)
+SEARCHES = {
+    "AmPL-I": Levels(start=PLAIN, free=(True, False)),
+    "AmPL": Levels(start=PLAIN, free=(True, True)),
+}
+"""Names alone move, or words close to names too."""
 
 
 class Bench:
@@ -169,6 +61,12 @@ class Bench:
         """What each method chooses on the documents of the search, and all that was tried."""
         return self._cell("chosen", self._choose, dataset=dataset, epsilon=epsilon)
 
+    def adapted(self, dataset: str, epsilon: float, attacker: str) -> Row:
+        """What AmPL chooses against a network, and all that was tried."""
+        return self._cell(
+            "adapted", self._adapt, dataset=dataset, epsilon=epsilon, attacker=attacker
+        )
+
     def cap(self, dataset: str, epsilon: float) -> Row:
         """Equal strengths whose worst joint leakage is proved to be at most ε; None if none is."""
         return self._cell("capped", self._cap, dataset=dataset, epsilon=epsilon)
@@ -183,33 +81,45 @@ class Bench:
     def learned(
         self, dataset: str, epsilon: float, method: str, attacker: str, read: int | None = None
     ) -> Row:
-        """A network that knows the law, trained on so many documents of the search, on a block."""
+        """A network that knows the law, trained on so many documents of the search, on a block.
+
+        What AmPL adapts is adapted against the same network.
+        """
         return self._cell(
             "learned", self._learn, dataset=dataset, epsilon=epsilon,
-            method=self._first_with(dataset, epsilon, method), attacker=attacker,
+            method=self._first_with(dataset, epsilon, method, attacker), attacker=attacker,
             read=read or self.sizes.read_by(attacker)[0],
         )  # fmt: skip
 
     def _cell(self, kind: str, make: Callable[..., Row], **setting: Any) -> Row:
         return self.work.cell(FILE, {"kind": kind} | setting, partial(make, **setting))
 
-    def strengths(self, dataset: str, epsilon: float, method: str) -> tuple[float, ...] | None:
-        """What a method chose; None where it releases nothing or found nothing."""
+    def strengths(
+        self, dataset: str, epsilon: float, method: str, attacker: str | None = None
+    ) -> tuple[float, ...] | None:
+        """What a method chose; None where it releases nothing or found nothing.
+
+        Against the exact attacker, unless a network is named.
+        """
         if method == "nothing":
             return None
         if method in ("EM", BLIND):
-            return (1.0, 1.0) if method == "EM" else (NO_STRENGTH, NO_STRENGTH)
+            return PLAIN if method == "EM" else (NO_STRENGTH, NO_STRENGTH)
         if method == "capped":
             found = self.cap(dataset, epsilon)["strength"]
             return None if found is None else (found, found)
-        return tuple(self.chosen(dataset, epsilon)["strengths"][method])
+        if attacker is None or method == "AmPL-U":  # which looks at no attacker
+            return tuple(self.chosen(dataset, epsilon)["strengths"][method])
+        return tuple(self.adapted(dataset, epsilon, attacker)["strengths"][method])
 
-    def _first_with(self, dataset: str, epsilon: float, method: str) -> str:
+    def _first_with(
+        self, dataset: str, epsilon: float, method: str, attacker: str | None = None
+    ) -> str:
         """The first method that chose the same strengths: documents and luck are shared too."""
         if method in ("EM", "nothing", BLIND):
             return method
-        own = self.strengths(dataset, epsilon, method)
-        same = (m for m in PAPERS if own == self.strengths(dataset, epsilon, m))
+        own = self.strengths(dataset, epsilon, method, attacker)
+        same = (m for m in PAPERS if own == self.strengths(dataset, epsilon, m, attacker))
         return next(same, method)
 
     def world(self, dataset: str) -> World:
@@ -220,19 +130,12 @@ class Bench:
 
     def _choose(self, dataset: str, epsilon: float) -> Row:
         trial, rounds = self.world(dataset).trial(epsilon), self.sizes.rounds
-        kept: dict[tuple[float, ...], tuple[float, float]] = {}
-
-        def evaluate(strengths: tuple[float, ...]) -> tuple[float, float]:
-            if strengths not in kept:
-                kept[strengths] = trial.evaluate(strengths)
-            return kept[strengths]
-
-        found: dict[str, tuple[float, ...]] = {"EM": (1.0, 1.0)}
-        alone = Levels(start=(1.0, 1.0), free=(True, True), privacy_weight=0.0)
+        evaluate = _Evaluated(trial)
+        found: dict[str, tuple[float, ...]] = {"EM": PLAIN}
+        alone = Levels(start=PLAIN, free=(True, True), privacy_weight=0.0)
         cost = adapt(alone, lambda s: (0.0, trial.expected_loss(s)), most_rounds=rounds)
         found["AmPL-U"] = cost.best.strengths
-        for name, free in (("AmPL-I", (True, False)), ("AmPL", (True, True))):
-            levels = Levels(start=(1.0, 1.0), free=free)
+        for name, levels in SEARCHES.items():
             state = adapt(levels, evaluate, most_rounds=rounds)
             found[name] = (meets(state.rounds, delta=DELTA) or state.best).strengths
         alike = together(levels, evaluate, state.rounds, delta=DELTA, most_rounds=7)
@@ -243,12 +146,24 @@ class Bench:
             over = trial.expected_loss((middle, middle)) > wanted
             low, high = (middle, high) if over else (low, middle)
         found["even at AmPL's loss"] = (high, high)
-        return {"strengths": found, "tried": [[*s, *values] for s, values in kept.items()]}
+        return {"strengths": found, "tried": evaluate.tried()}
+
+    def _adapt(self, dataset: str, epsilon: float, attacker: str) -> Row:
+        """Plain strengths that meet the target are kept: none that do cost less."""
+        _one_thread()
+        _, epochs = self.sizes.read_by(attacker)
+        evaluate = _Evaluated(self.world(dataset).trial(epsilon, attacker=attacker, epochs=epochs))
+        rounds = self.sizes.trained_rounds if evaluate(PLAIN)[0] > DELTA else 1
+        found: dict[str, tuple[float, ...]] = {"EM": PLAIN}
+        for name, levels in SEARCHES.items():
+            state = adapt(levels, evaluate, most_rounds=rounds)
+            found[name] = (meets(state.rounds, delta=DELTA) or state.best).strengths
+        return {"strengths": found, "tried": evaluate.tried()}
 
     def _cap(self, dataset: str, epsilon: float) -> Row:
         world = self.world(dataset)
         trial = world.trial(epsilon)
-        plain = trial.joint((1.0, 1.0), length=world.length).joint
+        plain = trial.joint(PLAIN, length=world.length).joint
         try:
             strength, bound = capped(trial, cap=epsilon, length=world.length, lowest=0.01)
         except InvalidInput:
@@ -264,11 +179,9 @@ class Bench:
         return _told(trial.measure(strengths, world.known, fresh, seed=10 + block))
 
     def _learn(self, dataset: str, epsilon: float, method: str, attacker: str, read: int) -> Row:
-        import torch
-
-        torch.set_num_threads(1)
+        _one_thread()
         _, epochs = self.sizes.read_by(attacker)
-        world, strengths = self.world(dataset), self.strengths(dataset, epsilon, method)
+        world, strengths = self.world(dataset), self.strengths(dataset, epsilon, method, attacker)
         assert strengths is not None
         trial = world.trial(epsilon, attacker=attacker, epochs=epochs, seed=10)
         found = trial.measure(strengths, world.known[:read], world.blocks[0], seed=10)
@@ -276,7 +189,32 @@ class Bench:
             mean=float(found.shares.mean()), clusters=len(found.shares), failure_probability=0.05
         )
         shown = found.learned.shown(0.05)
-        return {**_told(found), "lower": lower if shown else 0.0, "upper": upper, "shown": shown}
+        told = {"lower": lower if shown else 0.0, "upper": upper, "shown": shown}
+        return {"strengths": strengths, **_told(found), **told}
+
+
+class _Evaluated:
+    """What strengths leak and cost, each worked out once."""
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial = trial
+        self._kept: dict[tuple[float, ...], tuple[float, float]] = {}
+
+    def __call__(self, strengths: tuple[float, ...]) -> tuple[float, float]:
+        if strengths not in self._kept:
+            self._kept[strengths] = self._trial.evaluate(strengths)
+        return self._kept[strengths]
+
+    def tried(self) -> list[list[float]]:
+        """Strengths, what they leak and what they cost, in the order in which they were tried."""
+        return [[*strengths, *values] for strengths, values in self._kept.items()]
+
+
+def _one_thread() -> None:
+    """Two threads of a small network wait for each other more than they work."""
+    import torch
+
+    torch.set_num_threads(1)
 
 
 def _told(found: Measured) -> Row:

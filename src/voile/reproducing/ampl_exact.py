@@ -10,7 +10,7 @@ from voile.core.space import Space
 from voile.leakage.bounds import clopper_pearson, hoeffding_log10_failure
 from voile.mechanisms import exponential, remap
 from voile.metrics import euclidean
-from voile.reproducing.ampl import DATASETS, MESSAGES, documents
+from voile.reproducing.ampl_documents import DATASETS, MESSAGES, documents
 from voile.reproducing.experiment import Claim, Found, Measured, Work
 
 EPSILONS = (0.3, 0.4, 0.5)
