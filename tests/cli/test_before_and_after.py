@@ -136,3 +136,26 @@ def test_no_cell_of_a_charts_table_is_a_formula():
         "'+z,4",
         "w,5",
     ]
+
+
+def test_a_screen_is_shown_one_report_and_no_file_is_hashed_for_it(folder, monkeypatch):
+    from voile.report import provenance
+    from voile.text.release import TextRelease
+
+    def hashed(*arguments):
+        raise AssertionError("read again to be hashed")
+
+    made, build = [], TextRelease._report
+    monkeypatch.setattr(TextRelease, "_report", lambda self: made.append(1) or build(self))
+    monkeypatch.setattr(provenance, "digest", hashed)
+    options = "--epsilon 3 --vocabulary words.txt --seed 1 --out out.csv"
+    code, out, err = voile("text", "protect", "text.csv", *options.split())
+    assert (code, len(made)) == (0, 1), err
+    assert "SEEDED: NOT FOR RELEASE." in out
+
+
+def test_a_result_printed_in_python_says_that_it_is_seeded(folder):
+    from voile.text import protect
+
+    printed = str(protect("text.csv", epsilon=3, vocabulary="words.txt", seed=1, out="out.csv"))
+    assert "SEEDED: NOT FOR RELEASE." in printed

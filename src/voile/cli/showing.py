@@ -97,7 +97,7 @@ def finish(result: Result, wanted: Wanted) -> None:
     elif piped is not None:
         typer.echo(piped, nl=False)
     else:
-        _show(result.report())
+        _show(result._on_screen())
     if result.hash_key:
         typer.echo(
             "Key of the private files' hashes in the report, to be kept by you alone: "

@@ -181,7 +181,7 @@ def _report_of(result: Result, plan: Plan) -> Report:
 
 def demo_report(steps: Sequence[Step]) -> Report:
     """One report of all steps. Their claims differ, so there is no verdict on all of them."""
-    provenance, _ = provenance_of(current_call(), releases=True)
+    provenance = provenance_of(current_call(), releases=True)
     parts = [step.report for step in steps]
     found = combined("What voile does", parts, answer=_answer(steps), provenance=provenance)
     rooms = dict.fromkeys(step.room for step in steps)

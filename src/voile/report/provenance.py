@@ -22,32 +22,35 @@ if TYPE_CHECKING:
     from voile.options import Call, Parameter
 
 
-def provenance_of(
-    call: Call | None, *, releases: bool, outputs: Sequence[str | Path] = ()
-) -> tuple[Provenance, str]:
-    """What a page says about how it came to be, and the key of its private hashes.
-
-    Files that were read as private are hashed under a fresh key, which the caller shows to the
-    owner and writes nowhere; public ones and released ones without.
-    """
+def provenance_of(call: Call | None, *, releases: bool) -> Provenance:
+    """What a report says about how it came to be; a page adds the hashes of the files."""
     from voile.version import __version__
 
     if call is None:
-        return Provenance(__version__, "from Python", "not recorded", "", 0.0), ""
-    key = secrets.token_bytes(32)
-    private = call.files("private")
-    digests = [Digest(*digest(path, key), keyed=True) for path in private]
-    digests += [Digest(*digest(path, None)) for path in (*call.files("public"), *outputs)]
-    made = Provenance(
+        return Provenance(__version__, "from Python", "not recorded", "", 0.0)
+    return Provenance(
         version=__version__,
         command=spelled(call),
         randomness=randomness(call, releases=releases),
         when=call.when,
         seconds=time.monotonic() - call.begun,
-        digests=tuple(digests),
         mechanism=_mechanism(call),
     )
-    return made, key.hex() if private else ""
+
+
+def digests_of(call: Call | None, outputs: Sequence[str | Path]) -> tuple[tuple[Digest, ...], str]:
+    """The hashes of what was read and written, every file read whole; and the key of private ones.
+
+    Files that were read as private are hashed under a fresh key, which the caller shows to the
+    owner and writes nowhere; public ones and released ones without.
+    """
+    if call is None:
+        return (), ""
+    key = secrets.token_bytes(32)
+    private = call.files("private")
+    digests = [Digest(*digest(path, key), keyed=True) for path in private]
+    digests += [Digest(*digest(path, None)) for path in (*call.files("public"), *outputs)]
+    return tuple(digests), key.hex() if private else ""
 
 
 def _mechanism(call: Call) -> str:

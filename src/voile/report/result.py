@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from voile.audit.finding import Verdict
 from voile.errors import InvalidInput, needs
 from voile.options import Call
 from voile.report.model import Report
-from voile.report.provenance import provenance_of
+from voile.report.provenance import digests_of, provenance_of
 
 SILENT: Mapping[str, Any] = {"json": False}
 """The metadata of a field that JSON leaves out: a mechanism, an array, a reader's own data."""
@@ -27,7 +28,7 @@ IN_MEMORY = "data in memory"
 """Stands for a source that is no file: whoever reads its page is its owner alone."""
 
 
-_OWNERS = ("_call", "_key", "sample")
+_OWNERS = ("_call", "_key", "_found", "sample")
 """What stays with the owner when a result travels."""
 
 
@@ -58,8 +59,9 @@ class Result:
         from voile.report.page import write_report
         from voile.report.pictures import write_charts
 
-        made, key = provenance_of(self._call, releases=self.releases, outputs=self._outputs())
-        found = replace(self._report(), provenance=made)
+        found = self._on_screen()
+        digests, key = digests_of(self._call, self._outputs())
+        found = replace(found, provenance=replace(found.provenance, digests=digests))
         private = self._sources()
         if charts is not None:
             write_charts(found.all_charts(), Path(charts), sources=private)
@@ -68,6 +70,15 @@ class Result:
             if key:
                 object.__setattr__(self, "_key", key)
         return found
+
+    def _on_screen(self) -> Report:
+        """The report and how it came to be, for a screen: no file is read again to be hashed."""
+        made = provenance_of(self._call, releases=self.releases)
+        return replace(self._found, provenance=made)
+
+    @cached_property
+    def _found(self) -> Report:
+        return self._report()
 
     def _sources(self) -> list[str | Path]:
         """Private files that a page must be no more readable than; memory has no readers at all."""
@@ -92,7 +103,7 @@ class Result:
     @property
     def violated(self) -> bool:
         """Whether a claim was found not to hold."""
-        return self._report().verdict is Verdict.VIOLATED
+        return self._found.verdict is Verdict.VIOLATED
 
     def to_dict(self) -> dict[str, Any]:
         """The value as JSON holds it; null stands for an infinity."""
@@ -116,10 +127,10 @@ class Result:
     def __str__(self) -> str:
         from voile.report.terminal import as_text
 
-        return as_text(self._report())
+        return as_text(self._on_screen())
 
     def __repr__(self) -> str:
-        found = self._report()
+        found = self._found
         answer = found.answer if len(found.answer) < 300 else found.answer[:297] + "…"
         return f"{type(self).__name__}: {answer}"
 
