@@ -25,6 +25,7 @@ from voile.files.columns_in_clear import columns_in_clear
 from voile.files.in_memory import same_kind
 from voile.files.tables import Changes
 from voile.jobs import OnError, RowProblem, open_source, release_in_memory
+from voile.jobs.release import Columns
 
 TEXTS = st.text(st.sampled_from('ab ,;"\né\t|'), min_size=1, max_size=5)
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False).map(float)
@@ -339,7 +340,7 @@ def test_the_row_numbers_that_a_filter_leaves_are_told_and_not_asked_about() -> 
         source = open_source(data)
         others = [column for column in source.columns if column != "text"]
         clear = columns_in_clear(source, changed=["text"], passing=others)
-        assert clear.facts()["passed_in_clear"] == [*others, "the index"]
+        assert Columns.of(clear).passed_in_clear == (*others, "the index")
         assert name in clear.passed
         assert list(same_kind(source, Changes([0, 2], {"text": ["x", "y"]})).index) == [2, 31]
         clear = columns_in_clear(source, changed=["text"], passing=others, dropping=[name])
@@ -356,7 +357,7 @@ def test_other_whole_numbers_in_an_index_must_be_named(index) -> None:
         columns_in_clear(source, changed=["text"])
     for passing in (["index"], "all"):
         clear = columns_in_clear(source, changed=["text"], passing=passing)
-        assert clear.facts()["passed_in_clear"] == ["the index"]
+        assert Columns.of(clear).passed_in_clear == ("the index",)
     made = same_kind(source, Changes([0, 1, 2], {}, frozenset(["index"])))
     assert list(made.index) == [0, 1, 2]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
 from voile.errors import InvalidInput
 from voile.files.column_names import THE_INDEX, usual
@@ -33,17 +33,6 @@ class ColumnsInClear:
     """What each column looks like, empty for nothing that identifies."""
     shown: Mapping[str, str] = field(default_factory=dict)
     """How all columns that were there may be called in a message."""
-
-    def facts(self) -> dict[str, Any]:
-        """What a guarantee file says about them."""
-        return {
-            "passed_in_clear": [self.shown[name] for name in self.passed],
-            "passed_all": self.passed_all,
-            "dropped": [self.shown[name] for name in self.dropped],
-            "looks_like_identifiers": {
-                self.shown[name]: self.signs[name] for name in self.passed if self.signs[name]
-            },
-        }
 
     def strangers(self, rows: Sequence[Row]) -> dict[int, RowProblem]:
         """Rows with a field that nobody named: a JSON record may have one of its own.
