@@ -159,3 +159,18 @@ def test_a_result_printed_in_python_says_that_it_is_seeded(folder):
 
     printed = str(protect("text.csv", epsilon=3, vocabulary="words.txt", seed=1, out="out.csv"))
     assert "SEEDED: NOT FOR RELEASE." in printed
+
+
+def test_a_plain_release_draws_no_preview_and_compiles_for_no_worker(folder, monkeypatch):
+    from voile.text import _protect, protect
+
+    for needless in ("secure_rng", "_warm_up"):
+        monkeypatch.delattr(_protect, needless)
+    assert protect("text.csv", epsilon=3, vocabulary="words.txt", out="out.csv").rows.released == 1
+
+
+def test_a_command_that_is_run_reads_no_line_for_a_list_of_commands(monkeypatch):
+    from voile.cli import rooms
+
+    monkeypatch.delattr(rooms, "first_sentence")
+    assert voile("explain", "--epsilon", "1")[0] == 0

@@ -35,15 +35,15 @@ def group(room: str) -> type[TyperGroup]:
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
             """The command that was asked for, made from its use case."""
-            known = args[0] in self.list_commands(ctx) or args[0].startswith("-")
-            if not (known or ctx.resilient_parsing):
-                near = _near(args[0], self.list_commands(ctx))
-                ctx.fail(f"No such command {args[0]!r}.{near and f' Did you mean {near}?'}")
-            name, found, rest = super().resolve_command(ctx, args)
+            name, *rest = args
             if name in homes and super().get_command(ctx, name) is None:
                 asked = {"--help", "-h"} & set(rest)
-                found = made((outline if asked else resolve_name)(homes[name]), name)
-            return name, found, rest
+                return name, made((outline if asked else resolve_name)(homes[name]), name), rest
+            here = self.list_commands(ctx)
+            if not (name in here or name.startswith("-") or ctx.resilient_parsing):
+                near = _near(name, here)
+                ctx.fail(f"No such command {name!r}.{near and f' Did you mean {near}?'}")
+            return super().resolve_command(ctx, args)
 
     return Room
 
