@@ -124,7 +124,8 @@ def protect(
     )
     if dry_run:
         return replace(before, explanation=explanation(before))
-    _warm_up()
+    if running.jobs != 1 or isinstance(source, Expected):
+        _warm_up()
     scope = protector.consistent
     person = charge.person if scope is Scope.PERSON else None
     make = MakeTextReleaser(
@@ -230,6 +231,8 @@ def _sample(
     source: Source, column: str, protector: TextProtector, count: int
 ) -> tuple[tuple[str, str], ...]:
     """Texts before and after, drawn apart from the release; their beginnings."""
+    if not count:
+        return ()
     shown = [text[:400] for text in texts_at_first(source, column, count)]
     drawn = protector.alone.release_texts(shown, secure_rng())
     pairs = zip(shown, drawn, strict=True)
@@ -242,7 +245,7 @@ def _bare(words: Vocabulary) -> Vocabulary:
 
 
 def _warm_up() -> None:
-    """Compile the kernels once, so that workers find them compiled."""
+    """Compile the kernels once, so that workers find them compiled, and a service's requests."""
     from voile.mechanisms.words.word_exponential import examples
 
     examples()[0].release([0], seeded_rng(0))
