@@ -140,10 +140,6 @@ class Register:
         self._scratch[people] = np.arange(len(people))
         return people, self._scratch[numbers]
 
-    def order(self, people: Numbers) -> Numbers:
-        """The order of persons by keyed hash."""
-        return np.argsort(self.hashes(people).view(">u8"))
-
 
 def plain_numbers(values: Sequence[Any]) -> NDArray[np.int64] | None:
     """The values as numbers if each is one below 10⁷ as `str` writes it, else None.

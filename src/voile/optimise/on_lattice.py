@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,8 @@ from voile.core.arrays import Floats, Indices, Integers, Items
 from voile.core.guarantee import Basis, Guarantee
 from voile.core.randomness import Generator
 from voile.core.space import lookup, positions_of
-from voile.errors import InvalidInput, require
+from voile.errors import GuaranteeBroken, InvalidInput, require
+from voile.metrics.lattice import rounding_clause
 from voile.metrics.lp_norms import lp
 from voile.optimise.certificate import SmoothCertificate
 from voile.optimise.plane import plane_points
@@ -55,6 +56,7 @@ class SplineMechanism(ABC):
     outputs: Items
     guarantee: Guarantee
     resolution: float
+    _certificate: SmoothCertificate
 
     @property
     def p(self) -> float:
@@ -66,17 +68,45 @@ class SplineMechanism(ABC):
             )
         return float(parameters["p"])
 
-    @abstractmethod
     def certificate(self) -> SmoothCertificate:
         """The supremum of the privacy loss over the box, rounding included."""
+        return self._certificate
+
+    def _state_rounding(self) -> None:
+        """What rounding to the lattice leaves of the bound is part of the guarantee."""
+        clause = rounding_clause(
+            self.resolution,
+            p=self.p,
+            dimensions=self.grid.dimensions,
+            unit=self.guarantee.metric.unit,
+        )
+        object.__setattr__(self, "guarantee", replace(self.guarantee, outside=(clause,)))
+
+    def _accept(self, certificate: SmoothCertificate) -> None:
+        """Keep a certificate of what is claimed, or refuse to be made."""
+        object.__setattr__(self, "_certificate", certificate)
+        if not certificate.epsilon <= self.guarantee.epsilon:
+            raise GuaranteeBroken(
+                f"the certificate must not exceed the claim of {self.guarantee.epsilon:.6g}, got "
+                f"{certificate.epsilon:.6g}; repair the mechanism, or claim more"
+            )
 
     @abstractmethod
     def probabilities(self, places: Sequence[Any] | Items) -> Floats:
         """p_y at each place, as drawn."""
 
-    @abstractmethod
     def draw(self, secrets: Sequence[Any] | Items, rng: Generator) -> Indices:
         """One position among the outputs for each place, drawn exactly."""
+        places = self.snap(secrets)
+        drawn = np.empty(len(places), dtype=np.intp)
+        for start in range(0, len(places), 65536):
+            part = slice(start, start + 65536)
+            self._draw_part(*self.grid.basis(places[part]), rng, drawn[part])
+        return drawn
+
+    @abstractmethod
+    def _draw_part(self, index: Indices, weight: Floats, rng: Generator, drawn: Indices) -> None:
+        """Draw for each row of basis weights; the positions are written into `drawn`."""
 
     @abstractmethod
     def to_record(self) -> tuple[str, dict[str, Any], dict[str, Items]]:

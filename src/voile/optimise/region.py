@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,7 @@ from voile.core.arrays import Floats, Indices, Integers, Items, frozen
 from voile.core.guarantee import Guarantee
 from voile.core.randomness import Generator, uniform_bits
 from voile.core.space import as_items
-from voile.errors import BadFile, GuaranteeBroken, require
-from voile.metrics.lattice import rounding_clause
+from voile.errors import BadFile, require
 from voile.optimise.certificate import ROUNDING, SmoothCertificate
 from voile.optimise.cones import dual_exponent
 from voile.optimise.on_lattice import SplineMechanism, grid_and_guarantee, require_resolution
@@ -74,17 +73,9 @@ class RegionMechanism(SplineMechanism):
         require(self.grid.dimensions == 2 and self.grid.degree == 2, "grid", "smooth, a plane", "")
         require_resolution(self.grid, self.resolution)
         self._require_table()
-        p, unit = self.p, self.guarantee.metric.unit
-        require(p in (1.0, 2.0, math.inf), "p", "1, 2 or infinity", p)
-        clause = rounding_clause(self.resolution, p=p, dimensions=2, unit=unit)
-        object.__setattr__(self, "guarantee", replace(self.guarantee, outside=(clause,)))
-        certificate = certified(self)
-        object.__setattr__(self, "_certificate", certificate)
-        if not certificate.epsilon <= self.guarantee.epsilon:
-            raise GuaranteeBroken(
-                f"the certificate must not exceed the claim of {self.guarantee.epsilon:.6g}, got "
-                f"{certificate.epsilon:.6g}; repair the table, or claim more"
-            )
+        require(self.p in (1.0, 2.0, math.inf), "p", "1, 2 or infinity", self.p)
+        self._state_rounding()
+        self._accept(certified(self))
 
     def _require_table(self) -> None:
         from voile.optimise._region_kernels import well_formed
@@ -101,10 +92,6 @@ class RegionMechanism(SplineMechanism):
         rising = bool((np.diff(self.floor, prepend=0) > 0).all())
         ok = len(self.floor) == outputs and rising and int(self.floor[-1]) == 2**FLOOR_BITS
         require(ok, "floor", f"{outputs} rising sums that end at 2**{FLOOR_BITS}", "others")
-
-    def certificate(self) -> SmoothCertificate:
-        """The supremum of the privacy loss over the box, rounding included."""
-        return self._certificate
 
     @property
     def shares(self) -> Floats:
@@ -141,21 +128,13 @@ class RegionMechanism(SplineMechanism):
         law_rows(index, weight, self.rows, self.listed, self.sums, local, law, left)
         return law, left
 
-    def draw(self, secrets: Sequence[Any] | Items, rng: Generator) -> Indices:
-        """One output for each place, as positions: one search in one row each."""
+    def _draw_part(self, index: Indices, weight: Floats, rng: Generator, drawn: Indices) -> None:
+        """One search in one row each."""
         from voile.optimise._region_kernels import draw_each
 
-        places = self.snap(secrets)
-        drawn = np.empty(len(places), dtype=np.intp)
-        for start in range(0, len(places), 65536):
-            part = slice(start, start + 65536)
-            index, weight = self.grid.basis(places[part])
-            words = [uniform_bits(rng, len(index), bits=bits) for bits in WORDS]
-            columns = np.stack(words, axis=1).astype(np.int64)
-            draw_each(
-                index, weight, self.rows, self.listed, self.sums, self.floor, columns, drawn[part]
-            )
-        return drawn
+        words = [uniform_bits(rng, len(index), bits=bits) for bits in WORDS]
+        columns = np.stack(words, axis=1).astype(np.int64)
+        draw_each(index, weight, self.rows, self.listed, self.sums, self.floor, columns, drawn)
 
     def to_record(self) -> tuple[str, dict[str, Any], dict[str, Items]]:
         """Kind, description and arrays, for `voile.save`."""

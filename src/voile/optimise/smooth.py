@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,6 @@ from voile.core.randomness import Generator, uniform_bits
 from voile.core.space import as_items
 from voile.core.weights import TOTAL, TOTAL_BITS
 from voile.errors import BadFile, GuaranteeBroken, require
-from voile.metrics.lattice import rounding_clause
 from voile.optimise.certificate import SmoothCertificate, certify_splines
 from voile.optimise.on_lattice import SplineMechanism, grid_and_guarantee, require_resolution
 from voile.optimise.repair import largest_sum
@@ -60,35 +59,25 @@ class SmoothMechanism(SplineMechanism):
         finite = bool(np.isfinite(self.coefficients).all())
         require(finite, "coefficients", "finite", "NaN or infinity")
         require_resolution(self.grid, self.resolution)
-        p, unit = self.p, self.guarantee.metric.unit
-        clause = rounding_clause(self.resolution, p=p, dimensions=self.grid.dimensions, unit=unit)
-        object.__setattr__(self, "guarantee", replace(self.guarantee, outside=(clause,)))
+        self._state_rounding()
         most = largest_sum(np.asarray(self.coefficients))
         if not most < 2:  # the integers that are drawn by would overflow
             raise GuaranteeBroken(
                 f"coefficients and their running sums must stay below 2, got {most:.6g}; mend them"
             )
         object.__setattr__(self, "coefficients", frozen(np.array(self.coefficients, dtype=float)))
-        certificate = certify_splines(
-            self.grid,
-            self.coefficients,
-            p=p,
-            resolution=self.resolution,
-            weight_bits=TOTAL_BITS,
-            unit=unit,
-        )
-        object.__setattr__(self, "_certificate", certificate)
-        if not certificate.epsilon <= self.guarantee.epsilon:
-            raise GuaranteeBroken(
-                f"the certificate must not exceed the claim of {self.guarantee.epsilon:.6g}, got "
-                f"{certificate.epsilon:.6g}; repair the coefficients, or claim more"
+        self._accept(
+            certify_splines(
+                self.grid,
+                self.coefficients,
+                p=self.p,
+                resolution=self.resolution,
+                weight_bits=TOTAL_BITS,
+                unit=self.guarantee.metric.unit,
             )
+        )
 
     # ── asking ─────────────────────────────────────────────────────────────────────────────
-
-    def certificate(self) -> SmoothCertificate:
-        """The supremum of the privacy loss over the box, rounding included."""
-        return self._certificate
 
     def weights(self, places: Sequence[Any] | Items) -> Weights:
         """The integer weights at each place: rows that sum to exactly 2**62."""
@@ -105,18 +94,12 @@ class SmoothMechanism(SplineMechanism):
 
     # ── drawing ────────────────────────────────────────────────────────────────────────────
 
-    def draw(self, secrets: Sequence[Any] | Items, rng: Generator) -> Indices:
-        """The same as positions among the outputs; (degree+1)^N·log₂(outputs) products each."""
+    def _draw_part(self, index: Indices, weight: Floats, rng: Generator, drawn: Indices) -> None:
+        """One row of integers each; (degree+1)^N·log₂(outputs) products."""
         from voile.optimise._release_kernels import draw_each
 
-        places = self.snap(secrets)
-        drawn = np.empty(len(places), dtype=np.intp)
-        for start in range(0, len(places), 65536):
-            rows = slice(start, start + 65536)
-            index, weight = self.grid.basis(places[rows])
-            targets = uniform_bits(rng, len(index), bits=TOTAL_BITS).astype(np.int64)
-            draw_each(index, weight, self.table, targets, drawn[rows])
-        return drawn
+        targets = uniform_bits(rng, len(index), bits=TOTAL_BITS).astype(np.int64)
+        draw_each(index, weight, self.table, targets, drawn)
 
     @cached_property
     def table(self) -> Integers:
