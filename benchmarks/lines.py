@@ -78,6 +78,16 @@ def read(path: Path) -> Room:
     if path.suffix == ".json":
         return Room(lines, lines)
     tree = ast.parse(text)
+    functions = [
+        node.end_lineno - node.lineno + 1
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    return Room(lines, len(code_lines(text, tree)), functions)
+
+
+def code_lines(text: str, tree: ast.Module) -> set[int]:
+    """Which lines are code: not blank, no comment, no docstring."""
     nodes = list(ast.walk(tree))
     told = {
         line
@@ -96,12 +106,7 @@ def read(path: Path) -> Room:
         if token.type not in NOTHING
         for line in range(token.start[0], token.end[0] + 1)
     }
-    functions = [
-        node.end_lineno - node.lineno + 1
-        for node in nodes
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-    return Room(lines, len(code - told), functions)
+    return code - told
 
 
 def table(before: dict[str, Room], now: dict[str, Room], named: str) -> list[str]:

@@ -4,10 +4,11 @@
     python benchmarks/row_path.py [--before OLDER=/tmp/older …]
 
 Every call of a Python function of voile is counted while the command runs, on a CSV file of some
-rows and on one of twice as many, in parts of 500 rows. Functions called at all are the whole
-command's; those called more often for more rows are the row path, called once a row or oftener
-(what is done for a row and a word), or once a part. An option that an older checkout lacks is left
-out there. Writes benchmarks/results/row_path.md.
+rows and on one of twice as many, in parts of 500 rows. The body of a class, which runs when its
+module is imported, is no function. Functions called at all are the whole command's; those called
+more often for more rows are the row path, called once a row or oftener (what is done for a row and
+a word), or once a part. An option that an older checkout lacks is left out there. Writes
+benchmarks/results/row_path.md.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ HERE = Path(__file__).resolve().parent
 ROWS = 2000
 OPTIONS = ["--epsilon", "3", "--batch-rows", "500", "--out", "o.csv", "--pass", "user"]
 COUNTED = """
-import collections, json, sys
+import collections, inspect, json, sys
 from voile.cli import main
 counts = collections.Counter()
 def note(frame, event, _):
     if event == "call":
         code = frame.f_code
-        at = code.co_filename.rpartition("/voile/")[2]
-        if "/voile/" in code.co_filename and not code.co_name.startswith("<"):
+        at = code.co_filename.rpartition("/src/voile/")[2]
+        function = code.co_flags & inspect.CO_OPTIMIZED and code.co_name[0] != "<"
+        if function and "/src/voile/" in code.co_filename:
             counts[f"{at}:{code.co_qualname}"] += 1
 answer, sys.argv = sys.argv[1], ["voile", *sys.argv[2:]]
 sys.setprofile(note)
