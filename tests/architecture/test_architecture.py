@@ -151,6 +151,10 @@ def test_no_help_loads_anything_heavy():
     assert not done.returncode, done.stderr
 
 
+def test_the_packaged_words_are_read_without_pandas():
+    assert "pandas" not in loaded_by("from voile.text import glove; glove(top=9)")
+
+
 def test_public_names_resolve():
     import voile
 

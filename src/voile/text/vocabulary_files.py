@@ -33,7 +33,9 @@ def glove(*, top: int | None = DEFAULT_TOP, metric: str = "euclidean") -> Vocabu
     if GLOVE.location() is None:
         raise MissingExtra(GLOVE.package, extra="text")
     root = GLOVE.checked()
-    words = parquet.read_table(root / "glove_6B_index.parquet")["index"].to_pylist()
+    # Not `read_table`, which imports pandas if it is there.
+    listed = parquet.ParquetFile(root / "glove_6B_index.parquet").read(["index"])
+    words = listed["index"].to_pylist()
     vectors = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r")
     return chosen_words(words, vectors, top=top, metric=metric, name="GloVe 6B 50d")
 
