@@ -47,7 +47,12 @@ MORE = [
     Case("text audit messages.csv plain.csv --pipeline names.txt --documents 100 --epochs 2"),
     Case("text tune messages.csv --epsilon 3 --data public --attacker markov --pipeline names.txt "
          "--documents 100 --candidates 100 --rounds 2"),
+    Case("places protect trips.csv --mechanism city.voile --pass all --out u.csv --on-error skip"),
     Case("places show city.voile --at 45.02,5.02"),
+    Case("labels protect clinic.csv --label diabetic --epsilon 2 --recipe public.json --out o.csv "
+         "--seed 5 --on-error mask",
+         before="labels protect clinic.csv --label diabetic --epsilon 2 --out o.csv --seed 5 "
+         "--on-error mask"),
     Case("labels protect clinic.csv --label diabetic --epsilon 1 --mechanism rr --classes no,yes "
          "--pass all --out n.csv --seed 5 --on-error mask",
          before="labels protect clinic.csv --label diabetic --epsilon 1 --mechanism rr "
