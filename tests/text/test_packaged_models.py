@@ -1,13 +1,11 @@
 """The models that come in packages, where they are installed."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import voile
 from voile.audit.distinguishing import distinguish
+from voile.mechanisms._neighbours import cache_folder
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +51,26 @@ def test_the_embedding_attack_sees_paraphrases_that_share_no_word(encoder):
     assert found[1].estimate.lower == 0.0
 
 
+def test_the_packaged_model_is_unpacked_into_the_cache(tmp_path, monkeypatch):
+    from voile.rewriting import models
+
+    def unpacked(folder):
+        folder.mkdir(parents=True)
+        models._note_of(folder).write_text("")
+
+    monkeypatch.setenv("VOILE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(models, "require_neural", lambda: None)
+    monkeypatch.setattr(models, "_unpack", unpacked)
+    monkeypatch.setattr(models, "load_model", lambda folder, **options: folder)
+    assert models.packaged_model().parent == tmp_path / "cache"
+
+
 def test_the_packaged_model_judges_and_writes():
     """Only where it was unpacked before: that takes the better part of a minute."""
     pytest.importorskip("transformers")
     from voile.packaged import SMOLLM2
 
-    home = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "voile"
-    if not (home / f"smollm2-{SMOLLM2.sha256[:12]}.sha256").exists():
+    if not cache_folder().with_name(f"smollm2-{SMOLLM2.sha256[:12]}.sha256").exists():
         pytest.skip("the packaged model was not unpacked yet: voile.rewriting.models")
     from voile.attackers.attribution_likelihood import Likelihood
     from voile.attackers.judge_check import check_judge

@@ -240,7 +240,6 @@ def output_for(
     out: str | Path | None,
     *,
     overwrite: bool,
-    ending: str | None = None,
     made: str = "protected",
 ) -> str | None:
     """Where a release of a file goes; refused at once if something is there already.
@@ -256,8 +255,7 @@ def output_for(
         return None
     folder, slash, name = str(data).rpartition("/")
     stem, dot, endings = name.partition(".")
-    shown = f"{dot}{endings}" if ending is None else ending
-    target = str(out or f"{folder}{slash}{stem}.{made}{shown}")
+    target = str(out or f"{folder}{slash}{stem}.{made}{dot}{endings}")
     if not overwrite:
         check_output(target, overwrite=False)
     if out is not None:

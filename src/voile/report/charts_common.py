@@ -207,7 +207,6 @@ def frontier_chart(
     group: str | None,
     beside: str | None = None,
     chosen: tuple[float, float] | None = None,
-    chosen_is: str = "chosen",
     levels: Sequence[tuple[float, str]] = (),
     axes: tuple[str, str] = ("", ""),
     errors: tuple[str, str] | None = None,
@@ -255,7 +254,7 @@ def frontier_chart(
         words = drawn.mark_text(dy=-11, fontSize=11, color=colour("muted"))
         figure = figure + words.encode(**where, text=library.Text(beside, type="quantitative"))
     if chosen is not None:
-        star = [{x: chosen[0], y: chosen[1], "says": chosen_is}]
+        star = [{x: chosen[0], y: chosen[1], "says": "chosen"}]
         ring = base(star).mark_point(size=420, strokeWidth=2.5, color=colour("ink"), filled=False)
         words = base(star).mark_text(dy=22, fontWeight="bold", color=colour("ink"))
         figure = figure + ring.encode(**where) + words.encode(**where, text="says:N")

