@@ -281,3 +281,9 @@ def test_a_dictionary_forgets_the_rows_that_are_left_out(tmp_path) -> None:
     assert b"Wilhelmina" not in (tmp_path / "out.parquet").read_bytes()
     found = pyarrow.parquet.read_table(tmp_path / "out.parquet")
     assert found["c"].to_pylist() == ["x", "y"]
+
+
+def test_a_file_is_not_opened_for_an_encoding_that_nobody_named(tmp_path, monkeypatch):
+    monkeypatch.delattr("voile.files.file_source.encoding_of")
+    (tmp_path / "in.csv").write_text("text\nthe cat\n")
+    assert open_source(tmp_path / "in.csv").columns == ("text",)

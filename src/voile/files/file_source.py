@@ -14,7 +14,7 @@ from voile.errors import BadFile, InvalidInput
 from voile.files.column_names import unnamed
 from voile.files.cutting import Piece, cut_csv, cut_lines, cut_parquet
 from voile.files.delimiters import COMMA, delimiter_of
-from voile.files.encodings import as_utf8, encoding_of
+from voile.files.encodings import as_utf8, encoding_of, named_encoding
 from voile.files.formats import format_of
 from voile.files.geojson import feature_lines
 from voile.files.lines import Lines
@@ -185,6 +185,8 @@ def _csv_source(bare: FileSource) -> FileSource:
 
 
 def _encoding(place: Location) -> str:
+    if not named_encoding():
+        return ""
     with place.open() as file, unpacked(file, format_of(place.name).packing, place.name) as content:
         return encoding_of(content)
 
