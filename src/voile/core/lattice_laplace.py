@@ -36,6 +36,8 @@ COARSEST = 2.0**-9
 FINEST = 2.0**-28
 """The smallest one: scales must stay below 2**35."""
 
+WIDEST_STEP = 2.0**-10
+"""No lattice of places is coarser: about a metre, where the unit is a km."""
 LARGEST_RATE = 2.0**20
 """The largest rate that a step may have before it is divided: beyond, noise never leaves a step."""
 
@@ -220,6 +222,11 @@ def _slope(radius: Floats, scales: Floats, log_heights: Floats) -> Floats:
 def _chained(last: int, place: int) -> int:
     """The scales past the table: 5, 6, 7, 8, 10, 12 … quarters of the last, a multiple of 4."""
     return last // 4 * (5 + place % 4) << (place // 4)
+
+
+def lattice_step(epsilon: float) -> float:
+    """The step of a lattice of places for noise of this ε, a power of two: finer for large ε."""
+    return float(2.0 ** math.floor(math.log2(min(WIDEST_STEP, COARSEST / epsilon))))
 
 
 def finer(rate: float) -> int:

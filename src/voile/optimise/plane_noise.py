@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,16 +9,10 @@ import numpy as np
 
 from voile.core.arrays import Floats, Integers
 from voile.core.interval_masses import tail_masses
-from voile.core.lattice_laplace import (
-    COARSEST,
-    FINEST,
-    LatticeLaplace,
-    lattice_laplace,
-)
+from voile.core.lattice_laplace import FINEST, LatticeLaplace, lattice_laplace, lattice_step
 from voile.core.randomness import Generator
 from voile.errors import require
 
-_FINEST_STEP = 2.0**-10
 _AT_ONCE = 2**21
 """Tails that are held together: 16 MB of doubles."""
 
@@ -38,7 +31,7 @@ class PlaneNoise:
     @property
     def step(self) -> float:
         """The lattice's step, a power of two."""
-        return float(2.0 ** math.floor(math.log2(min(_FINEST_STEP, COARSEST / self.epsilon))))
+        return lattice_step(self.epsilon)
 
     @cached_property
     def _noise(self) -> LatticeLaplace:

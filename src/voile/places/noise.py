@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from voile.core.arrays import Floats
 from voile.core.guarantee import Basis, Guarantee
-from voile.core.lattice_laplace import COARSEST, LatticeLaplace, lattice_laplace
+from voile.core.lattice_laplace import LatticeLaplace, lattice_laplace, lattice_step
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput, require, require_epsilon
 from voile.metrics.lp_norms import lp
@@ -24,7 +24,6 @@ from voile.places.solved import LARGEST_EPSILON
 
 SMALLEST_EPSILON = 0.001
 """Per km: noise of 2,400 km on average, beyond which nothing is left to report."""
-_FINEST_STEP = 2.0**-10
 _WRITTEN = 1e-4
 """Km: what rounding degrees to six decimals moves a place by, at most."""
 
@@ -68,7 +67,7 @@ class PlacesNoise:
     @property
     def step(self) -> float:
         """The lattice's step in km, a power of two: 0.98 m, finer for large ε."""
-        return float(2.0 ** math.floor(math.log2(min(_FINEST_STEP, COARSEST / self.epsilon))))
+        return lattice_step(self.epsilon)
 
     @cached_property
     def noise(self) -> LatticeLaplace:

@@ -27,7 +27,13 @@ import numpy as np
 
 from voile.core.arrays import Floats, Indices
 from voile.core.guarantee import Basis, Guarantee
-from voile.core.lattice_laplace import COARSEST, FINEST, LatticeLaplace, lattice_laplace
+from voile.core.lattice_laplace import (
+    COARSEST,
+    FINEST,
+    WIDEST_STEP,
+    LatticeLaplace,
+    lattice_laplace,
+)
 from voile.core.randomness import Generator
 from voile.errors import InvalidInput
 from voile.metrics.lattice import rounding_reach
@@ -44,8 +50,6 @@ _TEST = 0.5
 _RATIO = 1.02
 """Strengths are rounded down to powers of this: few laws serve traces of all lengths."""
 KM_A_DEGREE = 111.2
-_FINEST_STEP = 2.0**-10
-"""Km: no lattice is coarser."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ class TraceLaw:
     @cached_property
     def guarantee(self) -> Guarantee:
         """What is promised for the unit that ε is per."""
-        step, way = _FINEST_STEP, self.tracing.way
+        step, way = WIDEST_STEP, self.tracing.way
         km = rounding_reach(step + 4 * GEODESIC_ERROR, p=2.0, dimensions=self.ground.dimensions)
         km += step if way == "predict" else 0.0  # a distance in whole steps
         km += 1.5 * self.tracing.square if way == "stays" else 0.0  # a square's diagonal
