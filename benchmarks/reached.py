@@ -238,6 +238,22 @@ def row(title: str, old: Reached, new: Reached) -> str:
     return f"| {title} | {' | '.join(f'{then:,} | {now:,}' for then, now in pairs)} |"
 
 
+def in_short(old: Reached, new: Reached, everything: list[Reached]) -> str:
+    """What the counts come to."""
+    functions, _, code = zip(old.counts(), new.counts(), strict=True)
+    every = [tree.counts()[2] for tree in everything]
+    more, all_more = code[1] - code[0], every[1] - every[0]
+    return (
+        f"In short: these commands now call {functions[1]:,} functions instead of "
+        f"{functions[0]:,}, with {code[1]:,} lines of code instead of {code[0]:,}: "
+        f"{code[1] / code[0]:.2f} times as many, while all functions that there are have "
+        f"{every[1] / every[0]:.2f} times as many. Of the {all_more:,} lines by which all "
+        f"functions grew, {more:,} ({100 * more / all_more:.0f} %) are called by these commands; "
+        "the rest serves what there was none of, options that these commands were not given, and "
+        "what is refused."
+    )
+
+
 def by_room(old: Reached, new: Reached, named: str) -> list[str]:
     """A row a room, group by group."""
     known = {name for names in GROUPS.values() for name in names}
@@ -279,8 +295,10 @@ def main() -> None:
             Reached(set().union(*(both[side].functions for both in found.values())))
             for side in (0, 1)
         )
+        everything = [whole_tree(tree) for tree in trees]
+        lines += [in_short(old, new, everything), ""]
         lines += [f"{len(found)} commands that both trees have, all together:", ""]
-        lines += [*by_room(old, new, chosen.named), row("of all there is", *map(whole_tree, trees))]
+        lines += [*by_room(old, new, chosen.named), row("of all there is", *everything)]
         lines += ["", f"`voile {PLAIN.words}`, by what it is for:", ""]
         lines += by_reason(*found[PLAIN.words], chosen.named)
         lines += ["", "Command by command:", ""]
