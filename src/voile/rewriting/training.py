@@ -127,10 +127,9 @@ def train_masked(
     batch: int = 32,
     rate: float = 5e-4,
     share: float = 0.15,
-    paired: bool = True,
     seed: int = 0,
 ) -> list[float]:
-    """Teach a model to fill masks; `paired` shows the text beside it, as DP-MLM will.
+    """Teach a model to fill the masks of a text with the text beside it, as DP-MLM will show it.
 
     Only masked words pass through the head, which for a large vocabulary is most of the work. A
     new head on a ready encoder such as MiniLM needs the encoder trained with it: alone it learns
@@ -144,15 +143,13 @@ def train_masked(
 
     def loss(chosen: Indices) -> Any:
         texts = [public_texts[i] for i in chosen]
-        pairs = (texts, texts) if paired else (texts,)
         inputs = tokenizer(
-            *pairs, padding=True, truncation=True, max_length=language.longest,
+            texts, texts, padding=True, truncation=True, max_length=language.longest,
             return_tensors="pt", return_special_tokens_mask=True,
         )  # fmt: skip
         special = inputs.pop("special_tokens_mask").bool()
         ids = inputs["input_ids"]
-        last = len(pairs) - 1
-        second = [[s == last for s in inputs.sequence_ids(row)] for row in range(len(texts))]
+        second = [[s == 1 for s in inputs.sequence_ids(row)] for row in range(len(texts))]
         hidden = torch.as_tensor(rng.random(ids.shape) < share) & ~special & torch.tensor(second)
         inputs["input_ids"] = torch.where(hidden, tokenizer.mask_token_id, ids)
         if not bool(hidden.any()):
