@@ -10,7 +10,7 @@ called, in a process for each command; each tree keeps a cache of its own. Funct
 and their code (without blank lines, comments and docstrings) are summed over all commands, room by
 room. A command that one tree has not is left out in both; --pass and --drop are left out where a
 tree has not those, for then it passed every column; --remap is left out everywhere, as its tables
-take minutes. What numba compiles is seen by no hook, in either tree. Writes
+take minutes, and trials are fewer. What numba compiles is seen by no hook, in either tree. Writes
 benchmarks/results/reached.md.
 """
 
