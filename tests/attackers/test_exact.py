@@ -160,6 +160,12 @@ def test_copies_of_a_sequence_vouch_for_nothing():
     assert often.smoothing.min() > 0.8
 
 
+def test_steps_that_never_return_vouch_for_nothing():
+    """Everybody's name stands once beside another's: that a pair was seen is no law of pairs."""
+    chain = fit_markov([[2 * n, 2 * n + 1] for n in range(20)], size=40)
+    assert chain.smoothing.min() > 0.99
+
+
 def test_the_audit_finds_the_correlation_and_says_open_without_it():
     every = [np.array(pair) for pair in itertools.product([0, 1], repeat=2)] * 20
     bad = posterior(
