@@ -261,6 +261,26 @@ def test_small_runs_do_without_data():
     assert "made-up messages" in remapped.setting
 
 
+@pytest.mark.parametrize("size", ["small", "paper"])
+def test_a_network_of_the_learning_curve_reads_enough_to_be_checked(size, monkeypatch):
+    from voile.reproducing import ampl, ampl_tables
+    from voile.reproducing.experiment import Work
+
+    read = []
+
+    def learned(bench, dataset, epsilon, method, attacker, count):
+        read.append(count)
+        return dict.fromkeys(("triples", "lower", "upper", "largest", "gain"), 0.0)
+
+    monkeypatch.setattr(ampl.Bench, "learned", learned)
+    monkeypatch.setattr(ampl.Bench, "judged", lambda *_: {"largest": 0.0})
+    monkeypatch.setattr(ampl.Bench, "datasets", lambda bench: {ampl.MESSAGES: ampl.MESSAGES})
+    ampl_tables.figure_9(Work(size, None))
+    assert read == sorted(set(read))
+    assert min(read) >= 30
+    assert read[-1] == (ampl.SMALL if size == "small" else ampl.PAPER).search
+
+
 def test_a_game_and_a_model_on_made_up_messages():
     pytest.importorskip("torch")
     from voile.reproducing import tem

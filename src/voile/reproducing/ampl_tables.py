@@ -22,6 +22,8 @@ from voile.reproducing.experiment import Claim, Found, Measured, Row, Work, abov
 
 AUDITS = "ampl_audits.jsonl"
 LONGEST = 20
+LEAST_READ = 30
+"""Documents below which a network has none to be checked on."""
 """Words of a document that `voile text audit` reads."""
 CANDIDATES = 300
 
@@ -151,7 +153,7 @@ def figure_9(work: Work) -> Found:
     dataset, called = next(iter(bench.datasets().items()))
     most, search = EPSILONS[-1], bench.sizes.search
     largest, shares, gains = [], [], []
-    for read in (search // 64, search // 16, search // 4, search):
+    for read in sorted({max(LEAST_READ, search // part) for part in (64, 16, 4, 1)}):
         row, who = bench.learned(dataset, most, "EM", "lstm", read), f"EM, {read} documents"
         share = (1e6 * row[name] for name in ("triples", "lower", "upper"))
         largest.append(Measured(f"{who}: largest leakage", row["largest"]))
