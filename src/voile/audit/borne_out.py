@@ -203,7 +203,7 @@ def _case(
             (prior[others] * np.clip(left / np.maximum(losses[place], _LEAST), 0.0, 1.0)).sum()
         )
     _, against = _claims(likely, np.array([truth]), moved, prior, room, factor)
-    return claimed, won - min(1.0, float(against.sum()))
+    return min(1.0, claimed), min(1.0, won) - min(1.0, float(against.sum()))
 
 
 def _claims(

@@ -222,7 +222,7 @@ class TextTuning(Result):
                 f"{self.choice.documents:,} fresh documents."
             )
         said.append(
-            "Violations are counted by the attacker's own odds: where those err, so does the count. "
+            "Violations are counted by the attacker's own odds: where those err, the count does. "
             "What held-out secrets bear out of a release is told by voile text audit."
         )
         said.append(
