@@ -137,8 +137,9 @@ def figure_8(work: Work) -> Found:
             for names, words, share, loss in sorted(tried, key=lambda point: point[2])
         ]  # fmt: skip
         dear.append(agreed >= 0.9 * len(pairs) if pairs else None)
-        what = f"{called}: pairs of strengths in which fewer violations cost more, %"
-        measured.append(Measured(what, 100 * agreed / max(len(pairs), 1)))
+        if pairs:
+            what = f"{called}: pairs of strengths in which fewer violations cost more, %"
+            measured.append(Measured(what, 100 * agreed / len(pairs)))
     return Found(
         f"{', '.join(datasets.values())}; ε = {most:g}, the exact attacker, every strength that "
         f"the searches tried, on a fifth of the documents of the search; {bench.sizes}",
