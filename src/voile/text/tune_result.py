@@ -222,13 +222,9 @@ class TextTuning(Result):
                 f"{self.choice.documents:,} fresh documents."
             )
         said.append(
-            "Violations are counted by the attacker's own odds: where those err, the count does. "
-            "What held-out secrets bear out of a release is told by voile text audit."
-        )
-        said.append(
             f"Chosen on {self.search_documents:,} documents, {self.secrets:,} secrets; measured on "
-            f"{self.choice.documents:,} others with sensitive words. The loss is (1 − cosine)/2 "
-            "between a word and what is released for it, of the release that the command makes."
+            f"{self.choice.documents:,} others with sensitive words, by the attacker's own odds. "
+            "The loss is (1 − cosine)/2 between a word and what this command releases for it."
         )
         return said
 
