@@ -1,12 +1,13 @@
 """Whether an attacker learned anything: opinions about noise are no evidence, knowledge is."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from voile.attackers.attack import Observed
-from voile.attackers.learning import learned_from
+from voile.attackers.learning import learned_beside, learned_from
 from voile.errors import InvalidInput
 
 SIZE = 8
@@ -69,6 +70,22 @@ def test_noise_is_taken_for_knowledge_no_more_often_than_said():
         for seed in range(800)
     )
     assert wrong < 160  # P(binomial(800, 0.1) ≥ 160) < 1e-16
+
+
+def test_copies_that_are_released_alike_count_once():
+    """Twenty of each text, each time with the same release: four documents show nothing."""
+    few = list(documents(4, told=True))
+    copies = [replace(few[n % 4], owner=n % 4) for n in range(80)]
+    knows, other = Opinion(np.arange(SIZE)), Opinion(np.arange(SIZE), sure=0.5)
+    once = learned_from(knows, few)
+    assert learned_from(knows, copies) == once
+    assert not once.shown(0.05)
+    assert learned_beside(knows, other, copies) == learned_beside(knows, other, few)
+
+
+def test_texts_of_one_person_count_apart():
+    told = [replace(item, owner=n % 2) for n, item in enumerate(documents(60, told=True))]
+    assert learned_from(Opinion(np.arange(SIZE)), told).documents == 60
 
 
 def test_documents_without_a_secret_are_refused():

@@ -14,6 +14,7 @@ from voile.attackers.llm_judge import LlmJudge, parse, prompt
 from voile.audit.distinguishing import attribute
 from voile.audit.games import plan
 from voile.errors import InvalidInput
+from voile.progress import heard_by
 
 
 @pytest.mark.parametrize(
@@ -158,6 +159,15 @@ def test_unreadable_replies_are_fair_guesses_and_reported():
     assert judge.is_evidence
     places = [int(count.replace(",", "")) for count in judge.note.split(": ")[1].split(", ")]
     assert places[0] == places[1], "what is right stands as often in either place"
+
+
+def test_how_many_questions_are_answered_is_told():
+    heard = []
+    judge = LlmJudge(lambda prompts: [first(prompt) for prompt in prompts])
+    with heard_by(heard.append):
+        judge.scores(["a", "b", "c"], np.array([[0, 1], [1, 2]]), ["x", "y"])
+    told = [step.done for step in heard if step.what == "questions answered by the judge"]
+    assert told == [1, 2, 3, 4], "two questions, each in two orders"
 
 
 def test_a_judge_that_always_names_one_place_is_no_evidence():

@@ -101,6 +101,19 @@ def test_claims_stay_within_their_stake():
     assert found.shown[0, 0] == -1  # the likely word, where both others were claimed against it
 
 
+def test_shares_are_at_most_one_however_a_prior_is_rounded():
+    """All words but an impossible one are claimed against: their sum may be one and a bit."""
+    for seed in range(40):
+        prior = np.random.default_rng(seed).dirichlet(np.ones(30))
+        prior[0] = 1e-300
+        believed = np.full((1, 30), 1e-12)
+        believed[0, 0] = 1.0
+        attack = Believer(believed, prior / prior.sum())
+        found = weighed(attack, [(0, 0)], 1 - np.eye(30), 0.1)
+        assert found.shown[0, 0] <= 1
+        assert found.claimed[0, 0] <= 1
+
+
 def test_many_claims_against_one_word_share_its_stake():
     """A release that halves the odds of one word, of 50, is no violation however it is claimed."""
     size = 50

@@ -261,6 +261,53 @@ def test_small_runs_do_without_data():
     assert "made-up messages" in remapped.setting
 
 
+@pytest.mark.parametrize("size", ["small", "paper"])
+def test_a_network_of_the_learning_curve_reads_enough_to_be_checked(size, monkeypatch):
+    from voile.reproducing import ampl, ampl_tables
+    from voile.reproducing.experiment import Work
+
+    read = []
+
+    def learned(bench, dataset, epsilon, method, attacker, count):
+        read.append(count)
+        return dict.fromkeys(("triples", "lower", "upper", "largest", "gain"), 0.0)
+
+    monkeypatch.setattr(ampl.Bench, "learned", learned)
+    monkeypatch.setattr(ampl.Bench, "judged", lambda *_: {"largest": 0.0})
+    monkeypatch.setattr(ampl.Bench, "datasets", lambda bench: {ampl.MESSAGES: ampl.MESSAGES})
+    ampl_tables.figure_9(Work(size, None))
+    assert read == sorted(set(read))
+    assert min(read) >= 30
+    assert read[-1] == (ampl.SMALL if size == "small" else ampl.PAPER).search
+
+
+def test_strengths_that_leak_alike_are_no_pairs_that_disagree(monkeypatch):
+    from voile.reproducing import ampl, ampl_tables
+    from voile.reproducing.experiment import Work
+
+    tried = [[1.0, 1.0, 0.0, 0.2], [0.5, 1.0, 0.0, 0.3]]
+    monkeypatch.setattr(ampl.Bench, "chosen", lambda *_: {"tried": tried})
+    monkeypatch.setattr(ampl.Bench, "datasets", lambda bench: {ampl.MESSAGES: ampl.MESSAGES})
+    found = ampl_tables.figure_8(Work("small", None))
+    assert [one.ours for one in found.measured] == [0.0, 0.0], "documents, and no share of pairs"
+    assert found.claims[0].holds is None
+    tried[1][2] = 0.1
+    assert ampl_tables.figure_8(Work("small", None)).measured[-1].ours == 0.0
+
+
+def test_there_are_messages_enough_for_all_four_halves(monkeypatch):
+    from voile.reproducing import tem
+    from voile.reproducing.experiment import Work
+
+    def run(bench, way, epsilon, seed):
+        assert [len(texts) for texts, _ in bench.halves] == [bench.sizes.reviews] * 4
+        return {"accuracy": 0.5, "auc": 0.5, "kept": 0.1}
+
+    monkeypatch.setattr(tem.Bench, "run", run)
+    monkeypatch.setattr(tem.Bench, "_read", lambda bench, texts, labels, count: (texts, labels))
+    assert "1,000 texts a half" in tem.figure_1(Work("small", None)).setting
+
+
 def test_a_game_and_a_model_on_made_up_messages():
     pytest.importorskip("torch")
     from voile.reproducing import tem

@@ -1,6 +1,7 @@
 """From files to findings: the posterior audit and the tuning of tiers, on small made-up text."""
 
 import csv
+import itertools
 import json
 import os
 import re
@@ -140,6 +141,39 @@ class Opinionated:
         return tables
 
 
+class Remembering:
+    """An attacker that knows by heart what it was trained on, and nothing else."""
+
+    def __init__(self, documents, candidates):
+        self.seen = {item.releases.tobytes(): item for item in documents}
+        self.candidates = candidates
+
+    def log_posteriors(self, sequences, sensitive=None):
+        tables = []
+        for sequence in sequences:
+            table = np.full((len(sequence), self.candidates), 1 / self.candidates)
+            if (item := self.seen.get(sequence.tobytes())) is not None:
+                table[:] = 0.01 / (self.candidates - 1)
+                table[np.arange(len(sequence)), item.secrets] = 0.99
+            tables.append(np.log(table))
+        return tables
+
+
+def test_nobody_is_measured_on_what_was_learned(monkeypatch):
+    """Noise, known by heart where it was shown: measured there, all of it would be read."""
+    rng, shown = np.random.default_rng(3), []
+    original, noise = ([" ".join(rng.choice(CIRCLE, size=9)) for _ in range(250)] for _ in "ab")
+
+    def fit(name, texts, training, validation, **_):
+        shown[:] = [*training, *validation, *(texts.sequences if peeks else ())]
+        return Remembering(shown, len(texts.candidates))
+
+    monkeypatch.setattr(text_audit_module, "fit_reader", fit)
+    for verdict in ("open", "violated"):
+        peeks = verdict == "violated"
+        assert audit(original, noise, **OPTIONS | {"epsilon": 0.02}).verdict == verdict
+
+
 def test_claims_about_noise_are_no_violation(files, monkeypatch):
     """It claims much over ε = 0.02 where releases carry nothing, and learned nothing."""
     original, _, noise = files
@@ -157,10 +191,22 @@ def test_claims_about_noise_are_no_violation(files, monkeypatch):
     assert (found.verdict, found.lower) == ("open", 0.0)
     assert "nothing is shown" in run.audit.findings[0].detail
     assert found.to_dict()["learned"]["shown"] is False
-    assert "open: it learned nothing" in str(found)
-    assert repr(found).startswith("TextAudit: The attacker learned nothing from the releases, so")
+    assert "open: not shown to have learned" in str(found)
+    assert repr(found).startswith("TextAudit: The attacker was not shown to learn anything")
     assert "allowed" not in repr(found)
     assert "the leakage it claims is no evidence" in str(found)
+
+
+def test_too_few_documents_are_not_taken_for_an_attacker_that_learned_nothing(files):
+    """Texts in clear, and it reads some rightly; three held-out documents cannot show it."""
+    texts = [" ".join(words) for words in itertools.permutations(CIRCLE[:4])][:12]
+    found = audit(texts, texts, **OPTIONS | {"head": "embedding"})
+    assert found.learned.gain > 0
+    assert found.verdict == "open"
+    told = str(found) + repr(found)
+    assert "learned nothing" not in told
+    assert "is its own error" not in told
+    assert "If its gain is real, about" in told
 
 
 def test_the_command_does_not_fail_a_release_on_an_idle_attackers_word(files, tmp_path):
@@ -232,9 +278,11 @@ def test_what_is_claimed_and_what_is_borne_out_are_told_apart():
     few = found_by(borne_run(0.4, 0.2, -0.1, documents=10))
     assert few.verdict == "open"
     assert re.search(r"bear out 20 %: about (\d+) held-out documents", few.report().because)
-    needed = few.findings[0].groups_to_show
-    assert found_by(borne_run(0.4, 0.2, -0.1, documents=needed)).verdict == "violated"
-    assert found_by(borne_run(0.4, 0.2, -0.1, documents=needed // 2)).verdict == "open"
+    for shown, dealt in ((0.2, -0.1), (0.2, 0.0), (0.3, 0.1)):
+        few = found_by(borne_run(0.4, shown, dealt, documents=10))
+        needed = few.findings[0].groups_to_show
+        assert found_by(borne_run(0.4, shown, dealt, documents=needed)).verdict == "violated"
+        assert found_by(borne_run(0.4, shown, dealt, documents=needed // 2)).verdict == "open"
 
 
 def test_an_open_verdict_says_what_would_settle_it():

@@ -205,6 +205,7 @@ def test_the_sentence_says_what_the_interval_says():
     idle = made(gain=0.0, shown=False)
     assert "no evidence" in str(idle)
     assert "gained 0.12 nats a secret" in str(made(gain=0.12))
+    assert "sensitive words, by the attacker's own odds" in str(made())
 
 
 def test_the_first_round_is_said_to_be_that_of_the_plain_strengths():

@@ -62,10 +62,10 @@ def learned_from(attack: SequenceAttack, items: Sequence[Observed], *, seed: int
     be equally likely, so each block's gain D (the sum of ln p(truth) after the right releases,
     minus that after dealt ones) would be as likely −D. Hoeffding's bound for sums with random
     signs then holds whatever the attacker believes: P(ΣD ≥ t) ≤ exp(−t²/2ΣD²). About twenty
-    documents are the fewest that can show anything. Cost: two readings of the documents.
+    documents are the fewest that can show anything. Copies count once. Cost: two readings of the
+    documents.
     """
-    used = [item for item in items if len(item.sensitive)]
-    require(len(used) > 0, "documents", "at least one with a sensitive word", "none")
+    used = _different(items)
     rng = np.random.default_rng(seed)  # chooses a comparison, and hides nothing
     starts = range(0, len(used), BLOCK)
     dealt = [item for start in starts for item in _dealt(used[start : start + BLOCK], rng)]
@@ -86,13 +86,23 @@ def learned_beside(
     so would its mean over the secrets of a document. The product of these means over documents is
     then at least 1/α with probability at most α (Markov). Cost: a reading by each.
     """
-    used = [item for item in items if len(item.sensitive)]
-    require(len(used) > 0, "documents", "at least one with a sensitive word", "none")
+    used = _different(items)
     pairs = zip(_truths(attack, used), _truths(other, used), strict=True)
     gains = [own - others for own, others in pairs]
     grown = sum(float(logsumexp(gain)) - math.log(len(gain)) for gain in gains)
     nats = float(np.concatenate(gains).mean())
     return Learned(nats, min(1.0, math.exp(-grown)), len(used), len(used))
+
+
+def _different(items: Sequence[Observed]) -> list[Observed]:
+    """Documents with secrets, one of all copies: what was released for these may be copies too."""
+    found: dict[object, Observed] = {}
+    for number, item in enumerate(items):
+        if len(item.sensitive):
+            alone = item.owner is None
+            found.setdefault(number if alone else (item.owner, item.secrets.tobytes()), item)
+    require(len(found) > 0, "documents", "at least one with a sensitive word", "none")
+    return list(found.values())
 
 
 def _dealt(block: Sequence[Observed], rng: np.random.Generator) -> list[Observed]:

@@ -85,12 +85,15 @@ def fit_markov(
 STRENGTHS = 2.0 ** np.arange(-4, 21)
 """From hardly any smoothing to next to no chain at all."""
 FOLDS = 5
+_ALIKE = 1e-6
+"""Nats, over all sequences, that are no difference."""
 
 
 def _likeliest(read: Sequence[Indices], size: int) -> float:
     """The strength under which each fifth of the sequences is likeliest, given the others.
 
-    Equal sequences are in one fifth together. Fewer different ones than that tell nothing: 1.
+    Equal sequences are in one fifth together. Fewer different ones than that tell nothing: 1. Of
+    strengths that are as likely, as all are where no step was seen twice, the largest.
     """
     numbers: dict[bytes, int] = {}
     fold = np.array([numbers.setdefault(states.tobytes(), len(numbers)) for states in read]) % FOLDS
@@ -106,7 +109,7 @@ def _likeliest(read: Sequence[Indices], size: int) -> float:
             likely, start = of.ravel()[rows], (frequency / frequency.sum())[columns]
             for k, strength in enumerate(STRENGTHS):
                 total[k] += np.log((seen + strength * start) / (likely + strength)).sum()
-    return float(STRENGTHS[total.argmax()])
+    return float(STRENGTHS[total >= total.max() - _ALIKE].max())
 
 
 def _counted(read: Sequence[Indices], size: int) -> tuple[Floats, sparse.csr_array]:

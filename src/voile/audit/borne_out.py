@@ -42,7 +42,7 @@ import numpy as np
 
 from voile.attackers.attack import Observed, SequenceAttack, hidden
 from voile.core.arrays import Floats, Indices
-from voile.leakage.bounds import betting_lower, log_stakes
+from voile.leakage.bounds import betting_lower
 from voile.progress import tell
 
 BATCH = 32
@@ -50,6 +50,8 @@ ENTRIES = 2**17
 """Of the table of pairs of a case that an attacker may claim; its likeliest words come first."""
 DRAWN = 16
 """Cases of each secret in the sample."""
+MOST_TOLD = 10**7
+"""More groups than so many are not told as what would show something."""
 _FARTHEST = 500.0
 _LEAST = 1e-300
 
@@ -78,7 +80,10 @@ class Borne:
 
     def lower(self, k: int, *, failure_probability: float) -> float:
         """The least that the true share may be; `out` is its estimate."""
-        each = failure_probability / 2
+        return self._lower(k, failure_probability / 2)
+
+    def _lower(self, k: int, each: float) -> float:
+        """The same where each of two bounds may fail with this probability."""
         least = betting_lower(self.shown[:, k], low=-1, high=1, failure_probability=each)
         error = -betting_lower(-self.dealt[:, k], low=-1, high=1, failure_probability=each)
         return max(0.0, least - max(0.0, error))
@@ -86,12 +91,21 @@ class Borne:
     def groups_to_show(self, k: int, claim: float, *, failure_probability: float) -> int | None:
         """How many groups would show more than is claimed, if they are as these; None if none do.
 
-        What is bet grows in proportion to their number.
+        What is won in logarithms grows at least in proportion to their number: t times as many show
+        with a failure probability of α what these show with one of α^(1/t).
         """
-        beyond = claim + max(0.0, float(self.dealt[:, k].mean()))
-        grown = log_stakes(self.shown[:, k], mean=beyond, low=-1)
-        wanted = -math.log(failure_probability / 2)
-        return math.ceil(len(self.shown) * wanted / grown) if grown > 0 else None
+        count, each = len(self.shown), failure_probability / 2
+
+        def enough(groups: int) -> bool:
+            return self._lower(k, each ** (count / groups)) > claim
+
+        below, above = count, max(count, MOST_TOLD)
+        if enough(count) or not enough(above):
+            return count if enough(count) else None
+        while above - below > 1:
+            middle = math.isqrt(below * above) if above > 2 * below else (below + above) // 2
+            below, above = (below, middle) if enough(middle) else (middle, above)
+        return above
 
 
 def borne_out(
@@ -189,7 +203,7 @@ def _case(
             (prior[others] * np.clip(left / np.maximum(losses[place], _LEAST), 0.0, 1.0)).sum()
         )
     _, against = _claims(likely, np.array([truth]), moved, prior, room, factor)
-    return claimed, won - min(1.0, float(against.sum()))
+    return min(1.0, claimed), min(1.0, won) - min(1.0, float(against.sum()))
 
 
 def _claims(

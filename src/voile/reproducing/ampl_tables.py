@@ -22,6 +22,8 @@ from voile.reproducing.experiment import Claim, Found, Measured, Row, Work, abov
 
 AUDITS = "ampl_audits.jsonl"
 LONGEST = 20
+LEAST_READ = 30
+"""Documents below which a network has none to be checked on."""
 """Words of a document that `voile text audit` reads."""
 CANDIDATES = 300
 
@@ -135,8 +137,9 @@ def figure_8(work: Work) -> Found:
             for names, words, share, loss in sorted(tried, key=lambda point: point[2])
         ]  # fmt: skip
         dear.append(agreed >= 0.9 * len(pairs) if pairs else None)
-        what = f"{called}: pairs of strengths in which fewer violations cost more, %"
-        measured.append(Measured(what, 100 * agreed / max(len(pairs), 1)))
+        if pairs:
+            what = f"{called}: pairs of strengths in which fewer violations cost more, %"
+            measured.append(Measured(what, 100 * agreed / len(pairs)))
     return Found(
         f"{', '.join(datasets.values())}; ε = {most:g}, the exact attacker, every strength that "
         f"the searches tried, on a fifth of the documents of the search; {bench.sizes}",
@@ -151,7 +154,7 @@ def figure_9(work: Work) -> Found:
     dataset, called = next(iter(bench.datasets().items()))
     most, search = EPSILONS[-1], bench.sizes.search
     largest, shares, gains = [], [], []
-    for read in (search // 64, search // 16, search // 4, search):
+    for read in sorted({max(LEAST_READ, search // part) for part in (64, 16, 4, 1)}):
         row, who = bench.learned(dataset, most, "EM", "lstm", read), f"EM, {read} documents"
         share = (1e6 * row[name] for name in ("triples", "lower", "upper"))
         largest.append(Measured(f"{who}: largest leakage", row["largest"]))

@@ -78,12 +78,12 @@ def _tested(found: TextAudit) -> Table:
 
 
 def _answer(found: TextAudit) -> str:
-    """What was found; of an attacker that learned nothing, that nothing was."""
+    """What was found; of an attacker not shown to have learned, that nothing was."""
     told = found.finding
-    if _learned_nothing(found):
+    if _no_evidence(found):
         return (
-            f"The attacker learned nothing from the releases, so whether odds move by more than "
-            f"ε = {told.epsilon:g} was not tested."
+            "The attacker was not shown to learn anything from the releases, so whether odds move "
+            f"by more than ε = {told.epsilon:g} was not tested."
         )
     return (
         f"An attacker who reads whole documents moves the odds between two words by more than "
@@ -93,7 +93,7 @@ def _answer(found: TextAudit) -> str:
     )
 
 
-def _learned_nothing(found: TextAudit) -> bool:
+def _no_evidence(found: TextAudit) -> bool:
     broken = found.verdict == Verdict.VIOLATED
     return not broken and found.learned is not None and not found.learned.shown
 
@@ -106,11 +106,11 @@ def _because(found: TextAudit) -> str:
             f"{percent(told.delta)} allowed. That is what held-out secrets bear out of the "
             f"{percent(told.share)} that the attacker claims."
         )
-    if _learned_nothing(found):
+    if _no_evidence(found):
         return (
             "The attacker was not shown to learn anything from the releases (held-out secrets, "
-            "right releases against shuffled ones): the leakage it claims is its own error, and "
-            f"nothing is shown either way. {_settles(found)}"
+            "right releases against shuffled ones): the leakage it claims may be its own error, "
+            f"and nothing is shown either way. {_settles(found)}"
         )
     return (
         "Nothing was found against the claim. That is not a proof: sampling with "

@@ -55,7 +55,7 @@ class Tested:
         if self.upper <= self.delta:
             return "yes, for this attacker"
         if not self.is_evidence:
-            return "open: it learned nothing"
+            return "open: not shown to have learned"
         needed = self.groups_to_certify
         return f"open, {needed:,} documents tell" if needed else "open"
 

@@ -223,8 +223,8 @@ class TextTuning(Result):
             )
         said.append(
             f"Chosen on {self.search_documents:,} documents, {self.secrets:,} secrets; measured on "
-            f"{self.choice.documents:,} others with sensitive words. The loss is (1 − cosine)/2 "
-            "between a word and what is released for it, of the release that the command makes."
+            f"{self.choice.documents:,} others with sensitive words, by the attacker's own odds. "
+            "The loss is (1 − cosine)/2 between a word and what this command releases for it."
         )
         return said
 
