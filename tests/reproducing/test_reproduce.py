@@ -264,7 +264,6 @@ def test_small_runs_do_without_data():
 @pytest.mark.parametrize("size", ["small", "paper"])
 def test_a_network_of_the_learning_curve_reads_enough_to_be_checked(size, monkeypatch):
     from voile.reproducing import ampl, ampl_tables
-    from voile.reproducing.experiment import Work
 
     read = []
 
@@ -283,7 +282,6 @@ def test_a_network_of_the_learning_curve_reads_enough_to_be_checked(size, monkey
 
 def test_strengths_that_leak_alike_are_no_pairs_that_disagree(monkeypatch):
     from voile.reproducing import ampl, ampl_tables
-    from voile.reproducing.experiment import Work
 
     tried = [[1.0, 1.0, 0.0, 0.2], [0.5, 1.0, 0.0, 0.3]]
     monkeypatch.setattr(ampl.Bench, "chosen", lambda *_: {"tried": tried})
@@ -297,7 +295,6 @@ def test_strengths_that_leak_alike_are_no_pairs_that_disagree(monkeypatch):
 
 def test_there_are_messages_enough_for_all_four_halves(monkeypatch):
     from voile.reproducing import tem
-    from voile.reproducing.experiment import Work
 
     def run(bench, way, epsilon, seed):
         assert [len(texts) for texts, _ in bench.halves] == [bench.sizes.reviews] * 4
@@ -329,7 +326,6 @@ def test_a_game_and_a_model_on_made_up_messages():
 def test_what_whole_reviews_say_of_tem(monkeypatch, tmp_path, madlib, holds) -> None:
     """Claims follow from intervals over the reviews tested on; the paper's numbers stand beside."""
     from voile.reproducing import tem, tem_whole
-    from voile.reproducing.experiment import Work
 
     told = {("TEM", 50): 0.60, ("TEM", 100): 0.64, ("Madlib", 50): madlib, ("Madlib", 100): 0.52}
 
@@ -348,3 +344,11 @@ def test_what_whole_reviews_say_of_tem(monkeypatch, tmp_path, madlib, holds) -> 
     assert "12,500 whole texts a half" in found.setting
     small = tem_whole.whole_reviews(Work("small"))
     assert len(small.measured) == 3
+
+
+def test_the_seconds_of_a_cell_are_counted_once(tmp_path):
+    for work in (Work(folder=tmp_path), Work(folder=tmp_path)):  # made, then kept
+        for _ in range(3):
+            work.cell("cells.jsonl", {"kind": "one"}, lambda: {"seconds": 2.0})
+        work.cell("cells.jsonl", {"kind": "other"}, lambda: {"seconds": 3.0})
+        assert work.seconds == 5.0

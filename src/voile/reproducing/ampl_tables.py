@@ -22,9 +22,9 @@ from voile.reproducing.experiment import Claim, Found, Measured, Row, Work, abov
 
 AUDITS = "ampl_audits.jsonl"
 LONGEST = 20
+"""Words of a document that `voile text audit` reads."""
 LEAST_READ = 30
 """Documents below which a network has none to be checked on."""
-"""Words of a document that `voile text audit` reads."""
 CANDIDATES = 300
 
 

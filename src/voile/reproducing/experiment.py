@@ -111,6 +111,7 @@ class Work:
     folder: Path | None = None
     seconds: float = 0.0
     _known: dict[str, list[Row]] = field(default_factory=dict)
+    _counted: list[Row] = field(default_factory=list)
 
     @property
     def small(self) -> bool:
@@ -136,17 +137,22 @@ class Work:
         rows = self._rows(file)
         for row in rows:
             if all(row.get(name) == value for name, value in setting.items()):
-                self.seconds += float(row.get("seconds", 0.0))
-                return row
+                return self._spent(row)
         began = time.process_time()
         found = dict(compute())
         found.setdefault("seconds", round(time.process_time() - began, 2))
-        self.seconds += float(found["seconds"])
         row = json.loads(json.dumps(setting | found))
         rows.append(row)
         path = self._path(file)
         if path is not None:
             add_line(path, json.dumps(row))
+        return self._spent(row)
+
+    def _spent(self, row: Row) -> Row:
+        """Its seconds are counted, once however often it is asked for."""
+        if not any(row is counted for counted in self._counted):
+            self._counted.append(row)
+            self.seconds += float(row.get("seconds", 0.0))
         return row
 
     def kept(self, file: str) -> list[Row]:
