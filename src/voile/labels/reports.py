@@ -29,8 +29,7 @@ class View:
     """One kind of report: of a feature (or a cell of features) together with the label.
 
     `law` is K[code·classes + class, output], `outputs` what was reported, `names` the codes' names,
-    `known` how many public records had each code with each class, where the recipe says that and
-    was not learned from the released records: these are counted by their reports.
+    `known` how many public records had each code with each class, where the recipe says that.
     """
 
     name: str
@@ -214,8 +213,8 @@ def _cell_view(
     names = tuple(f"cell {i + 1}" for i in range(len(typical)))
     table = np.asarray(np.kron(law, response.probabilities()), np.float64)
     outputs = found * len(response.outputs) + labels
-    known = None if recipe.learned else recipe.cells.known()
-    return (View("cell", names, None, table, outputs, known),)
+    counts = None if recipe.learned else recipe.cells.known()
+    return (View("cell", names, None, table, outputs, counts),)
 
 
 def _positions(column: Column, values: Sequence[Any]) -> Indices:
