@@ -1,7 +1,7 @@
 """What a model learns from a release: AUC on clean records of Adult, for every mechanism.
 
     python benchmarks/label_use.py [--adult adult.data] [--splits 20] [--full-splits 6]
-        [--without-rr]
+        [--without-rr | --rr-alone]
 
 Splits are drawn anew from seed 1,310,000 on. They are redraws of the same records on which the
 number of groups, the shrinkage and CF's settings were chosen (by other seeds): these figures are
@@ -14,7 +14,8 @@ from the 500 public ones, as in `labels recipe`. *By its law* is an analyst who 
 and not what the recipe says of the label; *learn* is `labels learn`, who knows both; *recipe alone*
 reads no release. *Before* is an analyst who takes releases for clean records, and for CF the
 channel of the least mean loss, at a label share of one half. `--without-rr` leaves out the rows of
-a randomised label beside clear features, which take three quarters of the time.
+a randomised label beside clear features, which take three quarters of the time; `--rr-alone` runs
+these.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from voile.core.randomness import Generator, seeded_rng
 from voile.estimate import ForwardLogistic
 from voile.files.rows import OnError
 from voile.labels._recipe import drafted_recipe
-from voile.labels.columns import matrix_of
+from voile.labels.bends import side_by_side, straight_or_bent
+from voile.labels.columns import columns_of, matrix_of
 from voile.labels.grouping import grouped
 from voile.labels.protection import (
     Protection,
@@ -109,13 +111,16 @@ class Split:
         return auc(self.truth, model.predict_proba(self.matrix(recipe, self.test)))
 
     def forward(self, epsilon: float) -> float:
-        """Randomised labels, and a regression that knows it."""
+        """Randomised labels, and a regression that knows it, as `labels learn` fits it."""
         protection = response_protection(self.recipe, epsilon=epsilon)
         _, answers = protection.draw(self.train.columns, self.labels, self.rng)
         channel = protection.channels[-1]
-        model = ForwardLogistic(channel)
-        model.fit(self.matrix(self.recipe, self.train), channel.outputs[answers])
-        return auc(self.truth, model.predict_proba(self.matrix(self.recipe, self.test)))
+        columns = columns_of(self.train)
+        model, bent = straight_or_bent(
+            lambda: ForwardLogistic(channel), columns, self.train.columns, channel.outputs[answers]
+        )
+        rows = side_by_side(columns, self.test.columns, bent=bent)
+        return auc(self.truth, model.predict_proba(rows))
 
     def sampled(self, epsilon: float) -> dict[str, float]:
         """One random column with the label."""
@@ -179,6 +184,12 @@ COLUMNS = "sample, public facts about columns"
 FORWARD = "RR label, forward-corrected"
 
 
+def randomised_labels(split: Split, epsilon: float) -> dict[str, float]:
+    """The AUC of a randomised label beside clear features."""
+    response = response_protection(split.recipe, epsilon=epsilon)
+    return {BEFORE_RR: split.as_now(split.recipe, response), FORWARD: split.forward(epsilon)}
+
+
 def ways(split: Split, epsilon: float, *, rr: bool) -> dict[str, float]:
     """The AUC of every way at one ε."""
     found = {
@@ -189,10 +200,7 @@ def ways(split: Split, epsilon: float, *, rr: bool) -> dict[str, float]:
     found |= {BEFORE_CF: split.cells_before(epsilon)}
     found |= {f"{CF}, {who}": one for who, one in split.cells(epsilon, own=True).items()}
     found |= {f"{CF_PUBLIC}, {who}": one for who, one in split.cells(epsilon, own=False).items()}
-    if rr:
-        response = response_protection(split.recipe, epsilon=epsilon)
-        found |= {BEFORE_RR: split.as_now(split.recipe, response), FORWARD: split.forward(epsilon)}
-    return found
+    return found | (randomised_labels(split, epsilon) if rr else {})
 
 
 GAINS = (
@@ -230,6 +238,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--full-splits", type=int, default=6)
     parser.add_argument("--without-rr", action="store_true")
+    parser.add_argument("--rr-alone", action="store_true")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "label_use.md")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -241,7 +250,12 @@ def main() -> None:
         for number in range(splits):
             split = Split(table, records, FIRST_SEED + 10 * number)
             for epsilon in EPSILONS:
-                for name, area in ways(split, epsilon, rr=not given.without_rr).items():
+                areas_of = (
+                    randomised_labels(split, epsilon)
+                    if given.rr_alone
+                    else ways(split, epsilon, rr=not given.without_rr)
+                )
+                for name, area in areas_of.items():
                     found.setdefault((records, name, epsilon), []).append(area)
             print(records, number, f"{time.process_time() - began:.0f} s", flush=True)
     names = list(dict.fromkeys(name for _, name, _ in found))
@@ -251,7 +265,8 @@ def main() -> None:
         "# What a model learns from a release (Adult, AUC on clean records)",
         "",
         f"`python benchmarks/label_use.py --splits {given.splits} --full-splits "
-        f"{given.full_splits}{' --without-rr' if given.without_rr else ''}`; "
+        f"{given.full_splits}{' --without-rr' if given.without_rr else ''}"
+        f"{' --rr-alone' if given.rr_alone else ''}`; "
         f"{time.process_time() - began:.0f} s of one processor.",
         f"{PUBLIC} public records make the recipe; n others are the table, 70 % released, 30 % the",
         f"clean test. n = {sizes[0][0]:,} ({sizes[0][1]} splits) / {sizes[1][0]:,} "

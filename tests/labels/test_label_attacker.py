@@ -207,6 +207,16 @@ def test_alarms_are_set_by_other_folds():
     assert raised[100:].all()
 
 
+def test_a_value_that_a_fold_scores_a_little_higher_raises_no_alarms_there():
+    """Three values that many have, scored anew in each fold, and one that members alone have."""
+    folds = np.repeat(np.arange(5), 100)
+    value = np.tile(np.repeat([0.2, 0.3, 0.4, 0.95], [30, 30, 35, 5]), 5)
+    score = value + 0.001 * folds
+    member = value == 0.95
+    for rate in (0.01, 0.001):
+        assert (alarms(score, member, folds, rate) == member).all()
+
+
 def test_area_is_the_chance_of_the_right_order():
     score = np.array([0.1, 0.4, 0.4, 0.8])
     member = np.array([False, False, True, True])

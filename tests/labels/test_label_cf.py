@@ -18,6 +18,7 @@ from voile.leakage.labels import unexpected_advantage
 from voile.leakage.labels_privacy import conditional_epsilon, label_epsilon, local_epsilon
 from voile.mechanisms import label_cf, randomised_response
 from voile.mechanisms._cells_program import ratio_bounds
+from voile.mechanisms._spread import outwards
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -240,3 +241,56 @@ def test_label_cf_refuses_a_response_that_spends_too_much_and_brackets_that_are_
             randomised_response([0, 1], epsilon=0.5),
             lower=given_label, upper=given_label - 0.1, weights=np.ones(2), epsilon=1.0,
         )  # fmt: skip
+
+
+def exact_extreme(column, lower, upper, *, largest: bool) -> Fraction:
+    """The largest or smallest Σ P_c·column[c] over a bracket, in rational numbers."""
+    low, high = ([Fraction(float(v)) for v in side] for side in (lower, upper))
+    value = sum(p * f for p, f in zip(low, column, strict=True))
+    missing = 1 - sum(low)
+    for c in sorted(range(len(column)), key=lambda c: column[c], reverse=largest):
+        more = min(missing, high[c] - low[c])
+        value, missing = value + more * column[c], missing - more
+    return value
+
+
+def test_bounds_over_a_bracket_are_rounded_outwards():
+    """Few records: one cell may hold all but what the others hold at least, which sums lose."""
+    from voile.labels.cells import _bracket
+
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        cells, records = int(rng.integers(2, 5)), int(rng.integers(6, 40))
+        label = rng.integers(0, 2, records)
+        at = np.where(rng.random(records) < 0.8, label, rng.integers(0, cells, records))
+        lower, upper = _bracket(at, label, cells, 2, 1e-3)
+        changed = 10.0 ** -rng.uniform(4, 9)
+        table = np.where(np.eye(cells) > 0, 1 - changed * (cells - 1), changed)
+        columns = [[Fraction(float(v)) for v in table[:, out]] for out in range(cells)]
+        high = [exact_extreme(f, lower[:, 0], upper[:, 0], largest=True) for f in columns]
+        low = [exact_extreme(f, lower[:, 1], upper[:, 1], largest=False) for f in columns]
+        truth = max(exact_log(a / b) for a, b in zip(high, low, strict=True))
+        assert outwards(float(ratio_bounds(table, lower, upper)[0, 1])) >= truth
+
+
+def test_both_ways_to_solve_the_program_find_the_least_loss(monkeypatch):
+    from voile.mechanisms import _cells_program as program
+
+    simplex = census()
+    monkeypatch.setattr(program, "MANY", 0)
+    interior = census()
+    assert interior.kept == pytest.approx(simplex.kept, abs=1e-6)
+    least = [float(np.diagonal(one.cells.probabilities()).min()) for one in (simplex, interior)]
+    assert least[0] == pytest.approx(least[1], abs=1e-6)
+
+
+def test_where_the_solver_gives_up_the_bound_holds_all_the_same(monkeypatch):
+    """Its answer is a proposal: without one the cells are mixed until they tell little enough."""
+    import scipy.optimize
+
+    monkeypatch.setattr(
+        scipy.optimize, "linprog", lambda *a, **k: scipy.optimize.OptimizeResult(x=None)
+    )
+    blur = census()
+    assert 0 < blur.conditional.epsilon <= 2.0
+    assert ratio_bounds(blur.cells.probabilities(), CENSUS, CENSUS).max() <= 2.0 - 0.6 + 1e-9

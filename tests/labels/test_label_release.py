@@ -533,3 +533,18 @@ def test_a_file_without_a_line_of_names_is_not_quoted(tmp_path):
         assert isinstance(done.exception, InvalidInput)
         assert "the label must be one of" in str(done.exception)
         assert not any(word in str(done.exception) for word in ("State-gov", "Ada", "39"))
+
+
+def test_cells_are_solved_for_once_however_often_a_release_speaks_of_them(
+    patients, recipe, tmp_path, monkeypatch
+):
+    from voile.mechanisms.labels import label_cf as module
+
+    asked, solve = [], module.least_costly_cells
+    monkeypatch.setattr(
+        module, "least_costly_cells", lambda *a, **k: asked.append(1) or solve(*a, **k)
+    )
+    out = tmp_path / "r.csv"
+    labels.protect(patients, out=out, label="state", epsilon=1.23, recipe=recipe, seed=1)
+    labels.estimate(out, recipe=recipe)
+    assert len(asked) == 1

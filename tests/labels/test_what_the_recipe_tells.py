@@ -118,3 +118,21 @@ def test_a_comparison_tells_what_cells_of_the_records_themselves_teach():
     others = [one for (name, _), one in found.scores.items() if name != "label DP-CF"]
     assert others
     assert all(one.recipe is None for one in others)
+
+
+@pytest.mark.parametrize(("mechanism", "given"), [("cf", False), ("cf", True), ("sample", True)])
+def test_records_that_a_recipe_was_learned_from_are_not_public(
+    patients, mechanism, given, tmp_path
+):
+    """They stand behind the reports already. A given recipe's file does not say so, and the
+    guarantee's does."""
+    own, out = tmp_path / "own.json", tmp_path / "r.csv"
+    labels.recipe(patients, out=own, label="state", mechanism=mechanism)
+    done = labels.protect(
+        patients, out=out, label="state", epsilon=2.0, mechanism=mechanism, seed=1,
+        recipe=own if given else None, learn_from_private=True,
+    )  # fmt: skip
+    found = labels.learn(out, recipe=own if done.recipe == str(own) else None, test=patients)
+    assert (found.public_records, found.recipe_auc) == (None, None)
+    assert found.tuned is not None
+    assert "recipe alone" not in str(found)

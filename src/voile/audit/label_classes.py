@@ -71,13 +71,21 @@ def class_leakage(
 def alarms(
     score: Floats, member: NDArray[np.bool_], folds: Indices, rate: float
 ) -> NDArray[np.bool_]:
-    """Which records score above all but `rate` of the others in other folds."""
+    """Which records score above all but `rate` of the others in other folds.
+
+    The mark is set in the middle of the gap above these, since each fold has a classifier of its
+    own: the same value gets a score that differs a little, and would raise alarms for all who
+    have it in the fold where it is highest.
+    """
     raised = np.zeros(len(score), dtype=np.bool_)
     for fold in np.unique(folds):
         here = folds == fold
         others = np.sort(score[~here & ~member])
         if len(others):
-            raised[here] = score[here] > others[len(others) - 1 - int(rate * len(others))]
+            below = others[len(others) - 1 - int(rate * len(others))]
+            above = score[~here & (score > below)].min(initial=np.inf)
+            mark = (below + above) / 2 if np.isfinite(above) else below
+            raised[here] = score[here] > mark
     return raised
 
 

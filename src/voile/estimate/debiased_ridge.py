@@ -28,8 +28,8 @@ class DebiasedRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no 
     E[s|x] = E[v|x], so least squares on s estimate the regression of v without bias, where released
     values themselves would flatten it by the chance that a label was changed. The penalty λ (a
     record, on standardised features; the mean is free) is chosen by the squared error of scores
-    held out: E(s − f)² = E(v − f)² + E Var(s|y), and the last term does not depend on f. Costs a
-    solve of features³ for each penalty and fold.
+    held out: E(s − f)² = E(v − f)² + E Var(s|y), and the last term does not depend on f; `held_` is
+    that error, a record. Costs a solve of features³ for each penalty and fold.
 
     `values` are the numbers that the channel's secrets stand for, `fit` takes labels as released.
     """
@@ -57,6 +57,7 @@ class DebiasedRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no 
         part = np.random.default_rng(0).permutation(len(ready)) % FOLDS
         held = [sum(_error(ready, scores, part == f, p) for f in range(FOLDS))
                 for p in self.penalties]  # fmt: skip
+        self.held_ = float(min(held)) / len(ready)
         self.penalty_ = float(self.penalties[int(np.argmin(held))])
         slopes, self.intercept_ = _solved(ready, scores, self.penalty_)
         self.coef_ = slopes / self.scale_

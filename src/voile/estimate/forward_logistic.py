@@ -19,6 +19,8 @@ except ImportError as problem:
 
 PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4)
 FOLDS = 4
+MOST = 20_000
+"""So many records at most choose the penalty; all are fitted to."""
 
 
 class ForwardLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # no types there
@@ -27,8 +29,8 @@ class ForwardLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     Released labels follow P(ỹ|x) = Σ_y p_y(x)·K(ỹ|y), so −ln P(ỹ|x) is minimised at the truth,
     where −ln p_ỹ(x) would be at the noisy law (Patrini et al. 2017, forward correction). The
     penalty λ‖W‖² a record is chosen by cross-validation on the same loss: on noisy labels, nothing
-    clean. Features are standardised. `fit` takes the labels as released, `predict_proba` gives the
-    clean classes, in the order of the channel's secrets.
+    clean; `held_` is that loss, a record. Features are standardised. `fit` takes the labels as
+    released, `predict_proba` gives the clean classes, in the order of the channel's secrets.
     """
 
     def __init__(self, channel: Channel, *, penalties: Sequence[float] = PENALTIES):
@@ -48,13 +50,16 @@ class ForwardLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.scale_ = np.where(deviation > 1e-12, deviation, 1.0)
         ready = self._ready(table)
         law = self.channel.probabilities()
-        parts = np.random.default_rng(0).permutation(len(ready)) % FOLDS
+        order = np.random.default_rng(0).permutation(len(ready))
+        folds = [np.flatnonzero((order < MOST) & (order % FOLDS == f)) for f in range(FOLDS)]
         held = np.zeros(len(self.penalties))
-        for fold in range(FOLDS if len(self.penalties) > 1 else 0):
-            inside, start = parts != fold, None
+        for fold in range(FOLDS):
+            inside = np.sort(np.concatenate([part for f, part in enumerate(folds) if f != fold]))
+            outside, start = folds[fold], None
             for i, penalty in enumerate(self.penalties):
                 start = _fitted(ready[inside], answers[inside], law, penalty, start)
-                held[i] += _loss(start, ready[~inside], answers[~inside], law, 0.0)[0]
+                held[i] += _loss(start, ready[outside], answers[outside], law, 0.0)[0] / FOLDS
+        self.held_ = float(held.min())
         self.penalty_ = float(self.penalties[int(held.argmin())])
         self.weights_ = _fitted(ready, answers, law, self.penalty_, None)
         self.classes_ = self.channel.space.items

@@ -12,8 +12,9 @@ from voile.core.arrays import Floats
 from voile.errors import InvalidInput
 from voile.files.rows import OnError
 from voile.files.source import Source, open_source
+from voile.labels.bends import side_by_side, straight_or_bent
 from voile.labels.bins import middles
-from voile.labels.columns import Column, columns_of, matrix_of
+from voile.labels.columns import Column, columns_of
 from voile.labels.made_by import BESIDE, MadeBy
 from voile.labels.protection import Protection
 from voile.labels.reading import table_from
@@ -39,6 +40,8 @@ class LearnedLabels(Result):
     classes: tuple[str, ...]
     tuned: float | None
     """The learner's strength, chosen on the reports; none where public records are at hand."""
+    bent: bool | None
+    """Of features in clear: whether numbers were read by pieces, which reports decide too."""
     public_records: float | None
     """So many public records, as the recipe tells of them, were counted beside the reports."""
     test_records: int | None
@@ -66,7 +69,11 @@ class LearnedLabels(Result):
             return np.asarray(self.model.predict_proba(self.reports.codes(values)))
         if self.edges:
             raise InvalidInput("a regression has no classes: use predict")
-        return np.asarray(self.model.predict_proba(matrix_of(self.columns, values)[0]))
+        return np.asarray(self.model.predict_proba(self._rows(values)))
+
+    def _rows(self, values: tuple[NDArray[Any], ...]) -> Floats:
+        """Features in clear as the model reads them."""
+        return side_by_side(self.columns, values, bent=bool(self.bent))
 
     def _values(self, records: Data) -> tuple[NDArray[Any], ...]:
         """Clean records as the model's columns."""
@@ -87,7 +94,7 @@ class LearnedLabels(Result):
         if isinstance(self.reports, Reports):
             bins = self.predict_proba(records)[:, : len(self.edges) - 1]
             return np.asarray(bins / bins.sum(axis=1, keepdims=True) @ middles(self.edges))
-        return np.asarray(self.model.predict(matrix_of(self.columns, self._values(records))[0]))
+        return np.asarray(self.model.predict(self._rows(self._values(records))))
 
     def _judged_sentence(self) -> str:
         if self.error is not None:
@@ -113,6 +120,11 @@ class LearnedLabels(Result):
             return ("tuned on the reports", f"{self.tuned:g}")
         return ("public records that the recipe tells of", f"{self.public_records:,.0f}")
 
+    def _bent_rows(self) -> tuple[tuple[str, str], ...]:
+        if self.bent is None:
+            return ()
+        return (("numbers", "as they are, and in pieces" if self.bent else "as they are"),)
+
     def _report(self) -> Report:
         return Report(
             title="A model learned from a release",
@@ -130,6 +142,7 @@ class LearnedLabels(Result):
                         ("classes", len(self.classes)),
                         ("features", len(self.columns)),
                         self._weight_row(),
+                        *self._bent_rows(),
                     ),
                 ),
             ),
@@ -153,11 +166,12 @@ def learn(
     Example: `voile labels learn released.csv --recipe public.json --test clean.csv`
 
     Where features stand in clear (rr, prior) a logistic regression whose loss passes through the
-    label's channel, for a number in bins a linear regression on debiased labels; otherwise naive
-    Bayes on tables of feature and label that are estimated from the reports, and from the public
-    records that the recipe tells of (cf, sample): beside the judgement stands then that of the
-    recipe without the release. What is tuned is tuned on the reports themselves. In Python the
-    result predicts: `voile.labels.learn(…).predict_proba(frame)`.
+    label's channel, for a number in bins a linear regression on debiased labels; features that are
+    numbers are read as they are, or in pieces as well if that tells reports held out better.
+    Otherwise naive Bayes on tables of feature and label that are estimated from the reports, and
+    from the public records that the recipe tells of (cf, sample): beside the judgement stands then
+    that of the recipe without the release. What is tuned is tuned on the reports themselves. In
+    Python the result predicts: `voile.labels.learn(…).predict_proba(frame)`.
     """
     source = open_source(released)
     by = made_by.of(source)
@@ -198,18 +212,20 @@ def _forward(
     channel = protection.channels[-1]
     if len(reports.labels if reports.labels is not None else ()) != len(table):
         raise InvalidInput("every released record must have a label, some have none")
-    rows, answers = matrix_of(columns, table.columns)[0], channel.outputs[reports.labels]
+    answers = channel.outputs[reports.labels]
     if recipe.edges:
-        line = DebiasedRidge(channel, middles(recipe.edges)).fit(rows, answers)
-        found = _learned(
-            "Linear regression on debiased labels", reports, line, line.penalty_, recipe
+        line, bent = straight_or_bent(
+            lambda: DebiasedRidge(channel, middles(recipe.edges)), columns, table.columns, answers
         )
+        name = "Linear regression on debiased labels"
+        found = _learned(name, reports, line, line.penalty_, recipe)
     else:
-        model = ForwardLogistic(channel).fit(rows, answers)
-        found = _learned(
-            "Forward-corrected logistic regression", reports, model, model.penalty_, recipe
+        model, bent = straight_or_bent(
+            lambda: ForwardLogistic(channel), columns, table.columns, answers
         )
-    return replace(found, columns=columns, reports=None)
+        name = "Forward-corrected logistic regression"
+        found = _learned(name, reports, model, model.penalty_, recipe)
+    return replace(found, columns=columns, bent=bent, reports=None)
 
 
 def _learned(
@@ -221,6 +237,7 @@ def _learned(
         records=reports.records,
         classes=recipe.classes,
         tuned=tuned,
+        bent=None,
         public_records=getattr(model, "public_", None),
         test_records=None,
         auc=None,

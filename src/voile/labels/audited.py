@@ -247,12 +247,21 @@ def _added(point: LeakageAtEpsilon) -> tuple[Value, ...]:
     )
 
 
-_CLASSES = ("class", "share", "AUC", "found at 1 %", "at 0.1 %", "lift at 1 %")
+_CLASSES = (
+    "class",
+    "share",
+    "AUC",
+    "found at 1 %",
+    "at 0.1 %",
+    "false alarms in fact",
+    "lift at 1 %",
+)
 
 
 def _class(one: ClassLeakage) -> tuple[Value, ...]:
     found = (_within(one.found_1), _within(one.found_01))
-    return (one.number, one.share, one.auc, *found, one.lift)
+    alarms = " / ".join(percent(share.value) for share in (one.alarms_1, one.alarms_01))
+    return (one.number, one.share, one.auc, *found, alarms, one.lift)
 
 
 def _within(share: Interval) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from voile.labels.memo import Memo
 from voile.labels.protection import (
@@ -50,12 +51,18 @@ class Law:
 
     def protection(self) -> Protection:
         """How records are released, with its bounds."""
-        recipe, epsilon, share = recipe_from(self.recipe), self.epsilon, self.label_share
-        builders: dict[str, Callable[[], Protection]] = {
-            "rr": lambda: response_protection(recipe, epsilon=epsilon),
-            "prior": lambda: prior_protection(recipe, epsilon=epsilon, prior=self.prior),
-            "cf": lambda: cells_protection(recipe, epsilon=epsilon, label_share=share),
-            "ldp": lambda: noise_protection(recipe, epsilon=epsilon, label_share=share),
-            "sample": lambda: sample_protection(recipe, epsilon=epsilon, memo=self.memo),
-        }
-        return builders[self.mechanism]()
+        return _protection(self)
+
+
+@lru_cache(maxsize=4)
+def _protection(law: Law) -> Protection:
+    """Kept, since the program behind cf may take a while: to state and to draw it is made once."""
+    recipe, epsilon, share = recipe_from(law.recipe), law.epsilon, law.label_share
+    builders: dict[str, Callable[[], Protection]] = {
+        "rr": lambda: response_protection(recipe, epsilon=epsilon),
+        "prior": lambda: prior_protection(recipe, epsilon=epsilon, prior=law.prior),
+        "cf": lambda: cells_protection(recipe, epsilon=epsilon, label_share=share),
+        "ldp": lambda: noise_protection(recipe, epsilon=epsilon, label_share=share),
+        "sample": lambda: sample_protection(recipe, epsilon=epsilon, memo=law.memo),
+    }
+    return builders[law.mechanism]()

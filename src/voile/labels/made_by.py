@@ -34,6 +34,7 @@ class _Record:
 
     draws: Any
     epsilon: Any
+    learned_from_private: Any
     output_sha256: Any
 
 
@@ -114,6 +115,7 @@ class MadeBy(Options):
                 "beside the release"
             )
         given._agree(told, recipe)
+        recipe = replace(recipe, learned=recipe.learned or bool(record.learned_from_private))
         law = Law(recipe_text(recipe), told.epsilon, told.mechanism, told.prior, told.label_share)
         protection = law.protection()
         _check_bounds(protection, record.epsilon)

@@ -205,15 +205,16 @@ def _cell_view(
     different, merged = np.unique(typical, axis=0, return_inverse=True)
     law = np.zeros((len(typical), len(different)))
     np.add.at(law.T, merged.ravel(), cells.probabilities().T)
-    known = {tuple(row): i for i, row in enumerate(different.tolist())}
+    places = {tuple(row): i for i, row in enumerate(different.tolist())}
     rows = np.stack(parts, axis=1)
-    found = np.array([known.get(tuple(row), -1) for row in rows.tolist()], dtype=np.intp)
+    found = np.array([places.get(tuple(row), -1) for row in rows.tolist()], dtype=np.intp)
     if (found < 0).any():
         raise _stranger(int((found < 0).sum()), len(found))
     names = tuple(f"cell {i + 1}" for i in range(len(typical)))
     table = np.asarray(np.kron(law, response.probabilities()), np.float64)
     outputs = found * len(response.outputs) + labels
-    return (View("cell", names, None, table, outputs, recipe.cells.known()),)
+    counts = None if recipe.learned else recipe.cells.known()
+    return (View("cell", names, None, table, outputs, counts),)
 
 
 def _positions(column: Column, values: Sequence[Any]) -> Indices:
@@ -294,6 +295,6 @@ def _group_values(column: Column, groups: Sequence[int]) -> Floats | None:
 
 def _group_counts(recipe: Recipe, at: int) -> Floats | None:
     """How many public records of each class fell into each group of a column; none if unknown."""
-    if not recipe.known or recipe.known[at].shape[1] != len(recipe.classes):
+    if recipe.learned or not recipe.known or recipe.known[at].shape[1] != len(recipe.classes):
         return None
     return np.eye(max(recipe.groups[at]) + 1)[:, recipe.groups[at]] @ recipe.known[at]

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from voile.core.arrays import Floats
-from voile.errors import DoesNotExist
+
+MANY = 4_000
+"""Variables beyond which an interior point is found sooner than a vertex by the simplex method."""
 
 
 def ratio_bounds(table: Floats, lower: Floats, upper: Floats) -> Floats:
@@ -15,7 +17,8 @@ def ratio_bounds(table: Floats, lower: Floats, upper: Floats) -> Floats:
 
     T_y(c') = Σ_c P(c|y)·table[c, c']. P(·|y) and P(·|y') vary independently, so the largest ratio
     is the largest T_y over the smallest T_y', each a fractional knapsack: start at the lower
-    bounds and spend what is missing to 1 on the cells in the order of their table entries.
+    bounds and spend what is missing to 1 on the cells in the order of their table entries. What is
+    missing is rounded outwards: beside a share near 1 it is known to so many digits only.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         high = np.log(_extreme(table, lower, upper, largest=True))
@@ -32,7 +35,8 @@ def _extreme(table: Floats, lower: Floats, upper: Floats, *, largest: bool) -> F
     values = np.empty((lower.shape[1], table.shape[1]))
     for y in range(lower.shape[1]):
         room = upper[:, y] - lower[:, y]
-        missing = 1.0 - lower[:, y].sum()
+        rounding = len(table) * 2.0**-51
+        missing = 1.0 - lower[:, y].sum() + (rounding if largest else -rounding)
         base = lower[:, y] @ table
         order = np.argsort(-table if largest else table, axis=0, kind="stable")
         spent = np.cumsum(room[order], axis=0)
@@ -125,10 +129,11 @@ def least_costly_cells(
     limits += [(0.0, None)] * (columns - cells * cells)
     for first in start.values():
         limits[first] = (None, None)
-    solved = linprog(
-        objective, A_ub=inequalities, b_ub=np.zeros(rows), A_eq=sums, b_eq=np.ones(cells),
-        bounds=limits, method="highs",
-    )  # fmt: skip
-    if solved.x is None:
-        raise DoesNotExist(f"the program for the cells was not solved: {solved.message}")
-    return np.asarray(solved.x[: cells * cells]).reshape(cells, cells)
+    for method in ("highs-ipm", "highs") if columns > MANY else ("highs", "highs-ipm"):
+        solved = linprog(
+            objective, A_ub=inequalities, b_ub=np.zeros(rows), A_eq=sums, b_eq=np.ones(cells),
+            bounds=limits, method=method,
+        )  # fmt: skip
+        if solved.x is not None:
+            return np.asarray(solved.x[: cells * cells]).reshape(cells, cells)
+    return np.eye(cells)  # a proposal like any other: what it tells too much is mixed away
