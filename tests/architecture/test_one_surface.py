@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import inspect
 import re
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import get_type_hints
@@ -100,6 +101,23 @@ def test_upper_rooms_read_fields_and_no_string_keys(root):
         and isinstance(node.slice.value, str)
     ]
     assert len(found) <= MOST_STRING_KEYS, f"{len(found)}: {found}"
+
+
+def test_an_option_is_stated_once(root):
+    """What several use cases take alike is one alias, or stands in one group."""
+    found = Counter(
+        (name, ast.unparse(told.slice.elts[0]), ast.unparse(option.args[0]))
+        for _, tree in trees(root)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.arg | ast.AnnAssign)
+        for name in [node.arg if isinstance(node, ast.arg) else ast.unparse(node.target)]
+        for told in [node.annotation]
+        if isinstance(told, ast.Subscript) and ast.unparse(told.value) == "Annotated"
+        for option in told.slice.elts[1:]
+        if isinstance(option, ast.Call) and ast.unparse(option.func) == "Option"
+    )
+    assert len(found) > 200
+    assert not [stated for stated, times in found.items() if times > 1]
 
 
 def test_options_that_travel_together_are_frozen(root):

@@ -14,7 +14,7 @@ from voile.files.rows import OnError
 from voile.files.source import Source, open_source
 from voile.labels.bins import middles
 from voile.labels.columns import Column, columns_of, matrix_of
-from voile.labels.made_by import BESIDE, MadeBy
+from voile.labels.made_by import BESIDE, MadeBy, ReleasedFile
 from voile.labels.protection import Protection
 from voile.labels.reading import table_from
 from voile.labels.recipes import Recipe
@@ -139,7 +139,7 @@ class LearnedLabels(Result):
 
 @use_case("labels learn")
 def learn(
-    released: Annotated[Data, Option("What `voile labels protect` wrote.", reads="private")],
+    released: ReleasedFile,
     *,
     made_by: MadeBy = BESIDE,
     drop: Annotated[

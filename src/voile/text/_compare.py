@@ -23,6 +23,7 @@ from voile.text.cells import Beside, play
 from voile.text.comparison import Chosen, Comparison
 from voile.text.frontier import recommend
 from voile.text.game import Judge, Playing
+from voile.text.given import TextColumn, Texts
 from voile.text.reading import texts_of, values_of
 from voile.text.rewriters import MECHANISMS, Rewriters
 
@@ -73,7 +74,7 @@ class Target(Options):
 
 @use_case("text compare")
 def compare(
-    texts: Annotated[Data, Option("CSV, JSONL, Parquet or text; .gz allowed.", reads="private")],
+    texts: Texts,
     *,
     mechanisms: Annotated[
         tuple[Any, ...],
@@ -89,7 +90,7 @@ def compare(
             "Comma-separated epsilons, of each one's unit; your own may take none.", "How strong"
         ),
     ] = None,
-    column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
+    column: TextColumn = "text",
     label: Annotated[Data, Option("Column of a class to keep learnable.", shown=True)] = None,
     attribute: Annotated[Data, Option("Column of a class to hide.", shown=True)] = None,
     attacks: Annotated[
