@@ -5,21 +5,21 @@ import dataclasses
 import inspect
 import re
 from collections import Counter
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import get_type_hints
+from typing import get_args, get_type_hints
 
 import pytest
 
 from voile.cli.outlines import outline
-from voile.options import Option, Options, case_of
+from voile.options import Option, Options, Panel, case_of
 from voile.report.result import Result
 from voile.surface import ABOUT, ROOMS, names, use_case_named
 
 UPPER = {"cli", "report", "text", "places", "labels", "demo", "studio"}
 MOST_PARAMETERS = 15
 MOST_STRING_KEYS = 60
-PANELS = ["What", "How strong", "Names", "Restoring", "Budget", "Running", "Output"]
 
 
 def trees(root: Path):
@@ -53,10 +53,22 @@ def test_every_option_has_help_a_panel_and_one_place(name):
     for parameter in case.parameters.values():
         assert isinstance(parameter.option, Option)
         assert parameter.option.help.endswith((".", "…", ")", "?")), parameter.name
-        assert parameter.option.panel in PANELS
+        assert parameter.option.panel in get_args(Panel)
     assert len(inspect.signature(case.function).parameters) <= MOST_PARAMETERS
     flags = [parameter.flag for parameter in case.parameters.values()]
     assert len(set(flags)) == len(flags)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_panel_of_options_fits_a_screen(name, monkeypatch, capsys):
+    from voile.cli.app import app
+
+    monkeypatch.setenv("COLUMNS", "80")
+    with suppress(SystemExit):
+        app([*name.split(), "--help"])
+    panels = capsys.readouterr().out.split("╭")[1:]
+    assert panels
+    assert max(panel.count("\n") for panel in panels) <= 42
 
 
 @pytest.mark.parametrize("name", names())

@@ -34,13 +34,16 @@ class Models(Options):
 
     model: Annotated[
         tuple[str, ...],
-        Option("NAME=ID or folder, e.g. dp-mlm=roberta-base, encoder=FOLDER."),
+        Option("NAME=ID or folder, e.g. dp-mlm=roberta-base, encoder=FOLDER.", "Models"),
     ] = ()
     public: Annotated[
-        Data, Option("Public texts, one a line, for what is trained here.", reads="public")
+        Data,
+        Option("Public texts, one a line, for what is trained here.", "Models", reads="public"),
     ] = None
-    as_released: Annotated[bool, Option("Behave as published code does, sound or not.")] = False
-    max_new_tokens: Annotated[int, Option("Tokens a prompted rewriter writes.")] = 24
+    as_released: Annotated[
+        bool, Option("Behave as published code does, sound or not.", "Models")
+    ] = False
+    max_new_tokens: Annotated[int, Option("Tokens a prompted rewriter writes.", "Models")] = 24
 
     def workshop(self) -> Workshop:
         """Where rewriters are made of these."""
