@@ -24,6 +24,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
@@ -182,19 +183,29 @@ def called(thing: Any) -> str:
 
 
 def asked(name: str, work: Callable[[], Any]) -> Any:
-    """What a user's own code answers; its errors could quote a text, so they are not repeated.
+    """What a user's own code answers; its errors could quote a text: where it failed is said alone.
 
     >>> asked("mine", lambda: sys.exit("a text"))
     Traceback (most recent call last):
     ...
-    voile.errors.InvalidInput: mine failed with SystemExit
+    voile.errors.InvalidInput: mine failed with SystemExit (line 1 of ...)
     """
     try:
         return work()
     except VoileError:
         raise
     except (Exception, SystemExit) as problem:
-        raise InvalidInput(f"{name} failed with {type(problem).__name__}") from problem
+        where = _outside(problem)
+        raise InvalidInput(f"{name} failed with {type(problem).__name__}{where}") from problem
+
+
+def _outside(problem: BaseException) -> str:
+    """The first line of an error that is not ours: the one in the user's own file."""
+    for frame in extract_tb(problem.__traceback__):
+        file = Path(frame.filename)
+        if not file.is_relative_to(Path(__file__).parent):
+            return f" (line {frame.lineno} of {file.name})"
+    return ""
 
 
 def placed(given: str, what: str) -> Named:

@@ -34,7 +34,8 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 from voile.values import fitted, parts_of
 
-Panel = Literal["What", "How strong", "Names", "Restoring", "Budget", "Running", "Output"]
+Panel = Literal["What", "How strong", "Words", "Names", "Restoring", "Game", "Models", "Budget",
+                "Running", "Output"]  # fmt: skip
 
 Data = Any
 """A path or URL, a pandas, polars or Arrow table, a GeoDataFrame, a Series or a list."""
@@ -193,10 +194,7 @@ class UseCase:
 
     def signature(self) -> inspect.Signature:
         """The signature that users see: every option by itself."""
-        kinds = {
-            True: inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            False: inspect.Parameter.KEYWORD_ONLY,
-        }
+        kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         shown = [
             inspect.Parameter(p.name, kinds[p.positional], default=p.default, annotation=p.type)
             for p in self.parameters.values()

@@ -4,21 +4,22 @@ import ast
 import dataclasses
 import inspect
 import re
+from collections import Counter
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import get_type_hints
+from typing import get_args, get_type_hints
 
 import pytest
 
 from voile.cli.outlines import outline
-from voile.options import Option, Options, case_of
+from voile.options import Option, Options, Panel, case_of
 from voile.report.result import Result
 from voile.surface import ABOUT, ROOMS, names, use_case_named
 
 UPPER = {"cli", "report", "text", "places", "labels", "demo", "studio"}
 MOST_PARAMETERS = 15
 MOST_STRING_KEYS = 60
-PANELS = ["What", "How strong", "Names", "Restoring", "Budget", "Running", "Output"]
 
 
 def trees(root: Path):
@@ -52,10 +53,22 @@ def test_every_option_has_help_a_panel_and_one_place(name):
     for parameter in case.parameters.values():
         assert isinstance(parameter.option, Option)
         assert parameter.option.help.endswith((".", "…", ")", "?")), parameter.name
-        assert parameter.option.panel in PANELS
+        assert parameter.option.panel in get_args(Panel)
     assert len(inspect.signature(case.function).parameters) <= MOST_PARAMETERS
     flags = [parameter.flag for parameter in case.parameters.values()]
     assert len(set(flags)) == len(flags)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_panel_of_options_fits_a_screen(name, monkeypatch, capsys):
+    from voile.cli.app import app
+
+    monkeypatch.setenv("COLUMNS", "80")
+    with suppress(SystemExit):
+        app([*name.split(), "--help"])
+    panels = capsys.readouterr().out.split("╭")[1:]
+    assert panels
+    assert max(panel.count("\n") for panel in panels) <= 42
 
 
 @pytest.mark.parametrize("name", names())
@@ -100,6 +113,23 @@ def test_upper_rooms_read_fields_and_no_string_keys(root):
         and isinstance(node.slice.value, str)
     ]
     assert len(found) <= MOST_STRING_KEYS, f"{len(found)}: {found}"
+
+
+def test_an_option_is_stated_once(root):
+    """What several use cases take alike is one alias, or stands in one group."""
+    found = Counter(
+        (name, ast.unparse(told.slice.elts[0]), ast.unparse(option.args[0]))
+        for _, tree in trees(root)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.arg | ast.AnnAssign)
+        for name in [node.arg if isinstance(node, ast.arg) else ast.unparse(node.target)]
+        for told in [node.annotation]
+        if isinstance(told, ast.Subscript) and ast.unparse(told.value) == "Annotated"
+        for option in told.slice.elts[1:]
+        if isinstance(option, ast.Call) and ast.unparse(option.func) == "Option"
+    )
+    assert len(found) > 200
+    assert not [stated for stated, times in found.items() if times > 1]
 
 
 def test_options_that_travel_together_are_frozen(root):

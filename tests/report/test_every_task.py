@@ -132,6 +132,18 @@ def test_the_schema_is_one():
     Draft202012Validator.check_schema(schema())
 
 
+def test_no_type_stands_in_the_schema_under_the_name_of_another():
+    """The whole schema describes each answer as its own does: a name means one type."""
+    from dataclasses import make_dataclass
+
+    from voile.report.schema import Schemas
+
+    made = Schemas()
+    made.of(make_dataclass("Gain", [("mean", float)]))
+    with pytest.raises(TypeError, match="Gain"):
+        made.of(make_dataclass("Gain", [("documents", int)]))
+
+
 def test_every_command_with_json_has_a_definition():
     with_json = {
         name.replace(" ", "-")

@@ -85,7 +85,7 @@ def test_what_does_not_rewrite_is_refused_without_a_word_of_the_texts():
         raise RuntimeError(f"cannot read {text}")
 
     for thing, message in (
-        (failing, "it failed with RuntimeError"),
+        (failing, r"it failed with RuntimeError \(line \d+ of test_own.py\)"),
         (lambda text: [text], "must give a str for each text, got list"),
         (lambda texts: texts[:1], "releases of it must be one for each of 2, got 1"),
         (lambda text: None, "got NoneType"),

@@ -109,6 +109,15 @@ def test_containers_come_back_as_they_were() -> None:
         blur.release("The cat", rng)
 
 
+def test_a_table_is_refused_for_nobody_named_its_other_columns() -> None:
+    """What stands beside the texts would come back as it was."""
+    pandas = pytest.importorskip("pandas")
+    rows = [{"user": "ann", "text": "The cat"}, {"user": "bob", "text": "sat"}]
+    for table in (pandas.DataFrame(rows), rows, pandas.DataFrame(rows).set_index("user")):
+        with pytest.raises(InvalidInput, match="one column, got 2"):
+            exact().release(table, voile.secure_rng())
+
+
 class FakePipeline:
     """Marks every "Dog" as a person."""
 

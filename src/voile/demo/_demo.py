@@ -15,6 +15,7 @@ from voile.audit.finding import Verdict
 from voile.core.randomness import seeded_rng
 from voile.demo.rooms import ROOMS, Plan, missing
 from voile.errors import CannotWrite, InvalidInput, writing
+from voile.jobs.settings import Seed
 from voile.options import Option, current_call, use_case
 from voile.progress import say, tell
 from voile.report.blocks import SIGNS
@@ -80,9 +81,7 @@ def demo(
     room: Annotated[
         tuple[str, ...], Option("Only some of start, text, places, labels.", shown=True)
     ] = tuple(ROOMS),
-    seed: Annotated[
-        int | None, Option("Repeatable draws, for experiments: not for release.", "Running")
-    ] = None,
+    seed: Seed = None,
 ) -> Demo:
     """Go the whole road on made-up data: protect, audit, adapt, design; end with one report.
 

@@ -8,12 +8,29 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from voile.errors import InvalidInput
 from voile.files.rows import OnError
-from voile.ledger._options import KeyFile
-from voile.options import Option, Options
+from voile.ledger._options import KeyFile, Overwrite
+from voile.options import Data, Option, Options
 
 if TYPE_CHECKING:  # options are read to print a help, which must load nothing else
     from voile.files.columns_in_clear import Named
     from voile.jobs.engines import Engine
+
+
+Seed = Annotated[
+    int | None, Option("Repeatable draws, for experiments: not for release.", "Running")
+]
+OutputFile = Annotated[
+    str | None, Option("Output, a path or a URL; default FILE.protected.…", "Output", writes=True)
+]
+GuaranteeFile = Annotated[
+    Data, Option("The guarantee file; else FILE.guarantee.json if there is one.", reads="public")
+]
+EpsilonToldOf = Annotated[
+    float | None, Option("Without a guarantee file: that of the release.", "How strong")
+]
+EachConfidence = Annotated[float, Option("Of each interval by itself.")]
+Resamples = Annotated[int, Option("Of the bootstrap.", "Running")]
+BootstrapSeed = Annotated[int, Option("Of the bootstrap.", "Running")]
 
 
 @dataclass(frozen=True)
@@ -47,7 +64,7 @@ class Running(Workers):
         Literal["fail", "skip", "mask"], Option("A bad row: fail, skip or mask.", "Running")
     ] = "fail"
     batch_rows: Annotated[int, Option("Rows in a part.", "Running")] = 2000
-    overwrite: Annotated[bool, Option("Replace the output.", "Output")] = False
+    overwrite: Overwrite = False
 
     @property
     def policy(self) -> OnError:

@@ -20,10 +20,10 @@ from voile.jobs.settings import Workers
 from voile.labels.audited import AuditedLabels, LeakageAtEpsilon, LeakingLine
 from voile.labels.bins import Cut
 from voile.labels.columns import constant, determines
-from voile.labels.reading import AS_WRITTEN, Label, Reading, read_labelled
+from voile.labels.reading import AS_WRITTEN, Label, Reading, Records, read_labelled
 from voile.labels.same_names import same_names
 from voile.labels.table import Table
-from voile.options import Data, Option, use_case
+from voile.options import Option, use_case
 from voile.progress import tell
 
 Piece = TypeVar("Piece")
@@ -37,7 +37,7 @@ AS_NAMES = Cut()
 
 @use_case("labels audit")
 def audit(
-    data: Annotated[Data, Option("A .csv, .jsonl or .parquet file.", reads="private")],
+    data: Records,
     *,
     label: Label,
     epsilon: Annotated[

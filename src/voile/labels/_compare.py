@@ -19,11 +19,11 @@ from voile.labels._recipe import CELLS_SHARE
 from voile.labels.bins import Cut
 from voile.labels.columns import constant
 from voile.labels.compared import ComparedLabels, Crossing, TradePoint
-from voile.labels.reading import AS_WRITTEN, Label, Reading, read_labelled
+from voile.labels.reading import AS_WRITTEN, Label, Reading, Records, read_labelled
 from voile.labels.repeat import Asked, Repeat, Score, one_repeat
 from voile.labels.synthetic import NAME as YARDSTICK
 from voile.labels.table import Table
-from voile.options import Data, Option, use_case
+from voile.options import Option, use_case
 from voile.progress import tell
 
 LABEL_EPSILONS = (8.0, 4.0, 2.0, 1.0, 0.1)
@@ -37,7 +37,7 @@ NO_MORE = 0.005
 
 @use_case("labels compare")
 def compare(
-    data: Annotated[Data, Option("A .csv, .jsonl or .parquet file.", reads="private")],
+    data: Records,
     *,
     label: Label,
     label_epsilon: Annotated[

@@ -20,25 +20,26 @@ from voile.estimate.intervals import (
     records_for,
 )
 from voile.files.source import open_source
+from voile.jobs.settings import EachConfidence
 from voile.labels.bins import middles
 from voile.labels.estimated import EstimatedLabels, Share
-from voile.labels.made_by import BESIDE, MadeBy
+from voile.labels.made_by import BESIDE, MadeBy, ReleasedFile
 from voile.labels.reports import Reports, View, read_reports
 from voile.labels.values import MISSING
-from voile.options import Data, Option, use_case
+from voile.options import Option, use_case
 
 HALF_WIDTH = 0.02
 
 
 @use_case("labels estimate")
 def estimate(
-    released: Annotated[Data, Option("What `voile labels protect` wrote.", reads="private")],
+    released: ReleasedFile,
     *,
     made_by: MadeBy = BESIDE,
     column: Annotated[
         str, Option("A feature: how often its values occur with each class.", shown=True)
     ] = "",
-    confidence: Annotated[float, Option("Of each interval by itself.")] = CONFIDENCE,
+    confidence: EachConfidence = CONFIDENCE,
     half_width: Annotated[
         float, Option("Say how many records classes' intervals of ± this need.")
     ] = HALF_WIDTH,

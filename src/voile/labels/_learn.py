@@ -15,7 +15,7 @@ from voile.files.source import Source, open_source
 from voile.labels.bends import side_by_side, straight_or_bent
 from voile.labels.bins import middles
 from voile.labels.columns import Column, columns_of
-from voile.labels.made_by import BESIDE, MadeBy
+from voile.labels.made_by import BESIDE, MadeBy, ReleasedFile
 from voile.labels.protection import Protection
 from voile.labels.reading import table_from
 from voile.labels.recipes import Recipe
@@ -152,7 +152,7 @@ class LearnedLabels(Result):
 
 @use_case("labels learn")
 def learn(
-    released: Annotated[Data, Option("What `voile labels protect` wrote.", reads="private")],
+    released: ReleasedFile,
     *,
     made_by: MadeBy = BESIDE,
     drop: Annotated[

@@ -17,7 +17,7 @@ from voile.files.source import Source, open_source
 from voile.jobs.job_report import JobReport
 from voile.jobs.ledger_choice import charging_for
 from voile.jobs.release import carry_out, output_for
-from voile.jobs.settings import Columns, LedgerChoice, Running
+from voile.jobs.settings import Columns, LedgerChoice, OutputFile, Running
 from voile.jobs.standing import Expected
 from voile.jobs.workspace import Workspace
 from voile.labels._recipe import MadeRecipe, write_recipe
@@ -58,10 +58,7 @@ def protect(
     *,
     label: Label,
     epsilon: Annotated[float, Option("The privacy parameter.", "How strong")],
-    out: Annotated[
-        str | None,
-        Option("Output, a path or a URL; default FILE.protected.…", "Output", writes=True),
-    ] = None,
+    out: OutputFile = None,
     choice: LabelChoice = BY_CELLS,
     cut: Cut = AS_NAMES,
     columns: Columns = NONE_NAMED,

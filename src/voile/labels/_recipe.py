@@ -22,6 +22,7 @@ from voile.labels.recipe_file import recipe_text
 from voile.labels.recipes import Recipe, common_classes, draft_recipe, label_recipe, with_known
 from voile.labels.table import Table
 from voile.labels.values import MISSING
+from voile.ledger._options import Overwrite
 from voile.options import Data, Option, use_case
 from voile.progress import tell
 from voile.report.model import Report
@@ -113,7 +114,7 @@ def recipe(
     reading: Reading = GAPS_AS_VALUES,
     cut: Cut = AS_NAMES,
     seed: Annotated[int, Option("Of the split by which cells are learned.", "Running")] = 0,
-    overwrite: Annotated[bool, Option("Replace the output.", "Output")] = False,
+    overwrite: Overwrite = False,
 ) -> MadeRecipe:
     """Fix ranges, categories, classes and cells from a PUBLIC file: releases show all of them.
 

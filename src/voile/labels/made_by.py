@@ -15,6 +15,7 @@ from voile.jobs.guarantee_file import (
     guarantee_record,
     is_release_of,
 )
+from voile.jobs.settings import EpsilonToldOf, GuaranteeFile
 from voile.labels.choice import recipe_of
 from voile.labels.law import Draws, Law
 from voile.labels.mechanisms import MECHANISMS
@@ -60,6 +61,9 @@ class Made:
         )
 
 
+ReleasedFile = Annotated[Data, Option("What `voile labels protect` wrote.", reads="private")]
+
+
 @dataclass(frozen=True)
 class MadeBy(Options):
     """The mechanism and its recipe, as given to `voile labels protect`.
@@ -68,10 +72,7 @@ class MadeBy(Options):
     What is said beside it must agree. Without such a file all of it is the reader's word.
     """
 
-    guarantee: Annotated[
-        Data,
-        Option("The guarantee file; else FILE.guarantee.json if there is one.", reads="public"),
-    ] = None
+    guarantee: GuaranteeFile = None
     recipe: Annotated[
         Data,
         Option("The recipe; else the one beside the release (FILE.recipe.json).", reads="public"),
@@ -82,9 +83,7 @@ class MadeBy(Options):
             "Without a guarantee file: by which it was released, sample unless said.", shown=True
         ),
     ] = None
-    epsilon: Annotated[
-        float | None, Option("Without a guarantee file: that of the release.", "How strong")
-    ] = None
+    epsilon: EpsilonToldOf = None
     label_share: Annotated[
         float | None,
         Option("Without a guarantee file: as given to the release, for cf and ldp.", "How strong"),

@@ -14,6 +14,7 @@ from voile.ledger import person_name
 from voile.options import Data, Option, Options
 from voile.values import one_of
 
+Records = Annotated[Data, Option("A .csv, .jsonl or .parquet file.", reads="private")]
 Label = Annotated[str, Option("The column that is the secret label.", shown=True)]
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TextIO
 
 from voile.errors import CannotWrite
 from voile.files import open_private
-from voile.ledger._options import Where
+from voile.ledger._options import Overwrite, Where
 from voile.ledger.amounts import shown
 from voile.ledger.book import Ledger
 from voile.options import Option, use_case
@@ -47,7 +47,7 @@ def export(
     entries: Annotated[
         bool, Option("Every entry as JSON lines, instead of accounts.", "Output")
     ] = False,
-    overwrite: Annotated[bool, Option("Replace the output.", "Output")] = False,
+    overwrite: Overwrite = False,
 ) -> Exported:
     """Write all accounts as CSV: keyed hash, rows, spent, left. Needs no key.
 

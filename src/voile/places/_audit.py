@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from voile.jobs.settings import Workers
 from voile.optimise.on_lattice import SplineMechanism
 from voile.options import Data, Option, use_case
 from voile.places.audited import AttackedRows, Audited, Guesses
+from voile.places.blurring import Saved
 from voile.places.columns import read_both
 from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.designs import PlacesDesign
@@ -26,15 +26,13 @@ from voile.places.loading import opened_design
 from voile.places.settings import HERE
 from voile.places.trace_attack import followed, read_rows
 from voile.places.trace_evidence import DesignEvidence, candidates
-from voile.places.tracing import Tracing
+from voile.places.tracing import Times, Tracing
 from voile.progress import tell
 
 
 @use_case("places audit")
 def audit(
-    mechanism: Annotated[
-        str | Path | PlacesDesign, Option("What `voile places design` saved.", reads="public")
-    ],
+    mechanism: Saved,
     *,
     against: Annotated[
         tuple[Data, Data] | None,
@@ -45,9 +43,7 @@ def audit(
         str | None,
         Option("Column that names a trace: attack each as a whole, with --public.", shown=True),
     ] = None,
-    time: Annotated[
-        str | None, Option("Column of times; without it, the rows' order.", shown=True)
-    ] = None,
+    time: Times = None,
     following: Following = Following(),
     preview: Annotated[
         bool, Option("Map the rows before and after on the page: not to be handed on.", "Output")

@@ -11,6 +11,7 @@ from voile.errors import InvalidInput, require
 from voile.interrupts import best_so_far
 from voile.jobs import check_output
 from voile.jobs.settings import Workers
+from voile.ledger._options import Overwrite
 from voile.options import Option, use_case
 from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.designs import PlacesDesign
@@ -45,7 +46,7 @@ def design(
     out: Annotated[
         Path | None, Option("Where to save the mechanism.", "Output", writes=True)
     ] = None,
-    overwrite: Annotated[bool, Option("Replace the output.", "Output")] = False,
+    overwrite: Overwrite = False,
 ) -> PlacesDesign | Designs | MethodComparison:
     """Solve for the mechanism of least travel error at a stated epsilon, and certify it.
 

@@ -10,6 +10,7 @@ import numpy as np
 from voile.core.arrays import Floats, Indices
 from voile.errors import InvalidInput, require
 from voile.estimate.frequencies import likeliest_shares
+from voile.jobs.settings import BootstrapSeed, Resamples
 from voile.options import Data, Option, use_case
 from voile.places.columns import read_degrees
 from voile.places.coordinates import DEGREES, Coordinates
@@ -117,8 +118,8 @@ def estimate(
     columns: Coordinates = DEGREES,
     area: Annotated[str, Option("Side of the squares that are counted.", shown=True)] = "2km",
     confidence: Annotated[float, Option("Of the intervals.")] = 0.95,
-    resamples: Annotated[int, Option("Of the bootstrap.", "Running")] = 100,
-    seed: Annotated[int, Option("Of the bootstrap.", "Running")] = 0,
+    resamples: Resamples = 100,
+    seed: BootstrapSeed = 0,
 ) -> EstimatedPlaces:
     """Estimate how many people are where, or go from where to where, from released places.
 

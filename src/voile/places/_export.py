@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from voile.core.arrays import Floats, Integers
 from voile.errors import CannotWrite, InvalidInput
 from voile.jobs import check_output
+from voile.ledger._options import Overwrite
 from voile.optimise.on_lattice import SplineMechanism
 from voile.optimise.region import WORDS, RegionMechanism
 from voile.optimise.smooth import SmoothMechanism
 from voile.options import Option, use_case
-from voile.places.blurring import Blurring, Noise
+from voile.places.blurring import Blurring, Noise, SavedOrNone
 from voile.places.designs import PlacesDesign
 from voile.places.exported import filled, noise_code, numbers, piece
 from voile.places.lengths import length_words
@@ -74,10 +75,7 @@ class Exported(Result):
 
 @use_case("places export")
 def export(
-    mechanism: Annotated[
-        str | Path | PlacesDesign | None,
-        Option("What `voile places design` saved; without it, noise.", reads="public"),
-    ] = None,
+    mechanism: SavedOrNone = None,
     *,
     noise: Noise = NONE_NAMED,
     format: Annotated[Literal["c", "js"], Option("c (C99) or js (an ES module).")] = "c",
@@ -85,7 +83,7 @@ def export(
         Path | None,
         Option("Where to write; default design.c or .mjs.", "Output", writes=True),
     ] = None,
-    overwrite: Annotated[bool, Option("Replace the output.", "Output")] = False,
+    overwrite: Overwrite = False,
 ) -> Exported:
     """Write a design or noise as one source file: tables of integers, and the lines that draw.
 

@@ -15,7 +15,7 @@ from voile.jobs import ColumnsInClear, JobReport, columns_in_clear, open_source
 from voile.jobs.ledger_choice import charging_for
 from voile.jobs.release import Columns as ReleasedColumns
 from voile.jobs.release import Rows, carry_out, output_for
-from voile.jobs.settings import Columns, LedgerChoice, Running
+from voile.jobs.settings import Columns, LedgerChoice, Running, Seed
 from voile.options import Data, Option, use_case
 from voile.places.blurring import Blurring
 from voile.places.columns import heights_among, times_among
@@ -74,9 +74,7 @@ def protect(
     ] = "few",
     running: Running = IN_PARTS,
     charge: LedgerChoice = LedgerChoice(),
-    seed: Annotated[
-        int | None, Option("Repeatable draws, for experiments: not for release.", "Running")
-    ] = None,
+    seed: Seed = None,
 ) -> PlacesRelease:
     """Replace the place of every row by a draw; interrupted runs continue without a second draw.
 

@@ -15,6 +15,7 @@ from voile.core.arrays import Floats
 from voile.core.guarantee import Basis
 from voile.errors import CannotWrite, require
 from voile.options import Option, current_call, use_case
+from voile.places.blurring import Saved
 from voile.places.charts import street_lines
 from voile.places.designs import PlacesDesign
 from voile.places.lengths import length_words
@@ -105,9 +106,7 @@ class ShownPlace(Result):
 
 @use_case("places show")
 def show(
-    mechanism: Annotated[
-        str | Path | PlacesDesign, Option("What `voile places design` saved.", reads="public")
-    ],
+    mechanism: Saved,
     *,
     at: Annotated[tuple[float, float], Option("LAT,LON of a person.")],
     out: Annotated[

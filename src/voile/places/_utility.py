@@ -18,7 +18,7 @@ from voile.places.geodesy import geodesic_km
 from voile.places.knowing import in_order
 from voile.places.lengths import length_words
 from voile.places.trace_attack import same_rows
-from voile.places.tracing import Tracing
+from voile.places.tracing import Times, Tracing
 from voile.places.usefulness import Use, Usefulness
 from voile.progress import tell
 from voile.report.charts_common import bar_chart
@@ -114,9 +114,7 @@ def utility(
     trace: Annotated[
         str | None, Option("Column that names a trace: routes are its trips.", shown=True)
     ] = None,
-    time: Annotated[
-        str | None, Option("Column of times; without it, the rows' order.", shown=True)
-    ] = None,
+    time: Times = None,
     use: Usefulness = Usefulness(),
 ) -> Utility:
     """Measure what released places are still good for, with or without a design.

@@ -46,14 +46,20 @@ class Noise(Options):
     ] = None
 
 
+Saved = Annotated[
+    str | Path | PlacesDesign, Option("What `voile places design` saved.", reads="public")
+]
+SavedOrNone = Annotated[
+    str | Path | PlacesDesign | None,
+    Option("What `voile places design` saved; without it, noise.", reads="public"),
+]
+
+
 @dataclass(frozen=True)
 class Blurring(Noise):
     """A design, or noise; its public map, and what releases are moved to."""
 
-    mechanism: Annotated[
-        str | Path | PlacesDesign | None,
-        Option("What `voile places design` saved; without it, noise.", reads="public"),
-    ] = None
+    mechanism: SavedOrNone = None
     remap: Annotated[
         Data,
         Option(

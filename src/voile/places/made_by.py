@@ -16,6 +16,7 @@ from voile.jobs.guarantee_file import (
     guarantee_record,
     is_release_of,
 )
+from voile.jobs.settings import EpsilonToldOf, GuaranteeFile
 from voile.options import Data, Option, Options
 from voile.places.earth import carrier
 from voile.places.noise import PlacesNoise
@@ -75,13 +76,8 @@ class MadeBy(Options):
     the release's own. Without such a file all of it is the reader's word.
     """
 
-    guarantee: Annotated[
-        Data,
-        Option("The guarantee file; else FILE.guarantee.json if there is one.", reads="public"),
-    ] = None
-    epsilon: Annotated[
-        float | None, Option("Without a guarantee file: that of the release.", "How strong")
-    ] = None
+    guarantee: GuaranteeFile = None
+    epsilon: EpsilonToldOf = None
     box: Annotated[Box | None, Option("The box of the release, if any.")] = None
 
     def of(self, released: Data, tracing: Tracing, *, as_drawn: bool) -> PlacesNoise | TraceLaw:

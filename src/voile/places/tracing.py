@@ -16,6 +16,9 @@ LARGEST_STAY = 20.0
 PER = ("place", "window", "trace")
 
 
+Times = Annotated[str | None, Option("Column of times; without it, the rows' order.", shown=True)]
+
+
 @dataclass(frozen=True)
 class Tracing(Options):
     """Rows of one value of a column are one trace, and are released together."""
@@ -23,9 +26,7 @@ class Tracing(Options):
     trace: Annotated[
         str | None, Option("Column that names a trace: its places share a budget.", shown=True)
     ] = None
-    time: Annotated[
-        str | None, Option("Column of times; without it, the rows' order.", shown=True)
-    ] = None
+    time: Times = None
     per: Annotated[
         Literal["place", "window", "trace"],
         Option("What ε is for: one place, any --window places in a row, or a trace.", "How strong"),

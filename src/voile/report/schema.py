@@ -41,6 +41,7 @@ class Schemas:
 
     def __init__(self) -> None:
         self.definitions: dict[str, Any] = {}
+        self._kinds: dict[str, Any] = {}
 
     def add(self, name: str, kind: Any) -> None:
         """Define what a result of this type looks like, under a name of its own."""
@@ -78,8 +79,11 @@ class Schemas:
         """A type with fields of its own: defined once, and referred to."""
         name = getattr(kind, "__name__", str(kind))
         if name not in self.definitions:
+            self._kinds[name] = kind
             self.definitions[name] = {}  # it may hold itself
             self.definitions[name] = self._record(kind)
+        if self._kinds[name] is not kind:
+            raise TypeError(f"two types of results are called {name}; a schema has names only")
         return {"$ref": f"#/$defs/{name}"}
 
     def _record(self, kind: Any) -> dict[str, Any]:

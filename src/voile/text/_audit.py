@@ -20,6 +20,7 @@ from voile.jobs.settings import Workers
 from voile.options import Data, Option, Options, use_case
 from voile.progress import about, tell
 from voile.text.audit_result import TextAudit, text_audit
+from voile.text.given import NamePipeline, TextColumn
 from voile.text.languages import pipeline_of
 from voile.text.pairs import Reading, made_of_draws, text_pairs
 from voile.text.reading import values_of
@@ -84,7 +85,7 @@ def audit(
         Data, Option("The texts that were, or would be, handed on.", reads="private")
     ],
     *,
-    column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
+    column: TextColumn = "text",
     attack: Annotated[
         Literal["posterior"], Option("posterior: beliefs about each word.")
     ] = "posterior",
@@ -99,7 +100,7 @@ def audit(
         Literal["pii,poii", "all"],
         Option("Which words count: names and words close to names, or all.", "Names"),
     ] = "pii,poii",
-    pipeline: Annotated[str | None, Option("A spaCy pipeline for names.", "Names")] = None,
+    pipeline: NamePipeline = None,
     attackers: Attackers = ONE_NETWORK,
     reading: Reading = AS_MUCH,
     seed: Annotated[int, Option("Repeats the split and the training.", "Running")] = 0,

@@ -29,6 +29,7 @@ from voile.text.attacks import (
 from voile.text.black_boxes import Program, attack_pairs, attack_rewriter
 from voile.text.calibration import Calibration
 from voile.text.game import Judge, Playing
+from voile.text.given import TextColumn, Texts
 from voile.text.kept_releases import PART
 from voile.text.own import own_rewriter
 from voile.text.pairs import made_of_draws
@@ -51,9 +52,9 @@ class Copies(Workers):
 
 @use_case("text calibrate")
 def calibrate(
-    texts: Annotated[Data, Option("CSV, JSONL, Parquet or text; .gz allowed.", reads="private")],
+    texts: Texts,
     *,
-    column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
+    column: TextColumn = "text",
     released: Annotated[
         Data,
         Option(

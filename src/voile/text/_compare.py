@@ -23,6 +23,7 @@ from voile.text.cells import Beside, play
 from voile.text.comparison import Chosen, Comparison
 from voile.text.frontier import recommend
 from voile.text.game import Judge, Playing
+from voile.text.given import TextColumn, Texts
 from voile.text.reading import texts_of, values_of
 from voile.text.rewriters import MECHANISMS, Rewriters
 
@@ -33,13 +34,16 @@ class Models(Options):
 
     model: Annotated[
         tuple[str, ...],
-        Option("NAME=ID or folder, e.g. dp-mlm=roberta-base, encoder=FOLDER."),
+        Option("NAME=ID or folder, e.g. dp-mlm=roberta-base, encoder=FOLDER.", "Models"),
     ] = ()
     public: Annotated[
-        Data, Option("Public texts, one a line, for what is trained here.", reads="public")
+        Data,
+        Option("Public texts, one a line, for what is trained here.", "Models", reads="public"),
     ] = None
-    as_released: Annotated[bool, Option("Behave as published code does, sound or not.")] = False
-    max_new_tokens: Annotated[int, Option("Tokens a prompted rewriter writes.")] = 24
+    as_released: Annotated[
+        bool, Option("Behave as published code does, sound or not.", "Models")
+    ] = False
+    max_new_tokens: Annotated[int, Option("Tokens a prompted rewriter writes.", "Models")] = 24
 
     def workshop(self) -> Workshop:
         """Where rewriters are made of these."""
@@ -73,7 +77,7 @@ class Target(Options):
 
 @use_case("text compare")
 def compare(
-    texts: Annotated[Data, Option("CSV, JSONL, Parquet or text; .gz allowed.", reads="private")],
+    texts: Texts,
     *,
     mechanisms: Annotated[
         tuple[Any, ...],
@@ -89,7 +93,7 @@ def compare(
             "Comma-separated epsilons, of each one's unit; your own may take none.", "How strong"
         ),
     ] = None,
-    column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
+    column: TextColumn = "text",
     label: Annotated[Data, Option("Column of a class to keep learnable.", shown=True)] = None,
     attribute: Annotated[Data, Option("Column of a class to hide.", shown=True)] = None,
     attacks: Annotated[

@@ -12,6 +12,7 @@ import numpy as np
 from voile.core.arrays import Indices
 from voile.errors import InvalidInput, require
 from voile.files.source import Source, open_source
+from voile.jobs.settings import BootstrapSeed, EachConfidence, Resamples
 from voile.mechanisms._word_law import WordLaw
 from voile.options import Data, Option, use_case
 from voile.progress import tell
@@ -19,6 +20,7 @@ from voile.report.model import Report, Table
 from voile.report.result import Result
 from voile.report.words import counted
 from voile.text.building import build_protector, load_vocabulary
+from voile.text.given import Promised, TextColumn, VectorFile
 from voile.text.reading import texts_in
 from voile.text.released_file import draws_of, told_by
 from voile.text.tokens import Tokenizer
@@ -114,24 +116,20 @@ class EstimatedText(Result):
 def estimate(
     released: Annotated[Data, Option("What `voile text protect` wrote.", reads="public")],
     *,
-    column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
+    column: TextColumn = "text",
     topic: Annotated[
         tuple[str, ...],
         Option("Words that count as one, joined by +: pain+ache,doctor+nurse.", shown=True),
     ] = (),
-    guarantee: Annotated[
-        Data, Option("The guarantee file; default: the one beside FILE.", reads="public")
-    ] = None,
-    vocabulary: Annotated[
-        str | None, Option("The file of vectors, if the words were drawn from one.", shown=True)
-    ] = None,
+    guarantee: Promised = None,
+    vocabulary: VectorFile = None,
     most: Annotated[int, Option("Show so many of the commonest words.")] = 20,
-    confidence: Annotated[float, Option("Of each interval by itself.")] = 0.95,
+    confidence: EachConfidence = 0.95,
     half_width: Annotated[
         float, Option("Say how many texts intervals of ± this share need.")
     ] = 0.001,
-    resamples: Annotated[int, Option("Of the bootstrap.", "Running")] = 100,
-    seed: Annotated[int, Option("Of the bootstrap.", "Running")] = 0,
+    resamples: Resamples = 100,
+    seed: BootstrapSeed = 0,
 ) -> EstimatedText:
     """Estimate how often words and topics occur in the true texts, from a released file.
 

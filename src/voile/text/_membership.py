@@ -22,6 +22,7 @@ from voile.report.drawing import percent
 from voile.report.model import Chart, Report
 from voile.report.result import Result
 from voile.report.words import ONE_ATTACKER, OWN_FIGURES, TESTED
+from voile.text.given import Original, Released, TextColumn
 from voile.text.pairs import text_pairs
 from voile.text.reading import values_of
 
@@ -116,11 +117,11 @@ class TextMembership(Result):
 
 @use_case("text membership")
 def membership(
-    original: Annotated[Data, Option("The texts before their release.", reads="private")],
-    released: Annotated[Data, Option("The texts that were released.", reads="private")],
+    original: Original,
+    released: Released,
     *,
     label: Annotated[Data, Option("The column that the attacked model predicts.", shown=True)],
-    column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
+    column: TextColumn = "text",
     claim: Annotated[
         float, Option("The epsilon claimed for one record; infinity if none.", "How strong")
     ] = math.inf,

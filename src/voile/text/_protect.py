@@ -17,13 +17,14 @@ from voile.jobs import JobReport
 from voile.jobs.ledger_choice import charging_for
 from voile.jobs.release import Columns as ReleasedColumns
 from voile.jobs.release import Rows, carry_out, output_for
-from voile.jobs.settings import Columns, LedgerChoice, Running
+from voile.jobs.settings import Columns, LedgerChoice, OutputFile, Running, Seed
 from voile.jobs.standing import Expected
 from voile.mechanisms._neighbours import cache_folder, delete_telling_caches
 from voile.options import Data, Option, use_case
 from voile.progress import tell
 from voile.text.building import build_protector, load_vocabulary, with_epsilon
 from voile.text.consistent import Scope, as_scope
+from voile.text.given import TextColumn
 from voile.text.language_prior import LanguagePrior
 from voile.text.languages import check_language
 from voile.text.mapping import Keeper, keeper
@@ -52,7 +53,7 @@ def protect(
         Option("CSV, JSONL, Parquet or text; .gz allowed; a path or a URL.", reads="private"),
     ],
     *,
-    column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
+    column: TextColumn = "text",
     columns: Columns = Columns(),
     strength: Strength = Strength(),
     mechanism: Annotated[
@@ -67,15 +68,9 @@ def protect(
     names: Names = Names(),
     restoring: Restoring = Restoring(),
     charge: LedgerChoice = LedgerChoice(),
-    out: Annotated[
-        str | None,
-        Option("Output, a path or a URL; default FILE.protected.…", "Output", writes=True),
-    ] = None,
+    out: OutputFile = None,
     running: Running = Running(),
-    seed: Annotated[
-        int | None,
-        Option("Repeatable draws, for experiments: not for release.", "Running"),
-    ] = None,
+    seed: Seed = None,
     preview: Annotated[int, Option("Show this many rows before and after.", "Output")] = 0,
     dry_run: Annotated[bool, Option("Check everything and release nothing.", "Running")] = False,
 ) -> TextRelease:

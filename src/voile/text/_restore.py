@@ -27,6 +27,7 @@ from voile.report.model import Report
 from voile.report.words import sentence
 from voile.text.building import build_protector, load_vocabulary
 from voile.text.consistent import Scope
+from voile.text.given import Promised, TextColumn, VectorFile
 from voile.text.language_prior import LanguagePrior
 from voile.text.options import Restoring
 from voile.text.plan import Plan
@@ -68,14 +69,10 @@ class TextRestoration(Release):
 def restore(
     data: Annotated[Data, Option("The released texts, words as they were drawn.", reads="public")],
     *,
-    column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
-    guarantee: Annotated[
-        Data, Option("The guarantee file; default: the one beside FILE.", reads="public")
-    ] = None,
+    column: TextColumn = "text",
+    guarantee: Promised = None,
     restoring: Restoring = Restoring("reading"),
-    vocabulary: Annotated[
-        str | None, Option("The file of vectors, if the words were drawn from one.", shown=True)
-    ] = None,
+    vocabulary: VectorFile = None,
     out: Annotated[
         str | None, Option("Output; default FILE.restored.…", "Output", writes=True)
     ] = None,

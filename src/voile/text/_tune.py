@@ -19,6 +19,7 @@ from voile.options import Data, Option, Options, use_case
 from voile.progress import about, tell
 from voile.recipe import check_place
 from voile.text.building import build_protector, load_vocabulary
+from voile.text.given import NamePipeline, TextColumn
 from voile.text.options import Words
 from voile.text.pairs import Sizes
 from voile.text.reading import texts_of
@@ -116,7 +117,7 @@ def tune(
         Option("What this text is; must be said, since choosing on private text leaks."),
     ] = None,
     target_delta: Annotated[float, Option("How often it may be exceeded.", "How strong")] = 0.05,
-    column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
+    column: TextColumn = "text",
     attacker: Annotated[
         Literal["markov", "rnn", "lstm", "transformer", "minilm"],
         Option("markov: a chain of words, nothing is trained; or a network."),
@@ -130,7 +131,7 @@ def tune(
         Option("The law of the release that is to be made."),
     ] = "word-exponential",
     drawing: Words = PLAIN,
-    pipeline: Annotated[str | None, Option("A spaCy pipeline for names.", "Names")] = None,
+    pipeline: NamePipeline = None,
     sizes: Sizes = SOME,
     search: Search = BOTH,
     epochs: Annotated[int, Option("Most rounds of training for each trial.", "Running")] = 12,

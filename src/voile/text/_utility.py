@@ -24,6 +24,7 @@ from voile.report.drawing import percent
 from voile.report.model import Chart, Report, Table, Value
 from voile.report.result import Result
 from voile.report.words import OWN_FIGURES, TESTED, counted
+from voile.text.given import Original, Released, TextColumn
 from voile.text.pairs import text_pairs
 from voile.text.reading import values_of
 
@@ -129,10 +130,10 @@ class TextUtility(Result):
 
 @use_case("text utility")
 def utility(
-    original: Annotated[Data, Option("The texts before their release.", reads="private")],
-    released: Annotated[Data, Option("The texts that were released.", reads="private")],
+    original: Original,
+    released: Released,
     *,
-    column: Annotated[str, Option("The column that holds the text.", shown=True)] = "text",
+    column: TextColumn = "text",
     label: Annotated[
         Data, Option("A column to predict: how well does the release train?", shown=True)
     ] = None,

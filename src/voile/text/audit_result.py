@@ -86,7 +86,7 @@ class Trust:
 
 
 @dataclass(frozen=True)
-class Gain:
+class Learned:
     """What the right releases told the attacker of held-out secrets over shuffled ones."""
 
     gain: float
@@ -117,7 +117,7 @@ class TextAudit(Result):
     findings: tuple[Tested, ...]
     exceedance: tuple[Exceedance, ...]
     reliability: Trust
-    learned: Gain | None
+    learned: Learned | None
     runs: tuple[AttackerAt, ...]
     attacks: tuple[AttackRun, ...] = field(metadata=SILENT)
     counted: str = "documents"
@@ -214,12 +214,12 @@ def _counted(texts: Corpus, persons: bool) -> str:
     return "different documents" if copies else "documents"
 
 
-def _gain(audit: PosteriorAudit) -> Gain | None:
+def _gain(audit: PosteriorAudit) -> Learned | None:
     """What held-out secrets say of the attacker; None if it is exact."""
     if audit.learned is None:
         return None
     learned = audit.learned
-    return Gain(learned.gain, learned.p_value, audit.is_evidence, learned.documents)
+    return Learned(learned.gain, learned.p_value, audit.is_evidence, learned.documents)
 
 
 def _tested(run: AttackRun, k: int) -> Tested:

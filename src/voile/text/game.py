@@ -29,19 +29,20 @@ ALIKE = (
 class Playing(Options):
     """The trials of a game, and what is computed from its guesses."""
 
-    trials: Annotated[int, Option("Trials of each game.")] = 2000
-    candidates: Annotated[int, Option("How many texts an attacker chooses from.")] = 2
+    trials: Annotated[int, Option("Trials of each game.", "Game")] = 2000
+    candidates: Annotated[int, Option("How many texts an attacker chooses from.", "Game")] = 2
     temperature: Annotated[
-        float, Option("λ: below 0 candidates far apart, above 0 alike, 0 uniform.")
+        float, Option("λ: below 0 candidates far apart, above 0 alike, 0 uniform.", "Game")
     ] = -10_000.0
     equal_length: Annotated[
-        bool, Option("Candidates have as many words each, so that their number tells nothing.")
+        bool,
+        Option("Candidates have as many words each, so that their number tells nothing.", "Game"),
     ] = False
     failure_probability: Annotated[
-        float, Option("Probability that any interval of this run is wrong.")
+        float, Option("Probability that any interval of this run is wrong.", "Game")
     ] = 0.01
     symmetric: Annotated[
-        bool, Option("Estimate from true and false positives instead of right guesses.")
+        bool, Option("Estimate from true and false positives instead of right guesses.", "Game")
     ] = False
     seed: Annotated[int, Option("Repeatable draws; nothing here is for release.", "Running")] = 0
 
@@ -52,13 +53,13 @@ class Judge(Options):
 
     judge_url: Annotated[
         str | None,
-        Option("OpenAI-compatible endpoint for an LLM judge: originals are sent to it."),
+        Option("OpenAI-compatible endpoint for an LLM judge: originals are sent to it.", "Models"),
     ] = None
     judge_model: Annotated[
-        str | None, Option("Its model; alone: by likelihood, here (“packaged”: SmolLM2).")
+        str | None, Option("Its model; alone: by likelihood, here (“packaged”: SmolLM2).", "Models")
     ] = None
     originals_leave_this_machine: Annotated[
-        bool, Option("Allow a --judge-url elsewhere: original texts go to that host.")
+        bool, Option("Allow a --judge-url elsewhere: original texts go to that host.", "Models")
     ] = False
 
 

@@ -72,7 +72,7 @@ class Words(Options):
         Literal["en", "de", "fr", "es", "auto"] | None,
         Option(
             "What the texts are in; auto: each row as detected. Default: English, if they are.",
-            "Names",
+            "Words",
         ),
     ] = None
     vocabulary: Annotated[
@@ -80,19 +80,19 @@ class Words(Options):
         Option(
             "glove, glove-100d, minilm, wordllama, multilingual, a file of vectors, or "
             "private-corpus; default: glove in English, multilingual elsewhere.",
-            "Names",
+            "Words",
             shown=True,
         ),
     ] = None
-    top: Annotated[int | None, Option("Use this many most frequent words.", "Names")] = DEFAULT_TOP
+    top: Annotated[int | None, Option("Use this many most frequent words.", "Words")] = DEFAULT_TOP
     metric: Annotated[
-        Literal["euclidean", "angular"], Option("How far apart two words are.", "Names")
+        Literal["euclidean", "angular"], Option("How far apart two words are.", "Words")
     ] = "euclidean"
     unknown: Annotated[
         Literal["perturb", "drop", "fail", "keep"],
-        Option("What happens to words outside the vocabulary.", "Names"),
+        Option("What happens to words outside the vocabulary.", "Words"),
     ] = "perturb"
-    keep_stopwords: Annotated[bool, Option("Leave stop words in clear.", "Names")] = False
+    keep_stopwords: Annotated[bool, Option("Leave stop words in clear.", "Words")] = False
     identifiers: Annotated[bool, Option("Replace what --find finds by placeholders.", "Names")] = (
         True
     )
@@ -106,18 +106,18 @@ class Words(Options):
         ),
     ] = DEFAULT_FINDERS
     signs: Annotated[
-        Literal["drop", "keep"], Option("Signs at words, as in HIV+ and O-.", "Names")
+        Literal["drop", "keep"], Option("Signs at words, as in HIV+ and O-.", "Words")
     ] = "drop"
     remap: Annotated[
         bool,
-        Option("Replace each drawn word by the likeliest-to-serve one; costs no ε.", "Names"),
+        Option("Replace each drawn word by the likeliest-to-serve one; costs no ε.", "Words"),
     ] = False
     consistent: Annotated[
         Literal["document", "person", "file"] | None,
         Option(
             "Draw a word that repeats there once, and replace it alike; ε is then spent for each "
             "distinct word.",
-            "Names",
+            "Words",
         ),
     ] = None
     no_cache: Annotated[

@@ -36,13 +36,13 @@ class Reading(Sizes):
     top: Annotated[int, Option("Know this many most frequent words of the vocabulary.")] = 50_000
     language: Annotated[
         Literal["en", "de", "fr", "es"] | None,
-        Option("What the texts are in; default: English, if they are.", "Names"),
+        Option("What the texts are in; default: English, if they are.", "Words"),
     ] = None
     vocabulary: Annotated[
         str | None,
         Option(
             "Whose words are known: a name or a file of vectors; default: by language.",
-            "Names",
+            "Words",
             shown=True,
         ),
     ] = None

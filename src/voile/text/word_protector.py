@@ -137,7 +137,11 @@ class TextProtector:
         if hasattr(texts, "__len__") and not len(texts):
             return texts
         source = open_in_memory(texts)
-        column = source.chosen("text")
+        if (column := source.alone) is None:
+            raise InvalidInput(
+                f"texts must be one column, got {len(source.columns)}; choose one, or use "
+                "voile.text.protect, which asks what becomes of the others"
+            )
         values = list(source.table.part(0, len(source.table))[column])
         chosen = [i for i, value in enumerate(values) if value is not None]
         released: list[str | None] = [None] * len(values)
