@@ -244,7 +244,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     table = adult(given.adult)
     began = time.process_time()
-    sizes = ((4_000, given.splits), (len(table) - PUBLIC, given.full_splits))
+    asked = ((4_000, given.splits), (len(table) - PUBLIC, given.full_splits))
+    sizes = [(records, splits) for records, splits in asked if splits]
     found: dict[tuple[int, str, float], list[float]] = {}
     for records, splits in sizes:
         for number in range(splits):
@@ -269,8 +270,8 @@ def main() -> None:
         f"{' --rr-alone' if given.rr_alone else ''}`; "
         f"{time.process_time() - began:.0f} s of one processor.",
         f"{PUBLIC} public records make the recipe; n others are the table, 70 % released, 30 % the",
-        f"clean test. n = {sizes[0][0]:,} ({sizes[0][1]} splits) / {sizes[1][0]:,} "
-        f"({sizes[1][1]} splits); ± is the standard error of a mean over splits.",
+        f"clean test. n = {' / '.join(f'{n:,} ({splits} splits)' for n, splits in sizes)}; ± is "
+        "the standard error of a mean over splits.",
         "Splits are redraws of the same 32,561 records on which the number of groups, the",
         "shrinkage and CF's settings were chosen, by other seeds: figures are not those of",
         "untouched data.",

@@ -55,9 +55,10 @@ def test_a_hidden_word_tells_nothing_of_itself(features):
 def test_it_audits_and_finds_nothing_where_releases_carry_nothing():
     rng = np.random.default_rng(0)
     towns = ["london", "paris", "berlin", "madrid", "rome", "vienna", "oslo", "dublin"]
-    texts = [f"we flew from {a} to {b} today" for a, b in rng.choice(towns, (160, 2))]
-    words = ["we", "flew", "from", "to", "today", *towns]
-    blind = [" ".join(rng.choice(words, 7)) for _ in texts]
+    trips = rng.permutation([(a, b, c) for a in towns for b in towns for c in towns])[:160]
+    texts = [f"we flew from {a} to {b} via {c}" for a, b, c in trips]  # copies would count once
+    words = ["we", "flew", "from", "to", "via", *towns]
+    blind = [" ".join(rng.choice(words, 8)) for _ in texts]
     how = {"attacker": ("minilm",), "epsilon": (0.3,), "sensitive": "all", "epochs": 2}
     nothing = voile.text.audit(texts, blind, **how)
     assert nothing.findings[0].share == 0
