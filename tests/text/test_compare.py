@@ -336,6 +336,7 @@ def test_compare_on_the_command_line_writes_table_and_charts(table_file, tmp_pat
 
 def test_a_claim_for_one_text_that_an_attack_refutes_is_violated():
     """An identity that promises ε = 0.001 for one text: the verdict, and the sentence behind it."""
+    pytest.importorskip("transformers")
     from voile import metrics
     from voile import text as rooms
     from voile.core.guarantee import Basis, Guarantee

@@ -87,6 +87,7 @@ def test_german_with_a_vocabulary_of_its_own(folder: Path) -> None:
 
 def test_the_audit_knows_german_words_and_asks_for_the_language(folder: Path) -> None:
     """Read as English, German texts are a few strange words: that is refused, not audited."""
+    pytest.importorskip("torch")
     source = folder / "private.csv"
     how = {"sensitive": "all", "attacker": "rnn", "epochs": 12, "epsilon": 0.5}
     with pytest.raises(InvalidInput, match=r"got German .* give --language de"):

@@ -34,8 +34,9 @@ def sentence_encoder(
     are encoded once in the encoder's life, and once for all where vectors are `kept` in a folder.
     Needs the `neural` extra.
     """
-    if find_spec("torch") is None or find_spec("transformers") is None:
-        raise MissingExtra("torch and transformers", extra="neural")
+    for package in ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise MissingExtra(package, extra="neural")
     folder = str(MINILM.checked() if model is None else model)
     if kept is not None:
         identity = f"{MINILM.sha256 if model is None else _identity(folder)} {longest}"
