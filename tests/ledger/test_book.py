@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import sqlite3
 import stat
+import sys
+import weakref
 from fractions import Fraction
 
 import numpy as np
@@ -28,6 +31,7 @@ from voile.ledger import (
     simple_cost,
     stated,
 )
+from voile.ledger.postgres import PostgresStore
 from voile.ledger.register import NOBODY, Register, plain_numbers
 from voile.ledger.store import FORMAT
 from voile.metrics import discrete, euclidean
@@ -427,3 +431,20 @@ def test_a_server_with_another_isolation_level(postgres, key, level):
     assert ledger.account("ann")[3] == 20
     assert not check_ledger(ledger).problems
     ledger.close()
+
+
+def test_a_store_that_is_thrown_away_in_a_cycle_closes_its_connection(postgres, monkeypatch):
+    """The collector may take either first; a lost connection warns, wherever that happens to be."""
+    wrong = []
+    monkeypatch.setattr(sys, "unraisablehook", wrong.append)
+    store = PostgresStore(postgres)
+    assert list(store.run("SELECT 1")) == [(1,)]
+    connection, holder = store._connection, [store]
+    del store
+    gc.collect()  # what is held by a list alone is behind what is held here, from now on
+    holder[0].holder = holder
+    closed = weakref.ref(connection)
+    del connection, holder
+    gc.collect()
+    assert closed() is None
+    assert not wrong

@@ -9,6 +9,7 @@ with `synchronous_commit = on`: a charge that has returned survives the server's
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -33,6 +34,7 @@ class PostgresStore(_Served, Store):
         self._address = server_address(where)
         self._connection: Any = None
         self._process = 0
+        self._end: Callable[[], None] | None = None
 
     def create(self, front: Front, entries: Iterable[Entry], pages: Iterable[Page] = ()) -> None:
         """Make the tables with what they hold; refused if they exist."""
@@ -91,16 +93,10 @@ class PostgresStore(_Served, Store):
                 yield from cursor.execute(_spelt(statement), tuple(values))
 
     def close(self) -> None:
-        """Close the connection."""
-        if self._connection is not None and self._process == os.getpid():
-            self._connection.close()
-        self._connection = None
-
-    def __del__(self) -> None:
-        try:
-            self.close()
-        except Exception:  # at the end of the program anything may be gone already
-            return
+        """Close the connection; a store that nobody has any more closes its own."""
+        if self._end is not None:
+            self._end()
+        self._connection = self._end = None
 
     def _open(self) -> Any:
         if self._connection is None or self._process != os.getpid() or self._connection.closed:
@@ -120,6 +116,8 @@ class PostgresStore(_Served, Store):
             # state of its own moment; then there is also no failure of serialization to retry.
             self._connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             self._process = os.getpid()
+            # Kept alive until then: of a cycle that is thrown away, any part may go first.
+            self._end = weakref.finalize(self, _closed, self._connection, self._process)
         return self._connection
 
     @contextmanager
@@ -142,6 +140,12 @@ class PostgresStore(_Served, Store):
                 f"the ledger on PostgreSQL cannot be used: {reason}; nothing more is released, "
                 "what was charged stays charged; mend it and repeat the command to continue"
             ) from None
+
+
+def _closed(connection: Any, process: int) -> None:
+    """Close a connection where it was made: a child of that process shares its socket."""
+    if process == os.getpid():
+        connection.close()
 
 
 class PostgresTransaction(_Served, Transaction):
