@@ -10,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from typing import Annotated
 
 from voile.errors import InvalidInput
 from voile.files.disk import LocalFile
 from voile.files.store import RemoteFile
+from voile.options import Option
 
 _LONGEST_NAME = 255
 """Characters of a name in a folder, on the disks that there are."""
@@ -21,6 +23,9 @@ _LONGEST_NAME = 255
 
 Location = LocalFile | RemoteFile
 """A file or folder, somewhere."""
+
+Overwrite = Annotated[bool, Option("Replace the output.", "Output")]
+"""Of every command that writes a file."""
 
 
 def location(path: str | os.PathLike[str] | Location) -> Location:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from voile.errors import InvalidInput
+from voile.files.locations import Overwrite
 from voile.files.rows import OnError
-from voile.ledger._options import KeyFile, Overwrite
+from voile.ledger._options import KeyFile
 from voile.options import Data, Option, Options
 
 if TYPE_CHECKING:  # options are read to print a help, which must load nothing else

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from voile.core.randomness import Generator, seeded_rng
 from voile.errors import CannotWrite, require, require_epsilon
-from voile.files.locations import Location, location
+from voile.files.locations import Location, Overwrite, location
 from voile.files.source import Source, open_source
 from voile.jobs.workspace import writing
 from voile.labels.bins import Cut
@@ -22,7 +22,6 @@ from voile.labels.recipe_file import recipe_text
 from voile.labels.recipes import Recipe, common_classes, draft_recipe, label_recipe, with_known
 from voile.labels.table import Table
 from voile.labels.values import MISSING
-from voile.ledger._options import Overwrite
 from voile.options import Data, Option, use_case
 from voile.progress import tell
 from voile.report.model import Report

@@ -12,7 +12,8 @@ from typing import Annotated, Any, TextIO
 
 from voile.errors import CannotWrite
 from voile.files import open_private
-from voile.ledger._options import Overwrite, Where
+from voile.files.locations import Overwrite
+from voile.ledger._options import Where
 from voile.ledger.amounts import shown
 from voile.ledger.book import Ledger
 from voile.options import Option, use_case

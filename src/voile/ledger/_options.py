@@ -12,5 +12,3 @@ KeyFile = Annotated[
     str | None,
     Option("The ledger's key file.", "Budget", environment="VOILE_LEDGER_KEY", secret=True),
 ]
-Overwrite = Annotated[bool, Option("Replace the output.", "Output")]
-"""Of every command that writes a file, a ledger or not: this room is the lowest that has one."""

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 from voile.errors import InvalidInput, require
+from voile.files.locations import Overwrite
 from voile.interrupts import best_so_far
 from voile.jobs import check_output
 from voile.jobs.settings import Workers
-from voile.ledger._options import Overwrite
 from voile.options import Option, use_case
 from voile.places.coordinates import DEGREES, Coordinates
 from voile.places.designs import PlacesDesign

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from voile.core.arrays import Floats, Integers
 from voile.errors import CannotWrite, InvalidInput
+from voile.files.locations import Overwrite
 from voile.jobs import check_output
-from voile.ledger._options import Overwrite
 from voile.optimise.on_lattice import SplineMechanism
 from voile.optimise.region import WORDS, RegionMechanism
 from voile.optimise.smooth import SmoothMechanism
