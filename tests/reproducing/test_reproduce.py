@@ -1,6 +1,7 @@
 """The papers run again: the list, the runs, what is kept, and the page that is made from them."""
 
 import ast
+import gzip
 import json
 import re
 import subprocess
@@ -15,6 +16,8 @@ import voile
 from voile.errors import CannotWrite, InvalidInput
 from voile.progress import heard_by
 from voile.reproducing import _reproduce, theorems
+from voile.reproducing.ampl import Bench
+from voile.reproducing.ampl_documents import documents
 from voile.reproducing.experiment import (
     ENDLESS,
     Claim,
@@ -352,3 +355,35 @@ def test_the_seconds_of_a_cell_are_counted_once(tmp_path):
             work.cell("cells.jsonl", {"kind": "one"}, lambda: {"seconds": 2.0})
         work.cell("cells.jsonl", {"kind": "other"}, lambda: {"seconds": 3.0})
         assert work.seconds == 5.0
+
+
+def test_a_text_that_stands_in_two_files_is_one_document(tmp_path):
+    """What strengths were chosen on must not be what they are judged on."""
+    (tmp_path / "amazon").mkdir()
+    for part in ("train", "test-labeled"):
+        rows = [f"review number {n}\t1" for n in range(20)]
+        text = "\n".join(["sentence\tlabel", *rows]) + "\n"
+        (tmp_path / "amazon" / f"books-{part}.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    found = documents("amazon", tmp_path, 100, words=30)
+    assert len(found) == len(set(found)) == 20
+
+
+@pytest.mark.parametrize(("share", "tried", "chosen"), [(0.005, 1, 1.0), (0.04, 3, 0.75)])
+def test_a_network_that_finds_little_leaves_nothing_to_adapt(monkeypatch, share, tried, chosen):
+    pytest.importorskip("torch")
+
+    class Stub:
+        def evaluate(self, strengths):
+            return (share if strengths == (1.0, 1.0) else 0.0), 1.0 - sum(strengths) / 4
+
+    class OneWorld:
+        def trial(self, epsilon, **how):
+            assert how["attacker"] == "lstm"
+            return Stub()
+
+    bench = Bench(Work())
+    monkeypatch.setattr(bench, "world", lambda dataset: OneWorld())
+    row = bench.adapted("ag_news", 3.0, "lstm")
+    assert len(row["tried"]) == tried
+    assert min(row["strengths"]["AmPL"]) == chosen
+    assert row["strengths"]["EM"] == [1.0, 1.0]
